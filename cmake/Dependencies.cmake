@@ -1,0 +1,16 @@
+# Everything here is packaged in Debian 12; tools/bootstrap installs it.
+set(Boost_NO_WARN_NEW_VERSIONS ON)
+find_package(Boost 1.81 REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libssh REQUIRED IMPORTED_TARGET libssh)
+
+if(NOT TARGET Boost::headers)
+  message(FATAL_ERROR "Boost 1.81 headers are missing: run tools/bootstrap")
+endif()

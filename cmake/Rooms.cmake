@@ -1,0 +1,84 @@
+# A room is a folder of src/ with one reason to change: one static library, nodepool_<room>.
+#
+#   nodepool_room(NAME [DEPENDS room...] [LINKS target...] [PRIVATE_LINKS target...])
+#
+# All *.cc files of the folder belong to it. A file may include headers of its own room and of the
+# rooms it depends on, nothing else: the build checks every file (cmake/CheckIncludes.cmake) and
+# stops at an include that points upwards. A nested room (coordination/sqlite) is named with the
+# slash; its target has an underscore instead.
+function(nodepool_room name)
+  cmake_parse_arguments(room "" "" "DEPENDS;LINKS;PRIVATE_LINKS" ${ARGN})
+  string(REPLACE "/" "_" target "nodepool_${name}")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+
+  set(dependency_targets "")
+  set(visible "${name}")
+  foreach(dependency IN LISTS room_DEPENDS)
+    string(REPLACE "/" "_" dependency_target "nodepool_${dependency}")
+    if(NOT TARGET ${dependency_target})
+      message(FATAL_ERROR "room ${name} depends on ${dependency}, which is not below it")
+    endif()
+    list(APPEND dependency_targets ${dependency_target})
+    get_target_property(below ${dependency_target} NODEPOOL_VISIBLE_ROOMS)
+    list(APPEND visible ${below})
+  endforeach()
+  list(REMOVE_DUPLICATES visible)
+
+  if(sources)
+    add_library(${target} STATIC ${sources} ${headers})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE nodepool_warnings ${room_PRIVATE_LINKS})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} "${CMAKE_SOURCE_DIR}/src")
+  target_link_libraries(${target} ${scope} ${dependency_targets} ${room_LINKS})
+  set_target_properties(${target} PROPERTIES NODEPOOL_VISIBLE_ROOMS "${visible}")
+
+  set(stamp "${CMAKE_CURRENT_BINARY_DIR}/includes.stamp")
+  string(REPLACE ";" "," visible_list "${visible}")
+  add_custom_command(
+    OUTPUT "${stamp}"
+    COMMAND "${CMAKE_COMMAND}" "-DROOM=${name}" "-DVISIBLE=${visible_list}"
+            "-DSOURCE_ROOT=${CMAKE_SOURCE_DIR}/src" -P "${CMAKE_SOURCE_DIR}/cmake/CheckIncludes.cmake"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
+    DEPENDS ${sources} ${headers} "${CMAKE_SOURCE_DIR}/cmake/CheckIncludes.cmake"
+    COMMENT "Checking what room ${name} includes"
+    VERBATIM)
+  add_custom_target(${target}_includes DEPENDS "${stamp}")
+  add_dependencies(${target} ${target}_includes)
+endfunction()
+
+# A program of src/main: arguments and wiring only.
+#
+#   nodepool_program(NAME SOURCE file DEPENDS room...)
+function(nodepool_program name)
+  cmake_parse_arguments(program "" "SOURCE" "DEPENDS;LINKS" ${ARGN})
+  add_executable(${name} ${program_SOURCE})
+  foreach(dependency IN LISTS program_DEPENDS)
+    string(REPLACE "/" "_" dependency "nodepool_${dependency}")
+    target_link_libraries(${name} PRIVATE ${dependency})
+  endforeach()
+  target_link_libraries(${name} PRIVATE nodepool_warnings ${program_LINKS})
+endfunction()
+
+# The tests of one room (tests/<room>/*.cc): one GoogleTest executable, test_<room>.
+#
+#   nodepool_test(NAME DEPENDS room... [LINKS target...])
+function(nodepool_test name)
+  cmake_parse_arguments(test "" "" "DEPENDS;LINKS;LABELS" ${ARGN})
+  string(REPLACE "/" "_" target "test_${name}")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  add_executable(${target} ${sources})
+  foreach(dependency IN LISTS test_DEPENDS)
+    string(REPLACE "/" "_" dependency "nodepool_${dependency}")
+    target_link_libraries(${target} PRIVATE ${dependency})
+  endforeach()
+  target_link_libraries(${target} PRIVATE nodepool_warnings GTest::gmock GTest::gtest_main
+                                          ${test_LINKS})
+  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}")
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}: "
+                       PROPERTIES LABELS "${test_LABELS}" TIMEOUT 300)
+endfunction()

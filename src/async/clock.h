@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "async/task.h"
+
+namespace nodepool::async {
+
+// Where all time comes from. Production code never asks the operating system for the time itself,
+// so a test can run hours of waiting in microseconds with a VirtualClock.
+class Clock {
+ public:
+  // A point on the clock's monotonic scale.
+  using TimePoint = std::chrono::time_point<Clock, Duration>;
+
+  virtual ~Clock() = default;
+
+  // Now, on a scale that never jumps: for deadlines and durations.
+  virtual TimePoint now() const = 0;
+
+  // Now, in seconds since the epoch with a fraction: for `state_time` and other record fields. May
+  // jump when the machine's time is set.
+  virtual double wall_seconds() const = 0;
+
+  // Returns at `when`, at once if that has passed. Throws Cancelled.
+  virtual Task<> sleep_until(TimePoint when) = 0;
+
+  // Returns after `duration`. Throws Cancelled.
+  Task<> sleep_for(Duration duration) { return sleep_until(now() + duration); }
+};
+
+// The machine's clocks.
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override;
+  double wall_seconds() const override;
+  Task<> sleep_until(TimePoint when) override;
+};
+
+// Time that stands still until it is advanced: for tests and simulation.
+class VirtualClock final : public Clock {
+ public:
+  // `wall` is what wall_seconds() says at the start.
+  explicit VirtualClock(double wall = 1'700'000'000.0) : wall_offset_(wall) {}
+
+  TimePoint now() const override { return now_; }
+  double wall_seconds() const override;
+  Task<> sleep_until(TimePoint when) override;
+
+  // When the next sleeper wants to wake; TimePoint::max() if nobody sleeps.
+  TimePoint next_wakeup() const;
+
+  // Moves to `when` and wakes everyone who slept until then, in the order of their wake-up times.
+  // The woken tasks run when their event loop is next polled.
+  void advance_to(TimePoint when);
+  void advance_by(Duration duration) { advance_to(now_ + duration); }
+
+  // Sets the machine's time without moving the monotonic one, as an administrator or NTP would.
+  void jump_wall(double seconds) { wall_offset_ += seconds; }
+
+ private:
+  struct Sleeper;
+  struct Later {
+    bool operator()(const std::shared_ptr<Sleeper>& a, const std::shared_ptr<Sleeper>& b) const;
+  };
+
+  TimePoint now_{};
+  double wall_offset_;
+  std::uint64_t next_ticket_ = 0;
+  mutable std::priority_queue<std::shared_ptr<Sleeper>, std::vector<std::shared_ptr<Sleeper>>,
+                              Later>
+      sleepers_;
+};
+
+}  // namespace nodepool::async

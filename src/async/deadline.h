@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "async/clock.h"
+#include "async/task.h"
+
+namespace nodepool::async {
+
+// Runs `task` and cancels it when `when` has come. Returns once the task has ended, with its result
+// if it has one all the same; throws what it threw, or DeadlineExceeded with `what` (what was being
+// done, for the message) if it was cut short. A cancellation of the caller reaches the task.
+Task<> with_deadline(Clock& clock, Clock::TimePoint when, Task<> task, std::string what);
+
+template <typename T>
+Task<T> with_deadline(Clock& clock, Clock::TimePoint when, Task<T> task, std::string what) {
+  std::optional<T> result;
+  auto run = [](Task<T> inner, std::optional<T>& out) -> Task<> {
+    out.emplace(co_await std::move(inner));
+  };
+  Task<> running = run(std::move(task), result);
+  co_await with_deadline(clock, when, std::move(running), std::move(what));
+  co_return std::move(*result);
+}
+
+}  // namespace nodepool::async

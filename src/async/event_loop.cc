@@ -1,0 +1,46 @@
+#include "async/event_loop.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
+
+namespace nodepool::async {
+
+namespace asio = boost::asio;
+
+struct EventLoop::Impl {
+  // One thread runs it; worker threads may post to it.
+  asio::io_context io;
+};
+
+EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
+EventLoop::~EventLoop() = default;
+
+Executor EventLoop::executor() {
+  return impl_->io.get_executor();
+}
+
+void EventLoop::run(Task<> task) {
+  auto apart = [](Task<> inner) -> Task<> {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await std::move(inner);
+  };
+  bool ended = false;
+  std::exception_ptr failure;
+  asio::co_spawn(impl_->io, apart(std::move(task)), [&](std::exception_ptr thrown) {
+    ended = true;
+    failure = std::move(thrown);
+  });
+  const auto guard = asio::make_work_guard(impl_->io);
+  impl_->io.restart();
+  while (!ended) impl_->io.run_one();
+  if (failure) std::rethrow_exception(failure);
+}
+
+bool EventLoop::poll() {
+  impl_->io.restart();
+  return impl_->io.poll() > 0;
+}
+
+}  // namespace nodepool::async

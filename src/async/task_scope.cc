@@ -1,0 +1,110 @@
+#include "async/task_scope.h"
+
+#include <list>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "async/parking.h"
+
+namespace nodepool::async {
+
+namespace asio = boost::asio;
+
+// Shared with the completion handlers, which may run after the scope when an event loop is torn
+// down with tasks in it.
+struct TaskScope::State {
+  struct Running {
+    LiveTask description;
+    asio::cancellation_signal cancellation;
+  };
+
+  Runtime runtime;
+  ErrorHandler on_error;
+  bool cancelled = false;
+  std::list<Running> running;
+  std::vector<ParkedTask*> joining;
+
+  void finished(std::list<Running>::iterator task, const std::exception_ptr& failure) {
+    const std::string name = task->description.name;
+    running.erase(task);
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const Cancelled&) {
+    } catch (const std::exception& error) {
+      on_error(name, error.what());
+    }
+    if (!running.empty()) return;
+    for (ParkedTask* task_in_join : joining) task_in_join->wake();
+  }
+};
+
+namespace {
+
+Task<> run(Task<> task) {
+  // Cancellation is seen by waits only (see Cancelled), not at every co_await.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::post(asio::use_awaitable);
+  co_await throw_if_cancelled();
+  co_await std::move(task);
+}
+
+}  // namespace
+
+TaskScope::TaskScope(const Runtime& runtime, ErrorHandler on_error)
+    : state_(std::make_shared<State>(runtime, std::move(on_error))) {}
+
+TaskScope::~TaskScope() = default;
+
+void TaskScope::spawn(std::string name, Task<> task) {
+  if (state_->cancelled) return;
+  LiveTask description{std::move(name), state_->runtime.clock.now()};
+  const auto entry = state_->running.emplace(state_->running.end(), std::move(description));
+  asio::co_spawn(
+      state_->runtime.executor, run(std::move(task)),
+      asio::bind_cancellation_slot(entry->cancellation.slot(),
+                                   [state = state_, entry](const std::exception_ptr& failure) {
+                                     state->finished(entry, failure);
+                                   }));
+}
+
+void TaskScope::cancel() {
+  state_->cancelled = true;
+  // A task may end, and leave the list, while its signal is being emitted.
+  for (auto task = state_->running.begin(); task != state_->running.end();) {
+    const auto next = std::next(task);
+    task->cancellation.emit(asio::cancellation_type::terminal);
+    task = next;
+  }
+}
+
+Task<> TaskScope::join() {
+  const auto state = state_;
+  if (state->running.empty()) co_return;
+  ParkedTask task(co_await asio::this_coro::executor);
+  state->joining.push_back(&task);
+  co_await task.park_through_cancellation();
+  std::erase(state->joining, &task);
+}
+
+Task<> TaskScope::stop() {
+  cancel();
+  co_await join();
+}
+
+bool TaskScope::empty() const {
+  return state_->running.empty();
+}
+
+std::vector<TaskScope::LiveTask> TaskScope::live_tasks() const {
+  std::vector<LiveTask> tasks;
+  tasks.reserve(state_->running.size());
+  for (const auto& running : state_->running) tasks.push_back(running.description);
+  return tasks;
+}
+
+}  // namespace nodepool::async

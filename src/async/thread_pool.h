@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "async/task.h"
+
+namespace nodepool::async {
+
+// Threads for calls that block (name look-up, file trees): the event loop's thread never blocks.
+class ThreadPool {
+ public:
+  explicit ThreadPool(std::size_t threads);
+  // Waits for calls under way. The event loops of the tasks that wait for them must still exist.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // Runs `call` on one of the threads and returns its result, or throws what it threw. Not a
+  // cancellation point. `call` owns all it uses.
+  template <typename Call>
+  Task<std::invoke_result_t<Call>> run(Call call) {
+    using Result = std::invoke_result_t<Call>;
+    // Shared, because a task may be torn down while its call runs on.
+    auto outcome = std::make_shared<Outcome<Result>>();
+    std::function<void()> job = [outcome, call = std::move(call)]() mutable {
+      try {
+        if constexpr (std::is_void_v<Result>) {
+          call();
+        } else {
+          outcome->value.emplace(call());
+        }
+      } catch (...) {
+        outcome->failure = std::current_exception();
+      }
+    };
+    co_await run_job(std::move(job));
+    if (outcome->failure) std::rethrow_exception(outcome->failure);
+    if constexpr (!std::is_void_v<Result>) co_return std::move(*outcome->value);
+  }
+
+ private:
+  template <typename Result>
+  struct Outcome {
+    std::optional<Result> value;
+    std::exception_ptr failure;
+  };
+
+  Task<> run_job(std::function<void()> job);
+
+  struct Threads;
+  std::unique_ptr<Threads> threads_;
+};
+
+template <>
+struct ThreadPool::Outcome<void> {
+  std::exception_ptr failure;
+};
+
+}  // namespace nodepool::async
