@@ -1,0 +1,61 @@
+#include "coordination/store.h"
+
+namespace nodepool::coordination {
+
+std::string_view to_string(StoreError::Kind kind) {
+  switch (kind) {
+    case StoreError::Kind::no_node:
+      return "no such node";
+    case StoreError::Kind::node_exists:
+      return "node exists";
+    case StoreError::Kind::bad_version:
+      return "changed by someone else";
+    case StoreError::Kind::not_empty:
+      return "node has children";
+    case StoreError::Kind::no_children:
+      return "an ephemeral node has no children";
+    case StoreError::Kind::invalid:
+      return "invalid argument";
+    case StoreError::Kind::unknown_outcome:
+      return "connection lost, outcome unknown";
+    case StoreError::Kind::disconnected:
+      return "store out of reach";
+    case StoreError::Kind::session_expired:
+      return "session expired";
+    case StoreError::Kind::storage:
+      return "storage failure";
+    case StoreError::Kind::closed:
+      return "store closed";
+  }
+  return "unknown";
+}
+
+StoreError store_error(StoreError::Kind kind, std::string_view path, std::string_view detail) {
+  std::string message(to_string(kind));
+  if (!path.empty()) message.append(": ").append(path);
+  if (!detail.empty()) message.append(" (").append(detail).append(")");
+  return {kind, message};
+}
+
+Transaction& Transaction::create(std::string path, std::string data, CreateMode mode) {
+  operations_.push_back({Kind::create, std::move(path), std::move(data), mode, kAnyVersion});
+  return *this;
+}
+
+Transaction& Transaction::set(std::string path, std::string data, std::int32_t expected) {
+  operations_.push_back(
+      {Kind::set, std::move(path), std::move(data), CreateMode::persistent, expected});
+  return *this;
+}
+
+Transaction& Transaction::remove(std::string path, std::int32_t expected) {
+  operations_.push_back({Kind::remove, std::move(path), {}, CreateMode::persistent, expected});
+  return *this;
+}
+
+Transaction& Transaction::check(std::string path, std::int32_t expected) {
+  operations_.push_back({Kind::check, std::move(path), {}, CreateMode::persistent, expected});
+  return *this;
+}
+
+}  // namespace nodepool::coordination
