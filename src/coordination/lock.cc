@@ -1,0 +1,178 @@
+#include "coordination/lock.h"
+
+#include <algorithm>
+
+#include "async/deadline.h"
+#include "async/event.h"
+#include "coordination/path.h"
+
+namespace nodepool::coordination {
+
+namespace {
+
+constexpr std::string_view kMarker = "__lock__";
+constexpr std::size_t kSequenceDigits = 10;
+
+using Kind = StoreError::Kind;
+
+// Whether nobody can know if a write has happened.
+bool is_uncertain(const StoreError& error) {
+  return error.kind() == Kind::unknown_outcome;
+}
+
+}  // namespace
+
+std::string_view contender_sequence(std::string_view name) {
+  const std::size_t marker = name.rfind(kMarker);
+  if (marker == std::string_view::npos) return {};
+  const std::string_view digits = name.substr(marker + kMarker.size());
+  if (digits.size() != kSequenceDigits) return {};
+  if (digits.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  return digits;
+}
+
+std::vector<std::string> contenders_in_line(std::vector<std::string> children) {
+  std::erase_if(children, [](const std::string& name) { return contender_sequence(name).empty(); });
+  std::ranges::sort(children, {}, contender_sequence);
+  return children;
+}
+
+Lock::Lock(Store& store, async::Random& random, std::string root, std::string identifier,
+           Lifetime lifetime)
+    : store_(store),
+      root_(std::move(root)),
+      identifier_(std::move(identifier)),
+      lifetime_(lifetime),
+      prefix_(random.uuid_hex().append(kMarker)) {}
+
+CreateMode Lock::create_mode() const {
+  return lifetime_ == Lifetime::session ? CreateMode::ephemeral_sequential
+                                        : CreateMode::persistent_sequential;
+}
+
+Task<bool> Lock::try_acquire() {
+  co_await create_contender();
+  if (co_await is_lowest()) {
+    held_ = true;
+    co_return true;
+  }
+  co_await release();
+  co_return false;
+}
+
+Task<> Lock::acquire(async::Clock& clock, async::Clock::TimePoint deadline) {
+  co_await create_contender();
+  std::exception_ptr failure;
+  try {
+    co_await wait_in_line(clock, deadline);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    co_await release();
+    std::rethrow_exception(failure);
+  }
+  held_ = true;
+}
+
+Task<> Lock::wait_in_line(async::Clock& clock, async::Clock::TimePoint deadline) {
+  async::Event changed;
+  const Subscription watching =
+      store_.watch(root_, [&changed](const WatchEvent&) { changed.set(); });
+  while (!co_await is_lowest()) {
+    if (contender_.empty()) co_await create_contender();  // somebody removed it: queue up again
+    if (!co_await changed.wait_until(clock, deadline)) {
+      throw async::DeadlineExceeded("timeout waiting for lock " + root_);
+    }
+  }
+}
+
+Task<> Lock::create_contender() {
+  while (contender_.empty()) {
+    bool root_missing = false;
+    try {
+      contender_ = co_await store_.create(join_path(root_, prefix_), identifier_, create_mode());
+    } catch (const StoreError& error) {
+      if (error.kind() != Kind::no_node && !is_uncertain(error)) throw;
+      root_missing = error.kind() == Kind::no_node;
+    }
+    if (root_missing) {
+      try {
+        co_await store_.create(root_, {}, CreateMode::persistent);
+      } catch (const StoreError& error) {
+        if (error.kind() != Kind::node_exists && !is_uncertain(error)) throw;
+      }
+    } else if (contender_.empty()) {
+      co_await find_lost_contender();
+    }
+  }
+}
+
+// After a create without an answer: it may have succeeded.
+Task<> Lock::find_lost_contender() {
+  const std::vector<std::string> names = co_await store_.children(root_);
+  for (const std::string& name : names) {
+    if (name.starts_with(prefix_)) contender_ = join_path(root_, name);
+  }
+}
+
+Task<bool> Lock::is_lowest() {
+  const std::vector<std::string> line = contenders_in_line(co_await store_.children(root_));
+  const std::string_view own = base_name(contender_);
+  if (std::ranges::find(line, own) == line.end()) {
+    contender_.clear();
+    co_return false;
+  }
+  co_return line.front() == own;
+}
+
+Task<> Lock::release() {
+  held_ = false;
+  while (!contender_.empty()) {
+    try {
+      co_await store_.remove(contender_, kAnyVersion);
+      contender_.clear();
+    } catch (const StoreError& error) {
+      if (error.kind() == Kind::no_node || error.kind() == Kind::session_expired) {
+        contender_.clear();
+      } else if (!is_uncertain(error)) {
+        throw;
+      }
+    }
+  }
+}
+
+void Lock::contend_in(Transaction& transaction, bool root_exists) {
+  if (!root_exists) transaction.create(root_, {});
+  contender_operation_ = transaction.size();
+  transaction.create(join_path(root_, prefix_), identifier_, create_mode());
+}
+
+Task<bool> Lock::settle(const std::vector<OperationResult>& results) {
+  contender_ = results.at(contender_operation_).path;
+  held_ = co_await is_lowest();
+  co_return held_;
+}
+
+void Lock::release_in(Transaction& transaction) const {
+  if (!contender_.empty()) transaction.remove(contender_);
+}
+
+void Lock::released() {
+  contender_.clear();
+  held_ = false;
+}
+
+Task<bool> force_unlock(Store& store, std::string root) {
+  try {
+    const std::vector<std::string> line = contenders_in_line(co_await store.children(root));
+    if (line.empty()) co_return false;
+    co_await store.remove(join_path(root, line.front()), kAnyVersion);
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+}  // namespace nodepool::coordination

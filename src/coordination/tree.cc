@@ -1,0 +1,38 @@
+#include "coordination/tree.h"
+
+#include "coordination/path.h"
+
+namespace nodepool::coordination {
+
+using Kind = StoreError::Kind;
+
+Task<> ensure_path(Store& store, std::string path) {
+  bool parent_missing = false;
+  try {
+    co_await store.create(path, {}, CreateMode::persistent);
+  } catch (const StoreError& error) {
+    if (error.kind() == Kind::node_exists) co_return;
+    if (error.kind() != Kind::no_node) throw;
+    parent_missing = true;
+  }
+  if (!parent_missing) co_return;
+  co_await ensure_path(store, std::string(parent_path(path)));
+  co_await ensure_path(store, std::move(path));
+}
+
+Task<> remove_tree(Store& store, std::string path) {
+  while (true) {
+    try {
+      const std::vector<std::string> names = co_await store.children(path);
+      for (const std::string& name : names) co_await remove_tree(store, join_path(path, name));
+      co_await store.remove(path, kAnyVersion);
+      co_return;
+    } catch (const StoreError& error) {
+      if (error.kind() == Kind::no_node) co_return;
+      if (error.kind() != Kind::not_empty) throw;
+      // Somebody created a child meanwhile (a racer for a lock): it goes as well.
+    }
+  }
+}
+
+}  // namespace nodepool::coordination

@@ -1,0 +1,177 @@
+#include "coordination/tree_cache.h"
+
+#include <algorithm>
+
+#include "async/task_scope.h"
+#include "coordination/path.h"
+
+namespace nodepool::coordination {
+
+namespace {
+
+using Kind = StoreError::Kind;
+using Interest = TreeListener::Interest;
+
+// Reads under way at a time: hides the round trips of a distant store without flooding it.
+constexpr std::size_t kConcurrentReads = 64;
+
+// Before another attempt after a failed walk: the store is out of reach and says so at once.
+constexpr auto kRetryPause = std::chrono::milliseconds(500);
+
+}  // namespace
+
+TreeCache::TreeCache(const async::Runtime& runtime, Store& store, std::string root,
+                     TreeListener& listener)
+    : runtime_(runtime), store_(store), root_(std::move(root)), listener_(listener) {}
+
+std::string TreeCache::absolute(std::string_view path) const {
+  return path.empty() ? root_ : join_path(root_, path);
+}
+
+void TreeCache::on_event(const WatchEvent& event) {
+  if (event.kind == WatchEvent::Kind::resync) {
+    walk_needed_ = true;
+  } else {
+    const std::string_view path = relative_path(event.path, root_);
+    if (path.empty() || listener_.interest(path) == Interest::none) return;
+    queue_.emplace_back(path);
+  }
+  wake_.set();
+}
+
+void TreeCache::on_session(SessionState state) {
+  if (state == SessionState::suspended || state == SessionState::expired) lose();
+}
+
+void TreeCache::lose() {
+  walk_needed_ = true;
+  if (!std::exchange(ready_, false)) return;
+  listener_.on_lost();
+}
+
+Task<> TreeCache::run() {
+  const Subscription session = store_.on_session([this](SessionState state) { on_session(state); });
+  const Subscription watching =
+      store_.watch(root_, [this](const WatchEvent& event) { on_event(event); });
+  while (true) {
+    co_await wake_.wait();
+    bool failed = false;
+    try {
+      co_await catch_up();
+    } catch (const StoreError& error) {
+      if (error.kind() == Kind::closed) throw;
+      failed = true;
+    }
+    if (failed) {
+      lose();
+      co_await runtime_.clock.sleep_for(kRetryPause);
+      wake_.set();
+    }
+  }
+}
+
+Task<> TreeCache::catch_up() {
+  while (walk_needed_ || !queue_.empty()) {
+    if (std::exchange(walk_needed_, false)) {
+      queue_.clear();
+      co_await walk();
+      if (!walk_needed_ && !ready_) {
+        ready_ = true;
+        listener_.on_ready();
+      }
+    } else {
+      // Reading a path gives its newest state, so one read serves all its queued events.
+      std::vector<std::string> paths;
+      std::set<std::string_view> seen;
+      const std::vector<std::string> events = std::exchange(queue_, {});
+      for (const std::string& path : events) {
+        if (seen.insert(path).second) paths.push_back(path);
+      }
+      co_await for_each(std::move(paths), nullptr);
+    }
+  }
+}
+
+// Level by level, so that the reads of one level run side by side.
+Task<> TreeCache::walk() {
+  std::set<std::string, std::less<>> vanished;
+  for (const auto& [path, mzxid] : known_) vanished.insert(path);
+  std::vector<std::string> level{std::string()};
+  while (!level.empty()) {
+    for (const std::string& path : level) vanished.erase(path);
+    std::vector<std::string> below;
+    co_await for_each(std::move(level), &below);
+    level = std::move(below);
+  }
+  for (const std::string& path : vanished) apply_removed(path);
+}
+
+Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::string>* below) {
+  if (paths.size() == 1) {
+    co_await visit(std::move(paths.front()), below);
+    co_return;
+  }
+  std::exception_ptr failure;
+  std::size_t next = 0;
+  const auto visit_some = [](TreeCache& cache, std::vector<std::string>& paths,
+                             std::vector<std::string>* below, std::size_t& next,
+                             std::exception_ptr& failure) -> Task<> {
+    while (next < paths.size() && !failure) {
+      try {
+        co_await cache.visit(std::move(paths[next++]), below);
+      } catch (const StoreError&) {
+        failure = std::current_exception();
+      }
+    }
+  };
+  async::TaskScope readers(runtime_, [](const std::string&, const std::string&) {});
+  for (std::size_t i = 0; i < std::min(kConcurrentReads, paths.size()); ++i) {
+    readers.spawn("tree cache reader " + root_, visit_some(*this, paths, below, next, failure));
+  }
+  co_await readers.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
+  const Interest interest = path.empty() ? Interest::name : listener_.interest(path);
+  std::optional<Entry> entry;
+  try {
+    if (interest == Interest::data) {
+      entry = co_await store_.get(absolute(path));
+    } else if (const auto stat = co_await store_.exists(absolute(path))) {
+      entry = Entry{{}, *stat};
+    }
+    if (!entry) co_return apply_removed(path);
+    if (!path.empty()) apply(path, *entry);
+    if (below == nullptr || entry->stat.num_children == 0) co_return;
+    const std::vector<std::string> names = co_await store_.children(absolute(path));
+    for (const std::string& name : names) {
+      std::string child = path.empty() ? name : join_path(path, name);
+      if (listener_.interest(child) != Interest::none) below->push_back(std::move(child));
+    }
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+    apply_removed(path);
+  }
+}
+
+void TreeCache::apply(std::string_view path, const Entry& entry) {
+  const auto known = known_.find(path);
+  if (known != known_.end()) {
+    if (known->second >= entry.stat.mzxid) return;
+    known->second = entry.stat.mzxid;
+  } else {
+    known_.emplace(path, entry.stat.mzxid);
+  }
+  listener_.on_changed(path, entry);
+}
+
+void TreeCache::apply_removed(std::string_view path) {
+  const auto known = known_.find(path);
+  if (known == known_.end()) return;
+  const std::string removed(path);  // `path` may be the key itself
+  known_.erase(known);
+  listener_.on_removed(removed);
+}
+
+}  // namespace nodepool::coordination

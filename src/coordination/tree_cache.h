@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "coordination/store.h"
+
+namespace nodepool::coordination {
+
+// What a TreeCache tells whoever keeps the cached records. Paths are relative to the cache's root,
+// whose own data are of no interest.
+class TreeListener {
+ public:
+  enum class Interest {
+    none,  // nothing of this path or below it is of interest
+    name,  // only whether it exists: its data are not read
+    data,
+  };
+
+  virtual ~TreeListener() = default;
+
+  virtual Interest interest(std::string_view path) const = 0;
+
+  // The node exists, with this entry (data empty for Interest::name). Called for every version that
+  // the cache sees, never twice for the same one, never with an older one.
+  virtual void on_changed(std::string_view path, const Entry& entry) = 0;
+
+  virtual void on_removed(std::string_view path) = 0;
+
+  // The first walk is complete, or the one after a disconnection.
+  virtual void on_ready() = 0;
+
+  // The cache no longer follows the store: decisions must wait for on_ready().
+  virtual void on_lost() = 0;
+};
+
+// Follows a subtree of the store in memory through a persistent recursive watch. After every
+// disconnection it walks the tree anew, because changes may have been missed.
+class TreeCache {
+ public:
+  // `listener` outlives the cache.
+  TreeCache(const async::Runtime& runtime, Store& store, std::string root, TreeListener& listener);
+
+  // Follows the tree until it is cancelled: spawn it in the owner's scope. Throws StoreError only
+  // when the store is closed; other failures end in another walk.
+  Task<> run();
+
+  bool ready() const { return ready_; }
+
+  // Number of events not yet applied.
+  std::size_t queued() const { return queue_.size(); }
+
+  // Whether the store is known to hold a node at `path` (relative, of interest).
+  bool knows(std::string_view path) const { return known_.contains(path); }
+
+  // Tells the cache of an own write, so that its owner sees the result at once and not after a
+  // round trip. Ignored if the cache knows that version or a newer one.
+  void apply(std::string_view path, const Entry& entry);
+  void apply_removed(std::string_view path);
+
+ private:
+  void on_event(const WatchEvent& event);
+  void on_session(SessionState state);
+  void lose();
+  Task<> catch_up();
+  Task<> walk();
+  // Visits paths side by side. With `below`, collects their children of interest there.
+  Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
+  Task<> visit(std::string path, std::vector<std::string>* below);
+  std::string absolute(std::string_view path) const;
+
+  async::Runtime runtime_;
+  Store& store_;
+  std::string root_;
+  TreeListener& listener_;
+
+  async::Event wake_;
+  bool ready_ = false;
+  bool walk_needed_ = false;
+  std::vector<std::string> queue_;                          // changed paths, in order
+  std::map<std::string, std::int64_t, std::less<>> known_;  // path -> mzxid
+};
+
+}  // namespace nodepool::coordination
