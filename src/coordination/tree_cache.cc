@@ -34,7 +34,7 @@ void TreeCache::on_event(const WatchEvent& event) {
   } else {
     const std::string_view path = relative_path(event.path, root_);
     if (path.empty() || listener_.interest(path) == Interest::none) return;
-    queue_.emplace_back(path);
+    queue_.push_back({event.kind, std::string(path)});
   }
   wake_.set();
 }
@@ -80,14 +80,33 @@ Task<> TreeCache::catch_up() {
         listener_.on_ready();
       }
     } else {
-      // Reading a path gives its newest state, so one read serves all its queued events.
-      std::vector<std::string> paths;
-      std::set<std::string_view> seen;
-      const std::vector<std::string> events = std::exchange(queue_, {});
-      for (const std::string& path : events) {
-        if (seen.insert(path).second) paths.push_back(path);
-      }
-      co_await for_each(std::move(paths), nullptr);
+      co_await apply_events(std::exchange(queue_, {}));
+    }
+  }
+}
+
+Task<> TreeCache::apply_events(std::vector<WatchEvent> events) {
+  // Reading a path gives its newest state, so one read serves all its events, and none is needed
+  // for a path that is gone.
+  std::map<std::string_view, WatchEvent::Kind> last;
+  for (const WatchEvent& event : events) last[event.path] = event.kind;
+  std::vector<std::string> to_read;
+  for (const auto& [path, kind] : last) {
+    if (listener_.interest(path) != Interest::data) continue;
+    if (kind == WatchEvent::Kind::removed) {
+      apply_removed(path);
+    } else {
+      to_read.emplace_back(path);
+    }
+  }
+  if (!to_read.empty()) co_await for_each(std::move(to_read), nullptr);
+  // Names after data: whoever sees a lock go also sees what its holder had written before.
+  for (const auto& [path, kind] : last) {
+    if (listener_.interest(path) != Interest::name) continue;
+    if (kind == WatchEvent::Kind::removed) {
+      apply_removed(path);
+    } else if (!known_.contains(path)) {
+      apply(path, Entry{});
     }
   }
 }

@@ -70,6 +70,7 @@ class TreeCache {
   void on_session(SessionState state);
   void lose();
   Task<> catch_up();
+  Task<> apply_events(std::vector<WatchEvent> events);
   Task<> walk();
   // Visits paths side by side. With `below`, collects their children of interest there.
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
@@ -84,7 +85,7 @@ class TreeCache {
   async::Event wake_;
   bool ready_ = false;
   bool walk_needed_ = false;
-  std::vector<std::string> queue_;                          // changed paths, in order
+  std::vector<WatchEvent> queue_;                           // with relative paths
   std::map<std::string, std::int64_t, std::less<>> known_;  // path -> mzxid
 };
 
