@@ -1,0 +1,158 @@
+#include "telemetry/log.h"
+
+#include <spdlog/details/file_helper.h>
+#include <spdlog/details/os.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <stdexcept>
+
+namespace nodepool::telemetry {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kLevelNames = {"DEBUG", "INFO",     "WARNING",
+                                                         "ERROR", "CRITICAL", "OFF"};
+
+// Identifies a file, to notice that a log rotation has put another one in its place.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+
+  static FileIdentity of(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return {};
+    return {status.st_dev, status.st_ino};
+  }
+};
+
+std::string line_beginning(std::string_view logger, LogLevel level) {
+  const auto now = std::chrono::system_clock::now();
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  const std::tm local = spdlog::details::os::localtime(std::chrono::system_clock::to_time_t(now));
+  std::array<char, 24> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%d %H:%M:%S", &local);
+  return fmt::format("{},{:03} {} {}: ", date.data(), milliseconds,
+                     kLevelNames.at(static_cast<std::size_t>(level)), logger);
+}
+
+std::string render(std::string_view logger, LogLevel level, std::string_view message) {
+  const std::string beginning = line_beginning(logger, level);
+  std::string text;
+  for (std::size_t start = 0; start <= message.size();) {
+    const std::size_t end = std::min(message.find('\n', start), message.size());
+    text += beginning;
+    if (start > 0) text += "  ";
+    text += message.substr(start, end - start);
+    text += '\n';
+    start = end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<LogLevel> parse_log_level(std::string_view name) {
+  std::string upper(name);
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (upper == "WARN") return LogLevel::warning;
+  if (upper == "FATAL") return LogLevel::critical;
+  const auto* found = std::ranges::find(kLevelNames, upper);
+  if (found == kLevelNames.end()) return std::nullopt;
+  return static_cast<LogLevel>(found - kLevelNames.begin());
+}
+
+struct Log::Output {
+  std::mutex mutex;  // worker threads log too
+  std::unique_ptr<spdlog::details::file_helper> file;
+  FileIdentity identity;
+
+  void open(const std::string& path) {
+    file = std::make_unique<spdlog::details::file_helper>();
+    file->open(path, /*truncate=*/false);
+    identity = FileIdentity::of(path);
+  }
+};
+
+Log::Log(LogOptions options) : Log(std::move(options), nullptr) {}
+
+Log::Log(LogOptions options, Consumer consume)
+    : options_(std::move(options)),
+      consume_(std::move(consume)),
+      output_(std::make_unique<Output>()) {
+  if (options_.target != LogOptions::Target::file) return;
+  try {
+    output_->open(options_.file);
+  } catch (const std::exception& error) {
+    throw std::runtime_error("cannot write the log file " + options_.file + ": " + error.what());
+  }
+}
+
+Log::~Log() = default;
+
+std::shared_ptr<Log> Log::to_consumer(Consumer consume, LogLevel level) {
+  LogOptions options;
+  options.levels = {{"", level}};
+  return std::shared_ptr<Log>(new Log(std::move(options), std::move(consume)));
+}
+
+bool Log::enabled(std::string_view logger, LogLevel level) const {
+  for (std::string_view name = logger;;) {
+    const auto found = options_.levels.find(name);
+    if (found != options_.levels.end()) return level >= found->second;
+    if (name.empty()) return level >= LogLevel::info;
+    const std::size_t dot = name.rfind('.');
+    name = dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+  }
+}
+
+void Log::write(std::string_view logger, LogLevel level, std::string_view message) {
+  if (!enabled(logger, level)) return;
+  const std::lock_guard lock(output_->mutex);
+  if (consume_) {
+    consume_(level, logger, message);
+    return;
+  }
+  const std::string text = render(logger, level, message);
+  if (output_->file) {
+    if (FileIdentity::of(options_.file) != output_->identity) output_->open(options_.file);
+    spdlog::memory_buf_t buffer;
+    buffer.append(text);
+    output_->file->write(buffer);
+    output_->file->flush();
+    return;
+  }
+  std::FILE* stream = options_.target == LogOptions::Target::standard_output ? stdout : stderr;
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
+
+Logger Logger::child(std::string_view part) const {
+  Logger logger = *this;
+  logger.name_.append(".").append(part);
+  return logger;
+}
+
+Logger Logger::about(std::string_view event_id, std::string_view request_id,
+                     std::string_view node_id) const {
+  Logger logger = *this;
+  logger.prefix_.clear();
+  if (!event_id.empty()) logger.prefix_ += fmt::format("[e: {}] ", event_id);
+  if (!request_id.empty()) logger.prefix_ += fmt::format("[node_request: {}] ", request_id);
+  if (!node_id.empty()) logger.prefix_ += fmt::format("[node: {}] ", node_id);
+  return logger;
+}
+
+void Logger::write(LogLevel level, fmt::string_view format, fmt::format_args args) const {
+  if (!log_->enabled(name_, level)) return;
+  log_->write(name_, level, prefix_ + fmt::vformat(format, args));
+}
+
+}  // namespace nodepool::telemetry

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace nodepool::telemetry {
+
+enum class LogLevel { debug, info, warning, error, critical, off };
+
+// Parses Python's level names (DEBUG, INFO, WARNING or WARN, ERROR, CRITICAL or FATAL), in any
+// case.
+std::optional<LogLevel> parse_log_level(std::string_view name);
+
+struct LogOptions {
+  enum class Target { standard_output, standard_error, file };
+  Target target = Target::standard_error;
+  std::string file;  // for Target::file: opened for appending, again when it has been rotated away
+
+  // The level of each logger, by the longest matching dotted prefix of its name; "" is the root.
+  std::map<std::string, LogLevel, std::less<>> levels{{"", LogLevel::info}};
+};
+
+class Logger;
+
+// Where the messages of a process go. Lines look as those of the Python Nodepool do:
+//
+//   2026-11-21 04:40:12,345 INFO nodepool.PoolWorker.rack-main: [e: 5f0c…] [node_request: 200-…]
+//   text
+//
+// The further lines of a message repeat the beginning and indent the text by two spaces.
+class Log {
+ public:
+  // Throws std::runtime_error if the file cannot be opened.
+  explicit Log(LogOptions options);
+
+  // Hands every message that passes the levels to `consume` instead: for tests.
+  using Consumer =
+      std::function<void(LogLevel level, std::string_view logger, std::string_view message)>;
+  static std::shared_ptr<Log> to_consumer(Consumer consume, LogLevel level = LogLevel::debug);
+
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  bool enabled(std::string_view logger, LogLevel level) const;
+  void write(std::string_view logger, LogLevel level, std::string_view message);
+
+ private:
+  Log(LogOptions options, Consumer consume);
+
+  LogOptions options_;
+  Consumer consume_;
+  struct Output;
+  std::unique_ptr<Output> output_;
+};
+
+// Writes to a Log under one name, with the ids of what it is about. Cheap to copy.
+class Logger {
+ public:
+  Logger(std::shared_ptr<Log> log, std::string name)
+      : log_(std::move(log)), name_(std::move(name)) {}
+
+  // A logger for a part: "nodepool.launcher" -> "nodepool.launcher.cleanup".
+  Logger child(std::string_view part) const;
+
+  // The same logger, about one request and node; an empty id is left out. The form is that of the
+  // Python Nodepool: "[e: EVENT] [node_request: ID] [node: ID] ".
+  Logger about(std::string_view event_id, std::string_view request_id,
+               std::string_view node_id = {}) const;
+
+  template <typename... Args>
+  void debug(fmt::format_string<Args...> format, Args&&... args) const {
+    write(LogLevel::debug, format, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  void info(fmt::format_string<Args...> format, Args&&... args) const {
+    write(LogLevel::info, format, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  void warning(fmt::format_string<Args...> format, Args&&... args) const {
+    write(LogLevel::warning, format, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  void error(fmt::format_string<Args...> format, Args&&... args) const {
+    write(LogLevel::error, format, fmt::make_format_args(args...));
+  }
+
+ private:
+  void write(LogLevel level, fmt::string_view format, fmt::format_args args) const;
+
+  std::shared_ptr<Log> log_;
+  std::string name_;
+  std::string prefix_;
+};
+
+}  // namespace nodepool::telemetry
