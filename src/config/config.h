@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+
+// nodepool.yaml as the programs use it. Plain data; all defaults come from the schema
+// (config/nodepool_schema.h) when the file is loaded, those here are the same values.
+
+namespace nodepool::config {
+
+class Section;
+
+// Where the status pages and the API are served. Read once, when the launcher starts.
+struct WebApp {
+  int port = 8005;
+  std::string listen_address = "0.0.0.0";
+
+  friend bool operator==(const WebApp&, const WebApp&) = default;
+};
+
+struct ZooKeeperServer {
+  std::string host;  // a name or an address; IPv6 without brackets
+  int port = 2281;
+  std::string chroot;  // e.g. "/nodepool-prefix"; empty: the root
+
+  friend bool operator==(const ZooKeeperServer&, const ZooKeeperServer&) = default;
+};
+
+// Paths of PEM files. ZooKeeper needs all three; an empty one was not configured.
+struct ZooKeeperTls {
+  std::string cert;
+  std::string key;
+  std::string ca;
+
+  friend bool operator==(const ZooKeeperTls&, const ZooKeeperTls&) = default;
+};
+
+// Where the records of nodes, requests and images are kept.
+struct StoreChoice {
+  enum class Kind { zookeeper, sqlite };
+
+  Kind kind = Kind::sqlite;
+  std::string sqlite_path = "/var/lib/nodepool/nodepool.db";  // absolute; empty for zookeeper
+  bool is_default = true;  // neither `store` nor `zookeeper-servers` was given
+
+  friend bool operator==(const StoreChoice&, const StoreChoice&) = default;
+};
+
+// A kind of node that can be requested.
+struct Label {
+  std::string name;
+  std::int64_t min_ready = 0;      // nodes kept ready; nothing is prepared for 0 or less
+  std::int64_t max_ready_age = 0;  // seconds a node may be ready and unused; 0 or less: for ever
+
+  friend bool operator==(const Label&, const Label&) = default;
+};
+
+// An image to build, with everything from its parents. Abstract entries do not get this far.
+struct DiskImage {
+  std::string name;
+  std::vector<std::string> elements;            // root's first, own last
+  std::map<std::string, std::string> env_vars;  // may hold secrets
+  std::set<std::string> formats;                // the providers' formats are not in here
+  std::set<std::string> keep_formats;           // stay on disk after the upload
+  bool delete_after_upload = false;
+  bool pause = false;
+  std::string release;                 // DIB_RELEASE; may be empty
+  std::int64_t rebuild_age = 86400;    // seconds
+  std::int64_t build_timeout = 28800;  // seconds
+  std::string username = "zuul";
+  std::string python_path = "auto";
+  std::optional<std::string> shell_type;
+  std::string dib_cmd = "disk-image-create";
+  Value metadata;  // a mapping, or null; own only, never a parent's
+
+  friend bool operator==(const DiskImage&, const DiskImage&) = default;
+};
+
+// What a tenant may use at most, over all providers. A resource without an entry is unlimited.
+struct TenantLimits {
+  std::string name;
+  std::map<std::string, std::int64_t> limits;  // "instances", "cores", "ram" (MiB), and any other
+
+  friend bool operator==(const TenantLimits&, const TenantLimits&) = default;
+};
+
+// One provider. Its driver reads everything else from `value` (Section, config/section.h).
+struct ProviderSection {
+  std::string name;
+  std::string driver;                    // a name of DriverSchemas
+  std::int64_t max_concurrency = -1;     // launches at a time; negative: unlimited, 0: none
+  std::optional<std::int64_t> priority;  // lower is preferred
+  Value value;                           // the whole mapping
+  std::string file;                      // for errors
+  std::string path;                      // for errors: "providers[0] (rack)"
+
+  // Whether nothing an operator can configure differs. The place in the file does not count.
+  friend bool operator==(const ProviderSection& left, const ProviderSection& right) {
+    return left.driver == right.driver && left.value == right.value;
+  }
+};
+
+// The whole file, with the secure file applied.
+struct Config {
+  WebApp webapp;
+  std::optional<std::string> elements_dir;
+  std::optional<std::string> images_dir;
+  std::optional<std::string> build_log_dir;
+  std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
+  std::vector<ZooKeeperServer> zookeeper_servers;
+  ZooKeeperTls zookeeper_tls;
+  double zookeeper_timeout = 10.0;  // seconds
+  StoreChoice store;
+  std::optional<std::int64_t> max_hold_age;  // seconds; nothing: no limit
+  std::map<std::string, Label> labels;
+  std::map<std::string, DiskImage> diskimages;
+  std::vector<ProviderSection> providers;  // in the order of the file, each name once
+  std::map<std::string, TenantLimits> tenant_limits;
+};
+
+// The label or disk image that `key` of `section` names, for drivers that resolve their references:
+//   const Label& label = find_label(config, node_section, "name", node_section.text("name"));
+// Throw ConfigError, with a near match as a hint, if the top level defines no such thing.
+const Label& find_label(const Config& config, const Section& section, std::string_view key,
+                        std::string_view name);
+const DiskImage& find_diskimage(const Config& config, const Section& section, std::string_view key,
+                                std::string_view name);
+
+}  // namespace nodepool::config

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nodepool::config {
+
+// Environment variables as name and value, in order.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// The variables of this process.
+Environment process_environment();
+
+// Replaces every `%(NAME)` by the value of NAME, for the variables whose name begins with
+// `NODEPOOL_`. This is plain text replacement before any YAML is parsed, so the YAML around a token
+// decides its type. One pass per variable, in order: a value may contain the token of a later
+// variable. Tokens of other or unset variables stay as they are.
+// Throws ConfigError when the text would outgrow what parse_yaml() accepts.
+std::string substitute(std::string text, const Environment& environment);
+
+}  // namespace nodepool::config

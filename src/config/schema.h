@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// A schema is data. It says once which keys a section of nodepool.yaml has, and everything else is
+// made from it: the strict check and the warnings of the daemons (config/check.h), the values with
+// their defaults (config/section.h), the reference tables of the manual (config/reference.h) and
+// the JSON Schema for editors (config/json_schema.h).
+//
+//   const Schema& node_schema() {
+//     static const Schema schema{
+//         .description = "One host.",
+//         .fields = {
+//             {.key = "name", .type = string(), .required = Required::always,
+//              .description = "Host name or address."},
+//             {.key = "timeout", .type = integer(), .default_value = "5", .unit = "seconds",
+//              .description = "How long to wait for the host."},
+//             {.key = "labels", .type = one_of({list_of(label_name()), label_names()}),
+//              .required = Required::always, .description = "The labels the host serves."},
+//         }};
+//     return schema;
+//   }
+//
+// The strings are views: write literals.
+
+namespace nodepool::config {
+
+struct Schema;
+
+// What a value may be. Use the makers below.
+struct Type {
+  enum class Kind {
+    anything,
+    null,
+    boolean,
+    integer,         // booleans count as 0 and 1, as they do in Python
+    number,          // a literal with a point, or .inf: `30` is refused by the strict check
+    lenient_number,  // an integer, a number, or text that reads as one
+    string,
+    list,     // of parts[0]
+    mapping,  // from any string to parts[0]
+    section,  // a mapping with the keys of a schema
+    one_of,   // any of parts
+  };
+  // What a string names elsewhere in the file.
+  enum class Refers { to_nothing, to_label, to_labels_by_space, to_diskimage };
+
+  Kind kind = Kind::anything;
+  std::vector<Type> parts = {};
+  std::shared_ptr<const Schema> section = nullptr;
+  std::vector<std::string_view> words = {};  // the only strings allowed, if there are any
+  std::string_view pattern = {};  // ECMAScript expression the whole string must match, if not empty
+  std::optional<std::int64_t> minimum = {};
+  std::optional<std::int64_t> maximum = {};
+  Refers refers = Refers::to_nothing;
+};
+
+Type anything();
+Type nothing();  // an explicit null, as part of one_of()
+Type boolean();
+Type integer();
+Type integer_between(std::int64_t minimum, std::int64_t maximum);
+Type number();
+Type lenient_number();
+Type string();
+Type string_matching(std::string_view pattern);
+Type word(std::vector<std::string_view> words);
+Type label_name();      // a string that names an entry of the top-level `labels`
+Type label_names();     // the same, several separated by spaces
+Type diskimage_name();  // a string that names a non-abstract entry of the top-level `diskimages`
+Type list_of(Type item);
+Type mapping_of(Type value);
+Type section(Schema schema);
+Type one_of(std::vector<Type> alternatives);
+
+// Who insists on a key.
+enum class Required {
+  never,
+  strictly,  // the strict check does; a daemon starts without it
+  always,    // a daemon refuses the file without it
+};
+
+// Who accepts a key.
+enum class Accepted {
+  everywhere,
+  by_daemons,  // read by the daemons, refused by the strict check: for files that work today
+};
+
+// One key of a section.
+struct Field {
+  std::string_view key = {};
+  Type type = {};
+  Required required = Required::never;
+  Accepted accepted = Accepted::everywhere;
+  // The value that counts when the key is missing or null, written as in YAML. Empty: there is
+  // none.
+  std::string_view default_value = {};
+  // For the manual, where the default is not a plain value: "the provider's value", "unlimited".
+  std::string_view default_note = {};
+  std::string_view unit = {};         // e.g. "seconds"
+  std::string_view description = {};  // mandatory; sentences, Markdown
+  std::string_view deprecated = {};   // what to use instead; not empty marks the key as deprecated
+};
+using Fields = std::vector<Field>;
+
+// A condition on several keys of one section, of which a key with a null value is absent.
+struct Rule {
+  enum class Kind {
+    exactly_one,
+    at_least_one,
+    at_most_one,
+    excludes,  // the first key cannot stand beside any of the others
+  };
+  Kind kind = Kind::exactly_one;
+  std::vector<std::string_view> keys = {};
+};
+
+// Keys that are not listed in a schema but welcome.
+struct OtherKeys {
+  Type type = {};
+  std::string_view description = {};
+};
+
+// The keys of one section.
+struct Schema {
+  std::string_view description = {};
+  Fields fields = {};
+  std::optional<OtherKeys> other_keys = {};  // absent: an unlisted key is a problem
+  std::vector<Rule> rules = {};
+
+  // The field of that key; nullptr if it is not listed.
+  const Field* find(std::string_view key) const;
+};
+
+// Both lists; where both have a key, the field of `overlay` replaces the one of `base`.
+Fields joined(Fields base, const Fields& overlay);
+
+// The drivers of this program, as the configuration sees them.
+struct DriverSchemas {
+  // By the name in `driver:`, the schema of the provider section without the common keys
+  // (config/nodepool_schema.h adds those). The schemas must outlive this.
+  std::map<std::string, const Schema*, std::less<>> schemas;
+  // Drivers of the Python Nodepool that this program does not have, for a clear message.
+  std::vector<std::string> missing;
+};
+
+}  // namespace nodepool::config

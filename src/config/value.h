@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/problem.h"
+
+namespace nodepool::config {
+
+// One YAML value with its place in the file. Immutable once parsed.
+class Value {
+ public:
+  // The order is that of the alternatives in data_.
+  enum class Kind { null, boolean, integer, floating, string, date, list, mapping };
+
+  struct Entry;
+  using List = std::vector<Value>;
+  using Mapping = std::vector<Entry>;  // in the order of the file, each key once
+
+  Value();  // null, nowhere
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
+
+  // Makers, for the parser and for tests.
+  static Value null(Mark mark = {});
+  static Value boolean(bool value, Mark mark = {});
+  static Value integer(std::int64_t value, Mark mark = {});
+  static Value floating(double value, Mark mark = {});
+  static Value string(std::string value, Mark mark = {});
+  static Value date(std::string text, Mark mark = {});  // kept as it was written
+  static Value list(List items, Mark mark = {});
+  static Value mapping(Mapping entries, Mark mark = {});
+
+  Kind kind() const { return static_cast<Kind>(data_.index()); }
+  Mark mark() const { return mark_; }
+
+  bool is_null() const { return kind() == Kind::null; }
+  bool is_string() const { return kind() == Kind::string; }
+  bool is_list() const { return kind() == Kind::list; }
+  bool is_mapping() const { return kind() == Kind::mapping; }
+  bool is_scalar() const { return !is_list() && !is_mapping(); }
+
+  // The content. Throw std::bad_variant_access when the kind is another one: look at kind() first.
+  bool as_boolean() const { return std::get<bool>(data_); }
+  std::int64_t as_integer() const { return std::get<std::int64_t>(data_); }
+  double as_floating() const { return std::get<double>(data_); }
+  const std::string& as_string() const { return std::get<std::string>(data_); }
+  const std::string& as_date() const { return std::get<Date>(data_).text; }
+  const List& as_list() const { return std::get<List>(data_); }
+  const Mapping& as_mapping() const { return std::get<Mapping>(data_); }
+
+  // The value of `key`; nullptr if there is none, or if this is no mapping. A null value is found.
+  const Value* find(std::string_view key) const;
+
+  // What Python's str() makes of a scalar: "True", "22.1", "None"; a date as it was written. Empty
+  // for a list or a mapping.
+  std::string text() const;
+
+  // What Python's bool() makes of it: false for null, zero and everything empty.
+  bool truthy() const;
+
+  // Whether both have the same content. Marks do not count, nor does the order of mapping keys, so
+  // a section that was only moved in its file has not changed.
+  friend bool operator==(const Value& left, const Value& right);
+
+ private:
+  struct Date {
+    std::string text;
+    friend bool operator==(const Date&, const Date&) = default;
+  };
+  using Data =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string, Date, List, Mapping>;
+
+  Value(Data data, Mark mark);
+
+  Data data_;
+  Mark mark_;
+};
+
+// A key of a mapping with its value.
+struct Value::Entry {
+  std::string key;  // the text() of the key
+  Value value;
+  Mark mark;                     // of the key
+  Kind key_kind = Kind::string;  // what the key was in YAML: `8080:` is an integer
+};
+
+// "an integer", "a mapping", ...: for messages.
+std::string_view describe(Value::Kind kind);
+
+// The same content as JSON; dates become strings.
+nlohmann::json to_json(const Value& value);
+
+}  // namespace nodepool::config

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "config/value.h"
+
+namespace nodepool::config {
+
+// What is accepted at most; every error names the limit. Generous for real files, tight enough that
+// a hostile one costs seconds and megabytes only.
+inline constexpr std::size_t kMaxFileSize = std::size_t{64} * 1024 * 1024;  // bytes
+inline constexpr int kMaxDepth = 100;                  // lists and mappings inside each other
+inline constexpr std::size_t kMaxAliased = 1'000'000;  // values that come from `*alias` and `<<`
+
+// Parses one YAML document as PyYAML's safe loader does, that is by the rules of YAML 1.1:
+// `yes` and `off` are booleans, `0600` is octal, `1:30` is 90, `2024-01-01` is a date, `<<` merges
+// mappings, the last of several equal keys wins. Empty text is null.
+// An integer beyond 64 bits is kept as a string; an alias inside its own anchor, and the tags
+// `!!binary`, `!!set`, `!!omap` and `!!pairs` are refused.
+// `file` is for messages. Throws ConfigError for broken YAML, a second document, an unknown tag,
+// text that is not UTF-8, control characters, and when a limit above is exceeded.
+Value parse_yaml(std::string_view text, std::string_view file);
+
+// The whole content of the file. Throws ConfigError if it cannot be read or exceeds kMaxFileSize.
+std::string read_file(const std::string& path);
+
+}  // namespace nodepool::config
