@@ -1,0 +1,65 @@
+#include "model/component.h"
+
+#include <algorithm>
+
+#include "model/record_io.h"
+
+namespace nodepool::model {
+
+std::string_view to_string(Component::Kind kind) {
+  switch (kind) {
+    case Component::Kind::launcher:
+      return "launcher";
+    case Component::Kind::builder:
+      return "builder";
+    case Component::Kind::pool:
+      return "pool";
+  }
+  return "";
+}
+
+bool Component::supports(std::string_view label) const {
+  return std::ranges::find(supported_labels, label) != supported_labels.end();
+}
+
+bool Component::supports(const std::vector<std::string>& labels) const {
+  return std::ranges::all_of(labels, [this](const std::string& label) { return supports(label); });
+}
+
+Component parse_component(Component::Kind kind, const coordination::Entry& entry) {
+  record_io::Reader reader(entry.data);
+  Component component;
+  component.kind = kind;
+  reader.field("hostname", component.hostname);
+  reader.field("state", component.state);
+  reader.field("version", component.version);
+  reader.field("model_api", component.model_api);
+  reader.field("id", component.id);
+  reader.field("name", component.name);
+  reader.field("provider_name", component.provider_name);
+  reader.field("supported_labels", component.supported_labels);
+  reader.field("priority", component.priority);
+  reader.field("paused", component.paused);
+  return component;
+}
+
+std::string to_record(const Component& component) {
+  record_io::Writer writer;
+  const bool is_pool = component.kind == Component::Kind::pool;
+  writer.field("hostname", component.hostname);
+  if (is_pool) writer.field("id", component.id);
+  writer.field("kind", std::string(to_string(component.kind)));
+  writer.field("model_api", component.model_api);
+  if (is_pool) {
+    writer.field("name", component.name);
+    writer.field("paused", component.paused);
+    writer.field("priority", component.priority);
+    writer.field("provider_name", component.provider_name);
+  }
+  writer.field("state", component.state);
+  if (is_pool) writer.field("supported_labels", component.supported_labels);
+  writer.field("version", component.version);
+  return writer.text();
+}
+
+}  // namespace nodepool::model

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordination/store.h"
+#include "model/record.h"
+
+namespace nodepool::model {
+
+// What a running part of the installation tells the others:
+// /nodepool/components/<kind>/<hostname><sequence>, ephemeral.
+struct Component {
+  enum class Kind { launcher, builder, pool };
+
+  Kind kind = Kind::launcher;
+  std::string hostname;
+  std::string state = "stopped";  // initializing, running, paused, stopped
+  std::string version;
+  std::int64_t model_api = 0;
+
+  // Of a pool only.
+  std::string id;  // "<fqdn>-PoolWorker.<provider>-<pool>-<32 hex digits>": in declined_by
+  std::string name;
+  std::string provider_name;
+  std::vector<std::string> supported_labels;
+  std::int64_t priority = 100;  // lower is preferred
+  bool paused = false;          // accepts nothing new for want of capacity
+
+  bool supports(std::string_view label) const;
+
+  // Whether it supports all of them.
+  bool supports(const std::vector<std::string>& labels) const;
+
+  friend bool operator==(const Component&, const Component&) = default;
+};
+
+std::string_view to_string(Component::Kind kind);
+
+// Reads a component's record. Throws RecordError.
+Component parse_component(Component::Kind kind, const coordination::Entry& entry);
+
+// The record's text, with sorted keys.
+std::string to_record(const Component& component);
+
+}  // namespace nodepool::model

@@ -1,0 +1,60 @@
+#include "model/component_table.h"
+
+#include <algorithm>
+
+#include "model/paths.h"
+
+namespace nodepool::model {
+
+namespace {
+
+constexpr Component::Kind kKinds[] = {Component::Kind::launcher, Component::Kind::builder,
+                                      Component::Kind::pool};
+
+std::optional<Component::Kind> kind_of(std::string_view path) {
+  const std::string_view name = path.substr(0, path.find('/'));
+  for (const Component::Kind kind : kKinds) {
+    if (to_string(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ComponentTable::ComponentTable(const async::Runtime& runtime, coordination::Store& store,
+                               telemetry::Logger log)
+    : RecordTable(runtime, store, kComponentsRoot, std::move(log)) {}
+
+std::vector<const Component*> ComponentTable::pools() const {
+  std::vector<const Component*> pools;
+  for (const auto& [id, component] : all()) {
+    if (component.kind == Component::Kind::pool) pools.push_back(&component);
+  }
+  return pools;
+}
+
+coordination::TreeListener::Interest ComponentTable::interest(std::string_view path) const {
+  if (!kind_of(path)) return Interest::none;
+  const auto slashes = std::ranges::count(path, '/');
+  if (slashes == 0) return Interest::name;
+  return slashes == 1 ? Interest::data : Interest::none;
+}
+
+void ComponentTable::on_changed(std::string_view path, const coordination::Entry& entry) {
+  if (path.find('/') != std::string_view::npos) record_changed(path, entry);
+}
+
+void ComponentTable::on_removed(std::string_view path) {
+  record_removed(path);
+}
+
+Component ComponentTable::parse(std::string id, const coordination::Entry& entry) const {
+  const auto kind = kind_of(id);
+  if (!kind) throw RecordError("unknown kind of component");
+  return parse_component(*kind, entry);
+}
+
+void ComponentTable::unindex(const Component&) {}
+void ComponentTable::index(const Component&) {}
+
+}  // namespace nodepool::model

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/component.h"
+#include "model/record_table.h"
+
+namespace nodepool::model {
+
+// All running components; the ids are "<kind>/<hostname><sequence>".
+class ComponentTable final : public RecordTable<Component> {
+ public:
+  ComponentTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
+
+  // The registered pools of all launchers.
+  std::vector<const Component*> pools() const;
+
+ private:
+  Interest interest(std::string_view path) const override;
+  void on_changed(std::string_view path, const coordination::Entry& entry) override;
+  void on_removed(std::string_view path) override;
+  Component parse(std::string id, const coordination::Entry& entry) const override;
+  void unindex(const Component& component) override;
+  void index(const Component& component) override;
+};
+
+}  // namespace nodepool::model

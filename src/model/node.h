@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordination/store.h"
+#include "model/record.h"
+
+namespace nodepool::model {
+
+enum class NodeState {
+  init,      // record made, nothing started
+  building,  // being launched
+  testing,   // of old versions; never written
+  ready,
+  in_use,
+  used,  // given back by its requestor
+  hold,  // kept for a person to look at
+  failed,
+  aborted,  // refused by the cloud's quota; replaced within its request
+  deleting,
+  deleted,  // about to vanish
+};
+
+// "in-use" for NodeState::in_use.
+std::string_view to_string(NodeState state);
+std::optional<NodeState> parse_node_state(std::string_view text);
+
+inline constexpr NodeState kAllNodeStates[] = {
+    NodeState::init,    NodeState::building, NodeState::testing, NodeState::ready,
+    NodeState::in_use,  NodeState::used,     NodeState::hold,    NodeState::failed,
+    NodeState::aborted, NodeState::deleting, NodeState::deleted};
+
+// Whether a node in this state that nobody has locked is to be taken back by its provider: its
+// launcher died while it was being launched, or its requestor gave it up.
+bool is_returnable(NodeState state);
+
+// A machine, or a slot of one: /nodepool/nodes/<id>. Field names are the record's keys, with '_'
+// for '-'; an absent optional is null in the record. Times are seconds since the epoch.
+struct Node {
+  std::string id;           // ten digits; not part of the record
+  coordination::Stat stat;  // of the record's last known version; not part of the record
+
+  NodeState state = NodeState::init;
+  double state_time = 0;
+  std::optional<std::string> cloud;
+  std::optional<std::string> provider;
+  std::optional<std::string> pool;
+  std::vector<std::string> type;            // labels; the first is "the" label
+  std::optional<std::string> allocated_to;  // request id
+  std::optional<std::string> az;
+  std::optional<std::string> region;
+  std::optional<std::string> public_ipv4;
+  std::optional<std::string> private_ipv4;
+  std::optional<std::string> public_ipv6;
+  std::optional<std::string> host_id;
+  std::optional<std::string> interface_ip;
+  Json connection_port{"22"};  // a number, or an object of credentials (kubernetes, openshift)
+  std::optional<std::string> image_id;
+  std::optional<std::string> launcher;  // pool component id
+  std::optional<double> created_time;
+  Json external_id;  // a string, or an object for some clouds
+  std::optional<std::string> hostname;
+  std::optional<std::string> comment;
+  Json user_data;  // belongs to the requestor
+  std::optional<std::string> hold_job;
+  std::vector<std::string> host_keys;  // "<type> <base64>"
+  std::optional<std::string> username{"zuul"};
+  std::optional<std::string> connection_type;
+  std::optional<std::string> shell_type;
+  std::optional<std::int64_t> hold_expiration;  // seconds; 0 means never
+  Json resources;
+  std::optional<std::int64_t> slot;
+  Json attributes;
+  std::optional<std::string> python_path;
+  std::optional<std::string> tenant_name;
+  Json driver_data;
+  std::optional<std::string> requestor;
+  Json node_properties{"{}"};
+  UnknownKeys unknown;
+
+  // Changes the state and stamps it with `now`, also if the state stays the same.
+  void set_state(NodeState new_state, double now) {
+    state = new_state;
+    state_time = now;
+  }
+
+  bool has_label(std::string_view label) const;
+
+  // The string in external_id; empty if it is none.
+  std::string external_id_text() const;
+
+  // The port number; nothing if connection_port is not a number.
+  std::optional<int> port() const;
+};
+
+// Reads the record of node `id`. Throws RecordError.
+Node parse_node(std::string id, const coordination::Entry& entry);
+
+// The record's text: every known key, nulls included, then the unknown ones.
+std::string to_record(const Node& node);
+
+// A JSON string: "a" -> "\"a\"".
+Json json_string(std::string_view text);
+
+}  // namespace nodepool::model

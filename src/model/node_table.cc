@@ -1,0 +1,114 @@
+#include "model/node_table.h"
+
+#include <algorithm>
+
+#include "coordination/lock.h"
+#include "model/paths.h"
+
+namespace nodepool::model {
+
+namespace {
+
+const IdSet kNone;
+
+constexpr std::string_view kLockName = "/lock";
+
+// "0000000001/lock/<contender>" -> the node's id and the contender's name.
+std::pair<std::string_view, std::string_view> split_contender(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  return {path.substr(0, slash), path.substr(slash + kLockName.size() + 1)};
+}
+
+}  // namespace
+
+NodeTable::NodeTable(const async::Runtime& runtime, coordination::Store& store,
+                     telemetry::Logger log)
+    : RecordTable(runtime, store, kNodesRoot, std::move(log)) {}
+
+const IdSet& NodeTable::free(std::string_view provider, std::string_view pool,
+                             std::string_view label) const {
+  const auto found = free_.find(std::tuple(provider, pool, label));
+  return found == free_.end() ? kNone : found->second;
+}
+
+const IdSet& NodeTable::allocated_to(std::string_view request_id) const {
+  const auto found = by_request_.find(request_id);
+  return found == by_request_.end() ? kNone : found->second;
+}
+
+const IdSet& NodeTable::of_provider(std::string_view provider) const {
+  const auto found = by_provider_.find(provider);
+  return found == by_provider_.end() ? kNone : found->second;
+}
+
+bool NodeTable::is_locked(std::string_view id) const {
+  return contenders_.contains(id);
+}
+
+bool NodeTable::has_lock_root(std::string_view id) const {
+  return cache().knows(std::string(id).append(kLockName));
+}
+
+coordination::TreeListener::Interest NodeTable::interest(std::string_view path) const {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return Interest::data;
+  const std::string_view below = path.substr(slash);
+  if (below == kLockName) return Interest::name;
+  const bool is_contender =
+      below.starts_with("/lock/") && !coordination::contender_sequence(below).empty();
+  return is_contender ? Interest::name : Interest::none;
+}
+
+void NodeTable::on_changed(std::string_view path, const coordination::Entry& entry) {
+  const auto slashes = std::ranges::count(path, '/');
+  if (slashes == 0) return record_changed(path, entry);
+  if (slashes == 1) return;  // the lock root
+  const auto [id, contender] = split_contender(path);
+  contenders_[std::string(id)].emplace(contender);
+  lock_changes_.notify(std::string(id));
+}
+
+void NodeTable::on_removed(std::string_view path) {
+  const auto slashes = std::ranges::count(path, '/');
+  if (slashes == 0) return record_removed(path);
+  if (slashes == 1) return;
+  const auto [id, contender] = split_contender(path);
+  const auto line = contenders_.find(id);
+  if (line == contenders_.end()) return;
+  if (const auto found = line->second.find(contender); found != line->second.end()) {
+    line->second.erase(found);
+  }
+  if (line->second.empty()) contenders_.erase(line);
+  lock_changes_.notify(std::string(id));
+}
+
+Node NodeTable::parse(std::string id, const coordination::Entry& entry) const {
+  return parse_node(std::move(id), entry);
+}
+
+template <typename Change>
+void NodeTable::for_each_index(const Node& node, Change change) {
+  if (node.provider) change(by_provider_, *node.provider);
+  if (node.allocated_to) {
+    change(by_request_, *node.allocated_to);
+  } else if (node.state == NodeState::ready && node.provider && node.pool) {
+    for (const std::string& label : node.type) {
+      change(free_, FreeKey(*node.provider, *node.pool, label));
+    }
+  }
+}
+
+void NodeTable::index(const Node& node) {
+  for_each_index(node, [&node](auto& map, const auto& key) { map[key].insert(node.id); });
+}
+
+void NodeTable::unindex(const Node& node) {
+  for_each_index(node, [&node](auto& map, const auto& key) {
+    const auto found = map.find(key);
+    if (found == map.end()) return;
+    found->second.erase(node.id);
+    if (found->second.empty()) map.erase(found);
+  });
+}
+
+}  // namespace nodepool::model

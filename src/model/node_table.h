@@ -1,0 +1,60 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "model/node.h"
+#include "model/record_table.h"
+
+namespace nodepool::model {
+
+using IdSet = std::set<std::string, std::less<>>;
+
+// All nodes, with the indexes that decisions need: looking something up costs the same with ten
+// thousand nodes as with ten.
+class NodeTable final : public RecordTable<Node> {
+ public:
+  NodeTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
+
+  // Nodes that can be handed out: ready, allocated to nobody, carrying the label.
+  const IdSet& free(std::string_view provider, std::string_view pool, std::string_view label) const;
+
+  // The nodes that a request holds.
+  const IdSet& allocated_to(std::string_view request_id) const;
+
+  // All nodes of a provider, in any state.
+  const IdSet& of_provider(std::string_view provider) const;
+
+  // Whether somebody is known to contend for the node's lock. A hint: only the lock itself tells.
+  bool is_locked(std::string_view id) const;
+
+  // Whether the node is known to have a lock root below it.
+  bool has_lock_root(std::string_view id) const;
+
+  // Calls `observer` with the id of each node whose contenders have changed.
+  coordination::Subscription observe_locks(std::function<void(const std::string&)> observer) {
+    return lock_changes_.subscribe(std::move(observer));
+  }
+
+ private:
+  Interest interest(std::string_view path) const override;
+  void on_changed(std::string_view path, const coordination::Entry& entry) override;
+  void on_removed(std::string_view path) override;
+  Node parse(std::string id, const coordination::Entry& entry) const override;
+  void unindex(const Node& node) override;
+  void index(const Node& node) override;
+
+  using FreeKey = std::tuple<std::string, std::string, std::string>;  // provider, pool, label
+  template <typename Change>
+  void for_each_index(const Node& node, Change change);
+
+  std::map<FreeKey, IdSet, std::less<>> free_;
+  std::map<std::string, IdSet, std::less<>> by_request_;
+  std::map<std::string, IdSet, std::less<>> by_provider_;
+  std::map<std::string, IdSet, std::less<>> contenders_;  // node id -> contender names
+  Observers<const std::string&> lock_changes_;
+};
+
+}  // namespace nodepool::model

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "model/record.h"
+
+// Reading and writing of records; included by the sources of this room only (it is costly).
+namespace nodepool::model::record_io {
+
+using OrderedJson = nlohmann::ordered_json;
+
+// JSON as Python's json.dumps writes it.
+std::string dump(const OrderedJson& value);
+
+// Parses one JSON object. Throws RecordError.
+OrderedJson parse_object(std::string_view text);
+
+// Reads fields out of a JSON object, in any order; what is left over are the unknown keys.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : object_(parse_object(text)) {}
+
+  bool has(std::string_view key) const { return object_.contains(key); }
+
+  // Each leaves `value` alone if the key is absent, and throws RecordError with the key if the
+  // value has another type. A null resets an optional, and counts as absent otherwise.
+  void field(const char* key, std::string& value);
+  void field(const char* key, std::optional<std::string>& value);
+  void field(const char* key, double& value);
+  void field(const char* key, std::optional<double>& value);
+  void field(const char* key, std::int64_t& value);
+  void field(const char* key, std::optional<std::int64_t>& value);
+  void field(const char* key, bool& value);
+  void field(const char* key, std::vector<std::string>& value);
+  void field(const char* key, Json& value);
+
+  // Takes the raw value of a key; null if absent.
+  OrderedJson take(const char* key);
+
+  // What no field() or take() has asked for.
+  UnknownKeys rest() const;
+
+ private:
+  OrderedJson object_;
+};
+
+// Writes fields in the order of the calls.
+class Writer {
+ public:
+  void field(const char* key, const std::string& value) { object_[key] = value; }
+  void field(const char* key, const char* value) { object_[key] = value; }
+  void field(const char* key, double value) { object_[key] = value; }
+  void field(const char* key, std::int64_t value) { object_[key] = value; }
+  void field(const char* key, bool value) { object_[key] = value; }
+  void field(const char* key, const std::vector<std::string>& value) { object_[key] = value; }
+  void field(const char* key, const Json& value);
+  template <typename T>
+  void field(const char* key, const std::optional<T>& value) {
+    if (value) {
+      field(key, *value);
+    } else {
+      object_[key] = nullptr;
+    }
+  }
+  void unknown(const UnknownKeys& keys);
+
+  std::string text() const { return dump(object_); }
+
+ private:
+  OrderedJson object_ = OrderedJson::object();
+};
+
+}  // namespace nodepool::model::record_io
