@@ -1,0 +1,57 @@
+#include "driver/driver.h"
+
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+#include "config/section.h"
+
+namespace nodepool::driver {
+
+namespace {
+
+constexpr std::int64_t kDefaultPriority = 100;
+
+// Drivers of the Python Nodepool 11.
+constexpr std::string_view kPythonDrivers[] = {
+    "aws",        "azure",      "example",   "fake",          "gce",       "ibmvpc",
+    "kubernetes", "metastatic", "openshift", "openshiftpods", "openstack", "static"};
+
+}  // namespace
+
+PoolConfig load_common_pool(const config::Section& section,
+                            const config::ProviderSection& provider) {
+  PoolConfig pool;
+  pool.name = section.text("name");
+  pool.max_servers = section.optional_integer("max-servers");
+  pool.priority =
+      section.optional_integer("priority").value_or(provider.priority.value_or(kDefaultPriority));
+  if (const config::Value* attributes = section.find("node-attributes")) {
+    pool.node_attributes = model::Json::parse(config::to_json(*attributes).dump());
+  }
+  return pool;
+}
+
+DriverRegistry::DriverRegistry(std::vector<std::unique_ptr<Driver>> drivers) {
+  for (auto& driver : drivers) {
+    std::string name(driver->name());
+    drivers_.emplace(std::move(name), std::move(driver));
+  }
+}
+
+const Driver& DriverRegistry::driver(std::string_view name) const {
+  const auto found = drivers_.find(name);
+  if (found == drivers_.end()) throw std::out_of_range("no driver " + std::string(name));
+  return *found->second;
+}
+
+config::DriverSchemas DriverRegistry::schemas() const {
+  config::DriverSchemas schemas;
+  for (const auto& [name, driver] : drivers_) schemas.schemas.emplace(name, &driver->schema());
+  for (const std::string_view name : kPythonDrivers) {
+    if (!drivers_.contains(name)) schemas.missing.emplace_back(name);
+  }
+  return schemas;
+}
+
+}  // namespace nodepool::driver

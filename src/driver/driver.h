@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "async/runtime.h"
+#include "async/thread_pool.h"
+#include "config/config.h"
+#include "config/schema.h"
+#include "config/section.h"
+#include "coordination/store.h"
+#include "model/node.h"
+#include "model/node_table.h"
+#include "telemetry/log.h"
+
+// What the launcher and the commands know of a driver, and all that a driver's author implements.
+namespace nodepool::driver {
+
+using async::Task;
+
+// What every pool has, whatever its driver.
+struct PoolConfig {
+  std::string name;
+  std::set<std::string, std::less<>> labels;
+  std::optional<std::int64_t> max_servers;  // nothing: unlimited; 0 or less: the pool declines all
+  std::int64_t priority = 100;              // lower is preferred
+  model::Json node_attributes;              // copied to each node's `attributes`
+
+  friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
+};
+
+// Reads the keys that all pools have; `section` was made with common_pool_fields() among its
+// fields. The labels are left for the driver. Throws config::ConfigError.
+PoolConfig load_common_pool(const config::Section& section,
+                            const config::ProviderSection& provider);
+
+// One provider of nodepool.yaml as its driver understands it.
+class ProviderConfig {
+ public:
+  virtual ~ProviderConfig() = default;
+
+  const std::string& name() const { return section_.name; }
+  // Launches at a time over all pools; negative: unlimited; 0: the provider accepts nothing.
+  std::int64_t max_concurrency() const { return section_.max_concurrency; }
+  const std::map<std::string, PoolConfig>& pools() const { return pools_; }
+
+  // Whether an operator has changed nothing: then a reload keeps the running provider.
+  bool same_as(const ProviderConfig& other) const { return section_ == other.section_; }
+
+ protected:
+  explicit ProviderConfig(config::ProviderSection section) : section_(std::move(section)) {}
+  std::map<std::string, PoolConfig> pools_;
+
+ private:
+  config::ProviderSection section_;
+};
+
+// What a provider works with. Everything outlives it.
+struct ProviderContext {
+  async::Runtime runtime;
+  coordination::Store& store;
+  model::NodeTable& nodes;
+  async::ThreadPool& threads;  // for calls that block
+  telemetry::Logger log;
+};
+
+// A running source of nodes: one for each provider of the configuration. All functions run on the
+// loop; a slow one is cancelled by its caller's scope.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  virtual const ProviderConfig& config() const = 0;
+
+  // Begins to serve. Background work goes on after it returns. Throws: the provider is then left
+  // out of service until the configuration changes.
+  virtual Task<> start() = 0;
+
+  // Ends what would conflict with a successor that is about to start with a new configuration.
+  virtual void idle() = 0;
+
+  // Ends all work, having released every lock.
+  virtual Task<> stop() = 0;
+
+  // How many nodes with this label the pool has when all are in good order; requests for more can
+  // never be served by it. Nothing: no such bound.
+  virtual std::optional<std::int64_t> capacity(std::string_view pool,
+                                               std::string_view label) const = 0;
+
+  // Looks whether a ready node that is about to be handed out, and is locked by the caller, is in
+  // working order. If not, the provider takes it out of service once the caller has unlocked it.
+  virtual Task<bool> is_usable(model::Node node) = 0;
+
+  // Takes back the machine of `node`, which the caller has locked and set to `deleting`: deletes
+  // it, or makes it ready again. Returns the record to register in place of the node's, if any; the
+  // caller then removes the node's record. Throws if it failed: the caller will try again.
+  virtual Task<std::optional<model::Node>> take_back(model::Node node) = 0;
+};
+
+// A kind of provider: one object for each `driver:` name, listed in drivers/registry.cc.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  virtual std::string_view name() const = 0;
+
+  // The keys of its provider section without those that every provider has.
+  virtual const config::Schema& schema() const = 0;
+
+  // Reads a provider section. Throws config::ConfigError.
+  virtual std::shared_ptr<const ProviderConfig> configure(const config::ProviderSection& section,
+                                                          const config::Config& config) const = 0;
+
+  // Makes a provider that has not been started.
+  virtual std::unique_ptr<Provider> provider(std::shared_ptr<const ProviderConfig> config,
+                                             ProviderContext context) const = 0;
+};
+
+// All drivers of a program by name.
+class DriverRegistry {
+ public:
+  explicit DriverRegistry(std::vector<std::unique_ptr<Driver>> drivers);
+
+  // Throws std::out_of_range for a name that is not registered: the configuration has checked it.
+  const Driver& driver(std::string_view name) const;
+
+  // The drivers as the configuration sees them, with the names of those that only the Python
+  // Nodepool has.
+  config::DriverSchemas schemas() const;
+
+ private:
+  std::map<std::string, std::unique_ptr<Driver>, std::less<>> drivers_;
+};
+
+}  // namespace nodepool::driver
