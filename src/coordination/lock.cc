@@ -142,15 +142,28 @@ Task<> Lock::release() {
   }
 }
 
+Task<> Lock::abandon() {
+  if (contender_.empty()) {
+    try {
+      co_await find_lost_contender();
+    } catch (const StoreError& error) {
+      if (error.kind() != Kind::no_node) throw;
+    }
+  }
+  co_await release();
+}
+
 void Lock::contend_in(Transaction& transaction, bool root_exists) {
-  if (!root_exists) transaction.create(root_, {});
+  root_is_new_ = !root_exists;
+  if (root_is_new_) transaction.create(root_, {});
   contender_operation_ = transaction.size();
   transaction.create(join_path(root_, prefix_), identifier_, create_mode());
 }
 
 Task<bool> Lock::settle(const std::vector<OperationResult>& results) {
   contender_ = results.at(contender_operation_).path;
-  held_ = co_await is_lowest();
+  // Below a root that came into being with it, a contender is the first.
+  held_ = root_is_new_ || co_await is_lowest();
   co_return held_;
 }
 

@@ -46,6 +46,10 @@ class Lock {
   // Gives the lock up, or leaves the line. Harmless without a contender.
   Task<> release();
 
+  // As release(), for when a write that made the contender was left without an answer: looks for
+  // it.
+  Task<> abandon();
+
   // The same in steps, for callers that group the writes of several locks and records:
   //
   //   lock.contend_in(transaction, root_exists);
@@ -81,6 +85,7 @@ class Lock {
   std::string prefix_;  // "<32 hex digits>__lock__": marks our contenders even if an answer is lost
   std::string contender_;
   std::size_t contender_operation_ = 0;
+  bool root_is_new_ = false;
   bool held_ = false;
 };
 

@@ -71,6 +71,7 @@ NodeRequest parse_node_request(std::string id, const coordination::Entry& entry)
   if (!known_state) throw RecordError("unknown request state '" + state + "'");
   request.state = *known_state;
   common_fields(request, reader);
+  reader.field("decline_reasons", request.decline_reasons);
   request.unknown = reader.rest();
   return request;
 }
@@ -79,6 +80,9 @@ std::string to_record(const NodeRequest& request) {
   record_io::Writer writer;
   writer.field("state", std::string(to_string(request.state)));
   common_fields(request, writer);
+  if (!request.decline_reasons.empty()) {
+    writer.field("decline_reasons", request.decline_reasons);
+  }
   writer.unknown(request.unknown);
   return writer.text();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ struct NodeRequest {
   std::optional<std::string> event_id;  // for logs
   std::optional<double> created_time;
   std::optional<std::string> tenant_name;
+  // Why each pool declined, by its id: a key of our own, absent from the record while empty.
+  std::map<std::string, std::string> decline_reasons;
   UnknownKeys unknown;
 
   void set_state(RequestState new_state, double now) {

@@ -152,6 +152,17 @@ void Reader::field(const char* key, std::vector<std::string>& value) {
   }
 }
 
+void Reader::field(const char* key, std::map<std::string, std::string>& value) {
+  const OrderedJson found = take(key);
+  if (found.is_null()) return;
+  if (!found.is_object()) refuse(key, "an object", found);
+  value.clear();
+  for (const auto& [name, item] : found.items()) {
+    if (!item.is_string()) refuse(key, "an object of strings", found);
+    value.emplace(name, item.get<std::string>());
+  }
+}
+
 void Reader::field(const char* key, Json& value) {
   if (!has(key)) return;
   value.text = dump(take(key));

@@ -39,6 +39,7 @@ class Reader {
   void field(const char* key, std::optional<std::int64_t>& value);
   void field(const char* key, bool& value);
   void field(const char* key, std::vector<std::string>& value);
+  void field(const char* key, std::map<std::string, std::string>& value);
   void field(const char* key, Json& value);
 
   // Takes the raw value of a key; null if absent.
@@ -60,6 +61,9 @@ class Writer {
   void field(const char* key, std::int64_t value) { object_[key] = value; }
   void field(const char* key, bool value) { object_[key] = value; }
   void field(const char* key, const std::vector<std::string>& value) { object_[key] = value; }
+  void field(const char* key, const std::map<std::string, std::string>& value) {
+    object_[key] = value;
+  }
   void field(const char* key, const Json& value);
   template <typename T>
   void field(const char* key, const std::optional<T>& value) {
