@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "async/thread_pool.h"
+#include "coordination/store.h"
+#include "driver/driver.h"
+#include "model/component_table.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+#include "telemetry/log.h"
+
+namespace nodepool::launcher {
+
+using async::Task;
+
+// What all workers of one launcher share. Outlives them.
+struct LauncherContext {
+  async::Runtime runtime;
+  coordination::Store& store;
+  model::NodeTable& nodes;
+  model::RequestTable& requests;
+  model::ComponentTable& components;
+  async::ThreadPool& threads;
+  telemetry::Logger log;  // "nodepool"
+  std::string hostname;   // as gethostname() says
+  std::string fqdn;
+
+  bool tables_ready() const { return nodes.ready() && requests.ready() && components.ready(); }
+
+  // For TaskScope: logs what escapes a task.
+  async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {
+    return [logger = std::move(logger)](const std::string& name, const std::string& error) {
+      logger.error("{}: {}", name, error);
+    };
+  }
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,44 @@
+#include "model/lease.h"
+
+#include "model/record_io.h"
+
+namespace nodepool::model {
+
+namespace {
+
+using record_io::OrderedJson;
+
+constexpr const char* kKey = "nodepool_lease";
+
+}  // namespace
+
+std::string lease_contender(const std::string& lease_id) {
+  return "lease " + lease_id;
+}
+
+std::optional<Lease> lease_of(const Node& node) {
+  const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
+  if (!user_data.is_object()) return std::nullopt;
+  const auto found = user_data.find(kKey);
+  if (found == user_data.end() || !found->is_object()) return std::nullopt;
+  const auto id = found->find("id");
+  const auto expires = found->find("expires");
+  const auto holder = found->find("holder");
+  if (id == found->end() || !id->is_string()) return std::nullopt;
+  if (expires == found->end() || !expires->is_number()) return std::nullopt;
+  const bool named = holder != found->end() && holder->is_string();
+  return Lease{id->get<std::string>(), expires->get<double>(),
+               named ? holder->get<std::string>() : std::string()};
+}
+
+Json lease_user_data(const Lease& lease) {
+  OrderedJson content = OrderedJson::object();
+  content["id"] = lease.id;
+  content["expires"] = lease.expires;
+  content["holder"] = lease.holder;
+  OrderedJson user_data = OrderedJson::object();
+  user_data[kKey] = std::move(content);
+  return {record_io::dump(user_data)};
+}
+
+}  // namespace nodepool::model

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/node.h"
+
+namespace nodepool::model {
+
+// What a requestor that does not stay connected holds its nodes by. It is kept in the `user_data`
+// of each of its nodes, beside a contender for the node's lock that outlives the requestor's
+// session:
+//
+//   {"nodepool_lease": {"id": "200-0000000007", "expires": 1700003600.0, "holder": "nodepool:a@b"}}
+//
+// Once it has expired, the launcher takes the nodes back.
+struct Lease {
+  std::string id;      // that of the request that it answers
+  double expires = 0;  // seconds since the epoch
+  std::string holder;  // for people
+
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+// The text in the contender of the node's lock that belongs to a lease.
+std::string lease_contender(const std::string& lease_id);
+
+// The lease that holds the node; nothing if there is none, or if `user_data` belongs to someone who
+// does not use leases.
+std::optional<Lease> lease_of(const Node& node);
+
+// The `user_data` of a node that is held by the lease.
+Json lease_user_data(const Lease& lease);
+
+}  // namespace nodepool::model

@@ -1,0 +1,97 @@
+#include "model/registration.h"
+
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+
+namespace nodepool::model {
+
+namespace {
+
+using coordination::StoreError;
+
+// Before another attempt when the store could not be written.
+constexpr auto kRetryPause = std::chrono::seconds(1);
+
+std::string kind_path(const Component& component) {
+  return coordination::join_path(kComponentsRoot, to_string(component.kind));
+}
+
+}  // namespace
+
+Registration::Registration(const async::Runtime& runtime, coordination::Store& store,
+                           telemetry::Logger log, Component component)
+    : runtime_(runtime),
+      store_(store),
+      log_(std::move(log)),
+      component_(std::move(component)),
+      scope_(runtime, [this](const std::string& name, const std::string& error) {
+        log_.error("{}: {}", name, error);
+      }) {}
+
+async::Task<> Registration::start() {
+  co_await coordination::ensure_path(store_, kind_path(component_));
+  co_await write();
+  session_ = store_.on_session([this](coordination::SessionState state) {
+    if (state == coordination::SessionState::expired) path_.clear();
+    if (state == coordination::SessionState::connected) changed_.set();
+  });
+  scope_.spawn("registration", keep_registered());
+}
+
+void Registration::update(Component component) {
+  if (component == component_) return;
+  component_ = std::move(component);
+  changed_.set();
+}
+
+async::Task<> Registration::stop() {
+  session_.reset();
+  co_await scope_.stop();
+  if (path_.empty()) co_return;
+  try {
+    co_await store_.remove(path_, coordination::kAnyVersion);
+  } catch (const StoreError& error) {
+    log_.debug("Unregistering {}: {}", path_, error.what());
+  }
+  path_.clear();
+}
+
+async::Task<> Registration::keep_registered() {
+  while (true) {
+    co_await changed_.wait();
+    bool failed = false;
+    try {
+      co_await write();
+    } catch (const StoreError& error) {
+      if (error.kind() == StoreError::Kind::closed) throw;
+      log_.warning("Could not register: {}", error.what());
+      failed = true;
+    }
+    if (failed) {
+      co_await runtime_.clock.sleep_for(kRetryPause);
+      changed_.set();
+    }
+  }
+}
+
+async::Task<> Registration::write() {
+  std::string text = to_record(component_);
+  if (!path_.empty() && text == written_) co_return;
+  if (!path_.empty()) {
+    try {
+      co_await store_.set(path_, text, coordination::kAnyVersion);
+      written_ = std::move(text);
+      co_return;
+    } catch (const StoreError& error) {
+      if (error.kind() != StoreError::Kind::no_node) throw;
+      path_.clear();
+    }
+  }
+  path_ =
+      co_await store_.create(coordination::join_path(kind_path(component_), component_.hostname),
+                             text, coordination::CreateMode::ephemeral_sequential);
+  written_ = std::move(text);
+}
+
+}  // namespace nodepool::model

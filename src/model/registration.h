@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "coordination/store.h"
+#include "model/component.h"
+#include "telemetry/log.h"
+
+namespace nodepool::model {
+
+// Keeps one component registered while this object is started: creates its ephemeral record, writes
+// changes, and registers anew when the store's session was lost.
+class Registration {
+ public:
+  Registration(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log,
+               Component component);
+
+  // Registers; returns once the record exists.
+  async::Task<> start();
+
+  // Changes the record soon, if `component` differs from what was last set.
+  void update(Component component);
+
+  const Component& component() const { return component_; }
+
+  // Removes the record.
+  async::Task<> stop();
+
+ private:
+  async::Task<> keep_registered();
+  async::Task<> write();
+
+  async::Runtime runtime_;
+  coordination::Store& store_;
+  telemetry::Logger log_;
+  Component component_;
+  std::string path_;  // of the record; empty while there is none
+  std::string written_;
+  async::Event changed_;
+  coordination::Subscription session_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::model
