@@ -1,0 +1,184 @@
+#include "async/subprocess.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+#include <system_error>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "async/parking.h"
+
+namespace nodepool::async {
+
+namespace asio = boost::asio;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& doing, int error) {
+  throw std::system_error(error, std::generic_category(), doing);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// A pipe that closes when the program starts, and carries errno if it does not.
+class StartReport {
+ public:
+  StartReport() {
+    if (::pipe2(ends_, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
+  }
+  ~StartReport() {
+    ::close(ends_[0]);
+    close_writing_end();
+  }
+  StartReport(const StartReport&) = delete;
+  StartReport& operator=(const StartReport&) = delete;
+
+  void send(int error) { [[maybe_unused]] auto sent = ::write(ends_[1], &error, sizeof(error)); }
+
+  // 0 if the program has started.
+  int receive() {
+    close_writing_end();
+    int error = 0;
+    ssize_t size = 0;
+    do {
+      size = ::read(ends_[0], &error, sizeof(error));
+    } while (size < 0 && errno == EINTR);
+    return size == sizeof(error) ? error : 0;
+  }
+
+ private:
+  void close_writing_end() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+
+  int ends_[2] = {-1, -1};
+};
+
+// Holds all signals back while it exists: between fork() and exec() a signal must not reach the
+// handlers of this process, which would take it for its own.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+  // What the program starts with. Signals that were being ignored when this process started stay
+  // ignored (`nohup`), except SIGPIPE: programs expect that one.
+  void restore_in_child() const {
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) {
+      struct sigaction present{};
+      if (sigaction(number, nullptr, &present) != 0) continue;
+      if (present.sa_handler != SIG_IGN || number == SIGPIPE) sigaction(number, &usual, nullptr);
+    }
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_{};
+};
+
+// In the child, where only async-signal-safe functions may be called.
+[[noreturn]] void become(char* const* arguments, char* const* environment, pid_t parent,
+                         int signal_when_orphaned, StartReport& report) {
+  if (signal_when_orphaned != 0) {
+    ::prctl(PR_SET_PDEATHSIG, signal_when_orphaned);
+    if (::getppid() != parent) ::_exit(1);  // it had died before prctl()
+  }
+  ::execvpe(arguments[0], arguments, environment);
+  report.send(errno);
+  ::_exit(127);
+}
+
+pid_t start(const Subprocess::Command& command) {
+  if (command.arguments.empty()) fail("cannot run nothing", EINVAL);
+  const std::vector<char*> arguments = pointers_to(command.arguments);
+  const std::vector<char*> environment = pointers_to(command.environment);
+  StartReport report;
+  const pid_t parent = ::getpid();
+  const BlockedSignals blocked;
+  const pid_t child = ::fork();
+  if (child < 0) fail("cannot start a process", errno);
+  if (child == 0) {
+    blocked.restore_in_child();
+    become(arguments.data(), environment.data(), parent, command.signal_when_orphaned, report);
+  }
+  const int error = report.receive();
+  if (error != 0) {
+    ::waitpid(child, nullptr, 0);
+    fail("cannot run " + command.arguments.front(), error);
+  }
+  return child;
+}
+
+int open_pidfd(pid_t pid) {
+  const auto descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (descriptor < 0) fail("pidfd_open", errno);
+  return descriptor;
+}
+
+}  // namespace
+
+struct Subprocess::Process {
+  pid_t pid;
+  asio::posix::stream_descriptor descriptor;  // readable once the program has ended
+  std::optional<Ending> ending;
+};
+
+Subprocess::Subprocess(const Executor& executor, const Command& command) {
+  const pid_t pid = start(command);
+  const int descriptor = open_pidfd(pid);
+  process_ = std::make_unique<Process>(
+      Process{pid, asio::posix::stream_descriptor(executor, descriptor), std::nullopt});
+}
+
+Subprocess::~Subprocess() {
+  if (process_->ending) return;
+  send_signal(SIGKILL);
+  ::waitpid(process_->pid, nullptr, 0);
+}
+
+pid_t Subprocess::pid() const {
+  return process_->pid;
+}
+
+void Subprocess::send_signal(int number) {
+  if (process_->ending) return;
+  ::syscall(SYS_pidfd_send_signal, process_->descriptor.native_handle(), number, nullptr, 0);
+}
+
+Task<Subprocess::Ending> Subprocess::wait() {
+  co_await throw_if_cancelled();
+  if (!process_->ending) {
+    co_await process_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                                             asio::as_tuple(asio::use_awaitable));
+    co_await throw_if_cancelled();
+    int status = 0;
+    if (::waitpid(process_->pid, &status, 0) < 0) fail("cannot wait for a process", errno);
+    process_->ending =
+        WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status), 0};
+  }
+  co_return *process_->ending;
+}
+
+}  // namespace nodepool::async

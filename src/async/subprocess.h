@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/task.h"
+
+namespace nodepool::async {
+
+// A program that runs beside this one, started without a shell. It shares the terminal, the
+// standard streams and the process group of this process, so what is typed (Ctrl-C, Ctrl-Z) reaches
+// it directly; signals that this process handles have their usual effect on it.
+class Subprocess {
+ public:
+  struct Command {
+    std::vector<std::string> arguments;    // the program, looked up in PATH, and its arguments
+    std::vector<std::string> environment;  // "NAME=value"; all that the program sees
+    // Sent to the program when this process ends without having waited for it; 0: none.
+    int signal_when_orphaned = 0;
+  };
+
+  // How a program has ended.
+  struct Ending {
+    int exit_status = 0;  // unless a signal killed it
+    int signal = 0;       // that killed it, or 0
+
+    // As a shell's `$?`: 128 + the signal's number if one killed it.
+    int shell_status() const { return signal == 0 ? exit_status : 128 + signal; }
+  };
+
+  // Starts the program. Throws std::system_error if it cannot be run (e.g. ENOENT).
+  Subprocess(const Executor& executor, const Command& command);
+  // Kills the program if it still runs.
+  ~Subprocess();
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
+
+  pid_t pid() const;
+
+  // Sends a signal to the program; harmless once it has ended.
+  void send_signal(int number);
+
+  // Returns when the program has ended, at once if it had. Throws Cancelled; the program then runs
+  // on and can be waited for again.
+  Task<Ending> wait();
+
+ private:
+  struct Process;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace nodepool::async
