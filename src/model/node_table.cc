@@ -41,6 +41,15 @@ const IdSet& NodeTable::of_provider(std::string_view provider) const {
   return found == by_provider_.end() ? kNone : found->second;
 }
 
+const IdSet& NodeTable::contenders(std::string_view id) const {
+  const auto found = contenders_.find(id);
+  return found == contenders_.end() ? kNone : found->second;
+}
+
+bool NodeTable::is_free(const Node& node) const {
+  return node.state == NodeState::ready && !node.allocated_to && !is_locked(node.id);
+}
+
 bool NodeTable::is_locked(std::string_view id) const {
   return contenders_.contains(id);
 }
@@ -64,8 +73,7 @@ void NodeTable::on_changed(std::string_view path, const coordination::Entry& ent
   if (slashes == 0) return record_changed(path, entry);
   if (slashes == 1) return;  // the lock root
   const auto [id, contender] = split_contender(path);
-  contenders_[std::string(id)].emplace(contender);
-  lock_changes_.notify(std::string(id));
+  contenders_changed(id, [contender](IdSet& line) { line.emplace(contender); });
 }
 
 void NodeTable::on_removed(std::string_view path) {
@@ -73,12 +81,17 @@ void NodeTable::on_removed(std::string_view path) {
   if (slashes == 0) return record_removed(path);
   if (slashes == 1) return;
   const auto [id, contender] = split_contender(path);
-  const auto line = contenders_.find(id);
-  if (line == contenders_.end()) return;
-  if (const auto found = line->second.find(contender); found != line->second.end()) {
-    line->second.erase(found);
-  }
+  contenders_changed(id, [contender](IdSet& line) { line.erase(std::string(contender)); });
+}
+
+// Whether a node is free depends on its lock.
+void NodeTable::contenders_changed(std::string_view id, const std::function<void(IdSet&)>& change) {
+  const Node* node = find(id);
+  if (node != nullptr) unindex(*node);
+  const auto line = contenders_.try_emplace(std::string(id)).first;
+  change(line->second);
   if (line->second.empty()) contenders_.erase(line);
+  if (node != nullptr) index(*node);
   lock_changes_.notify(std::string(id));
 }
 
@@ -91,7 +104,7 @@ void NodeTable::for_each_index(const Node& node, Change change) {
   if (node.provider) change(by_provider_, *node.provider);
   if (node.allocated_to) {
     change(by_request_, *node.allocated_to);
-  } else if (node.state == NodeState::ready && node.provider && node.pool) {
+  } else if (is_free(node) && node.provider && node.pool) {
     for (const std::string& label : node.type) {
       change(free_, FreeKey(*node.provider, *node.pool, label));
     }

@@ -18,7 +18,8 @@ class NodeTable final : public RecordTable<Node> {
  public:
   NodeTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
 
-  // Nodes that can be handed out: ready, allocated to nobody, carrying the label.
+  // Nodes that can be handed out: ready, allocated to nobody, not locked as far as is known,
+  // carrying the label.
   const IdSet& free(std::string_view provider, std::string_view pool, std::string_view label) const;
 
   // The nodes that a request holds.
@@ -32,6 +33,12 @@ class NodeTable final : public RecordTable<Node> {
 
   // Whether the node is known to have a lock root below it.
   bool has_lock_root(std::string_view id) const;
+
+  // The names of those who are known to contend for the node's lock.
+  const IdSet& contenders(std::string_view id) const;
+
+  // Whether free() has the node.
+  bool is_free(const Node& node) const;
 
   // Calls `observer` with the id of each node whose contenders have changed.
   coordination::Subscription observe_locks(std::function<void(const std::string&)> observer) {
@@ -47,6 +54,7 @@ class NodeTable final : public RecordTable<Node> {
   void index(const Node& node) override;
 
   using FreeKey = std::tuple<std::string, std::string, std::string>;  // provider, pool, label
+  void contenders_changed(std::string_view id, const std::function<void(IdSet&)>& change);
   template <typename Change>
   void for_each_index(const Node& node, Change change);
 

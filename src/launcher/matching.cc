@@ -1,0 +1,57 @@
+#include "launcher/matching.h"
+
+#include <map>
+#include <set>
+
+namespace nodepool::launcher {
+
+namespace {
+
+// Kuhn's algorithm for bipartite matching: a position whose candidates are all taken asks the
+// positions that have them to move to another one.
+class Matching {
+ public:
+  explicit Matching(const std::vector<std::vector<std::string>>& candidates)
+      : candidates_(candidates) {}
+
+  bool place(std::size_t position) {
+    asked_.clear();
+    return find_candidate(position);
+  }
+
+  std::vector<std::string> result() const {
+    std::vector<std::string> result(candidates_.size());
+    for (const auto& [candidate, position] : holder_) result[position] = candidate;
+    return result;
+  }
+
+ private:
+  bool find_candidate(std::size_t position) {
+    for (const std::string& candidate : candidates_[position]) {
+      if (!asked_.insert(candidate).second) continue;
+      const auto holder = holder_.find(candidate);
+      if (holder == holder_.end() || find_candidate(holder->second)) {
+        holder_[candidate] = position;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const std::vector<std::vector<std::string>>& candidates_;
+  std::map<std::string, std::size_t> holder_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace
+
+std::optional<std::vector<std::string>> match(
+    const std::vector<std::vector<std::string>>& candidates) {
+  Matching matching(candidates);
+  for (std::size_t position = 0; position < candidates.size(); ++position) {
+    if (!matching.place(position)) return std::nullopt;
+  }
+  return matching.result();
+}
+
+}  // namespace nodepool::launcher
