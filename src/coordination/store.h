@@ -126,7 +126,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // Creates a node; returns its actual path (sequential modes append digits to `path`).
+  // Creates a node; returns its actual path. The sequential modes append digits to `path`, which may
+  // then end in '/': the name is the digits alone.
   // Throws no_node if the parent is missing, node_exists, no_children, invalid.
   virtual Task<std::string> create(std::string path, std::string data, CreateMode mode) = 0;
 
