@@ -1,0 +1,189 @@
+#include "launcher/deleted_node_worker.h"
+
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using coordination::TransactionError;
+using model::Node;
+using model::NodeState;
+
+// Before another attempt when a provider could not take a node back, or the store failed: the
+// reference's delete worker looks every 5 s.
+constexpr auto kRetryPause = std::chrono::seconds(5);
+
+}  // namespace
+
+DeletedNodeWorker::DeletedNodeWorker(LauncherContext& context, const Providers& providers)
+    : context_(context),
+      providers_(providers),
+      log_(context.log.child("DeletedNodeWorker")),
+      scope_(context.runtime, context.report_to(log_)) {}
+
+void DeletedNodeWorker::start() {
+  subscriptions_.push_back(context_.nodes.observe(
+      [this](const model::NodeTable::Change& change) { look_at(change.id); }));
+  subscriptions_.push_back(
+      context_.nodes.observe_locks([this](const std::string& id) { look_at(id); }));
+  subscriptions_.push_back(
+      context_.requests.observe([this](const model::RequestTable::Change& change) {
+        if (change.after != nullptr) return;
+        for (const std::string& id : context_.nodes.allocated_to(change.id)) look_at(id);
+      }));
+  const auto on_readiness = [this](bool) {
+    if (!context_.tables_ready()) return;
+    for (const auto& [name, provider] : providers_) look_at_provider(name);
+  };
+  subscriptions_.push_back(context_.nodes.observe_readiness(on_readiness));
+  subscriptions_.push_back(context_.requests.observe_readiness(on_readiness));
+  on_readiness(true);
+}
+
+void DeletedNodeWorker::look_at_provider(const std::string& provider) {
+  for (const std::string& id : context_.nodes.of_provider(provider)) look_at(id);
+}
+
+Task<> DeletedNodeWorker::stop() {
+  subscriptions_.clear();
+  co_await scope_.stop();
+}
+
+DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
+  if (!context_.tables_ready()) return Duty::none;
+  if (!node.provider || !providers_.contains(*node.provider)) return Duty::none;
+  if (model::is_returnable(node.state)) return Duty::take_back;
+  const bool abandoned = node.state == NodeState::ready && node.allocated_to &&
+                         context_.requests.find(*node.allocated_to) == nullptr;
+  return abandoned ? Duty::free : Duty::none;
+}
+
+void DeletedNodeWorker::look_at(const std::string& id) {
+  const Node* node = context_.nodes.find(id);
+  if (node == nullptr || context_.nodes.is_locked(id) || duty(*node) == Duty::none) return;
+  if (!in_hand_.insert(id).second) return;
+  scope_.spawn("take back node " + id, work_on(id));
+}
+
+Task<> DeletedNodeWorker::work_on(std::string id) {
+  std::string failure;
+  try {
+    co_await work_under_lock(id);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) {
+    log_.about({}, {}, id).error("Could not take the node back, trying again: {}", failure);
+    co_await context_.runtime.clock.sleep_for(kRetryPause);
+  }
+  in_hand_.erase(id);
+  look_at(id);  // it may have become due again, or failed
+}
+
+Task<> DeletedNodeWorker::work_under_lock(std::string id) {
+  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
+  // Makes no node: a node that is gone has no place for a lock.
+  if (!co_await lock.try_acquire()) co_return;
+  std::exception_ptr failure;
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+    if (entry.data.empty()) {
+      co_await coordination::remove_tree(context_.store, model::node_path(id));
+      lock.released();
+    } else {
+      Node node = model::parse_node(id, entry);
+      switch (duty(node)) {
+        case Duty::take_back:
+          co_await take_back(std::move(node), lock);
+          break;
+        case Duty::free:
+          co_await free(std::move(node), lock);
+          break;
+        case Duty::none:
+          break;
+      }
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// The node and its unlocking in one write.
+Task<> DeletedNodeWorker::free(Node node, coordination::Lock& lock) {
+  const auto log = log_.about({}, node.allocated_to.value_or(""), node.id);
+  node.allocated_to.reset();
+  const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), text, node.stat.version);
+  lock.release_in(transaction);
+  const auto results = co_await context_.store.commit(std::move(transaction));
+  lock.released();
+  context_.nodes.written(node.id, text, results.front().stat);
+  log.info("Unallocated the node, its request is gone");
+}
+
+Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
+  const auto log = log_.about({}, {}, node.id);
+  const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider);
+  log.info("Taking back node in state {} ({})", to_string(node.state),
+           node.hostname.value_or(node.external_id_text()));
+  if (node.state != NodeState::deleting) {
+    node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+    const std::string text = to_record(node);
+    node.stat = co_await context_.store.set(model::node_path(node.id), text, node.stat.version);
+    context_.nodes.written(node.id, text, node.stat);
+  }
+  std::optional<Node> replacement = co_await provider->take_back(node);
+  co_await replace(node, std::move(replacement), lock);
+}
+
+// Removes the record, its lock with it, and registers the replacement, all at once.
+Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacement,
+                                  coordination::Lock& lock) {
+  Transaction transaction;
+  std::string text;
+  if (replacement) {
+    text = to_record(*replacement);
+    transaction.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
+  }
+  lock.release_in(transaction);
+  transaction.remove(lock.root());
+  transaction.remove(model::node_path(node.id), node.stat.version);
+  std::vector<coordination::OperationResult> results;
+  bool others_in_line = false;
+  try {
+    results = co_await context_.store.commit(transaction);
+  } catch (const TransactionError& error) {
+    if (error.kind() != StoreError::Kind::not_empty) throw;
+    others_in_line = true;
+  }
+  if (others_in_line) {
+    // They find no record, or an empty one, once they have the lock.
+    co_await coordination::remove_tree(context_.store, model::node_path(node.id));
+    if (replacement) {
+      co_await context_.store.create(model::node_path(""), text,
+                                     coordination::CreateMode::persistent_sequential);
+    }
+  }
+  lock.released();
+  const auto log = log_.about({}, {}, node.id);
+  if (replacement && !results.empty()) {
+    const std::string new_id(coordination::base_name(results.front().path));
+    context_.nodes.written(new_id, text, results.front().stat);
+    log.info("{} is ready again as node {}", node.hostname.value_or(node.id), new_id);
+  } else {
+    log.info("Deleted node");
+  }
+  context_.nodes.removed(node.id);
+}
+
+}  // namespace nodepool::launcher

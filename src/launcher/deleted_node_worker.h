@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/task_scope.h"
+#include "coordination/lock.h"
+#include "launcher/context.h"
+#include "launcher/providers.h"
+
+namespace nodepool::launcher {
+
+// Takes nodes back: those that are used, failed or abandoned go to their provider, which deletes
+// the machine or makes it ready again; those that were allocated to a request that is gone become
+// free. It acts on the change that makes a node due, not by looking through all nodes.
+class DeletedNodeWorker {
+ public:
+  DeletedNodeWorker(LauncherContext& context, const Providers& providers);
+
+  // Begins to work.
+  void start();
+
+  // Looks at all nodes of a provider, when it has come into service.
+  void look_at_provider(const std::string& provider);
+
+  // Ends the work in progress, releasing its locks.
+  Task<> stop();
+
+ private:
+  enum class Duty { none, take_back, free };
+
+  void look_at(const std::string& id);
+  Duty duty(const model::Node& node) const;
+  Task<> work_on(std::string id);
+  Task<> work_under_lock(std::string id);
+  Task<> take_back(model::Node node, coordination::Lock& lock);
+  Task<> free(model::Node node, coordination::Lock& lock);
+  Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
+                 coordination::Lock& lock);
+
+  LauncherContext& context_;
+  const Providers& providers_;
+  telemetry::Logger log_;
+  std::set<std::string, std::less<>> in_hand_;
+  std::vector<coordination::Subscription> subscriptions_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,195 @@
+#include "launcher/launcher.h"
+
+#include <algorithm>
+#include <set>
+
+#include "coordination/tree.h"
+#include "model/paths.h"
+#include "telemetry/version.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+// For blocking calls: name look-ups mostly, each of which may take seconds.
+constexpr std::size_t kThreads = 8;
+
+// How long the own registrations may take to come back through the table of components.
+constexpr auto kRegistrationDeadline = std::chrono::seconds(10);
+
+model::Component launcher_component(const Launcher::Options& options) {
+  model::Component component;
+  component.kind = model::Component::Kind::launcher;
+  component.hostname = options.hostname;
+  component.version = telemetry::version();
+  return component;
+}
+
+}  // namespace
+
+Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
+                   std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
+                   Options options)
+    : context_{runtime,
+               store,
+               nodes_,
+               requests_,
+               components_,
+               threads_,
+               telemetry::Logger(std::move(log), "nodepool"),
+               options.hostname,
+               options.fqdn},
+      drivers_(drivers),
+      log_(context_.log.child("NodePool")),
+      nodes_(runtime, store, context_.log.child("zk.nodes")),
+      requests_(runtime, store, context_.log.child("zk.requests")),
+      components_(runtime, store, context_.log.child("zk.components")),
+      threads_(kThreads),
+      registration_(runtime, store, log_, launcher_component(options)),
+      deleted_nodes_(context_, providers_),
+      leases_(context_),
+      tables_scope_(runtime, context_.report_to(log_)) {}
+
+Launcher::~Launcher() = default;
+
+Task<> Launcher::start(config::Config config) {
+  for (const std::string_view root : {model::kNodesRoot, model::kRequestsRoot,
+                                      model::kRequestLocksRoot, model::kComponentsRoot}) {
+    co_await coordination::ensure_path(context_.store, std::string(root));
+  }
+  tables_scope_.spawn("table of nodes", nodes_.run());
+  tables_scope_.spawn("table of requests", requests_.run());
+  tables_scope_.spawn("table of components", components_.run());
+  co_await wait_for_tables();
+  co_await registration_.start();
+  deleted_nodes_.start();
+  leases_.start();
+  co_await apply(std::move(config));
+  model::Component running = registration_.component();
+  running.state = "running";
+  registration_.update(std::move(running));
+  ready_ = true;
+  log_.info("Serving {} pool(s) of {} provider(s)", pool_workers_.size(), providers_.size());
+}
+
+Task<> Launcher::wait_for_tables() {
+  async::Event changed;
+  const auto on_readiness = [&changed](bool) { changed.set(); };
+  const std::vector<coordination::Subscription> subscriptions{
+      nodes_.observe_readiness(on_readiness), requests_.observe_readiness(on_readiness),
+      components_.observe_readiness(on_readiness)};
+  while (!context_.tables_ready()) co_await changed.wait();
+}
+
+Task<> Launcher::reconfigure(config::Config config) {
+  co_await apply(std::move(config));
+  log_.info("Configuration reloaded: {} pool(s) of {} provider(s)", pool_workers_.size(),
+            providers_.size());
+}
+
+Task<> Launcher::apply(config::Config config) {
+  // All of it is read before anything is touched, so that an error leaves everything as it is.
+  std::map<std::string, std::shared_ptr<const driver::ProviderConfig>> wanted;
+  for (const config::ProviderSection& section : config.providers) {
+    wanted[section.name] = drivers_.driver(section.driver).configure(section, config);
+  }
+
+  Providers replaced;
+  for (const auto& [name, provider] : providers_) {
+    const auto found = wanted.find(name);
+    if (found != wanted.end() && found->second->same_as(provider->config())) continue;
+    provider->idle();
+    replaced.emplace(name, provider);
+  }
+  for (const auto& [name, provider] : replaced) providers_.erase(name);
+  for (const config::ProviderSection& section : config.providers) {
+    if (!providers_.contains(section.name)) {
+      co_await start_provider(section, wanted.at(section.name));
+    }
+  }
+  co_await stop_pool_workers_without_pool();
+  co_await start_missing_pool_workers();
+  for (const auto& [name, provider] : replaced) co_await provider->stop();
+}
+
+Task<> Launcher::start_provider(const config::ProviderSection& section,
+                                std::shared_ptr<const driver::ProviderConfig> config) {
+  std::shared_ptr<driver::Provider> provider =
+      drivers_.driver(section.driver)
+          .provider(std::move(config),
+                    {context_.runtime, context_.store, nodes_, threads_, context_.log});
+  std::string failure;
+  try {
+    co_await provider->start();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) {
+    log_.error("Error starting provider {}: {}", section.name, failure);
+    co_await provider->stop();
+    co_return;
+  }
+  providers_.emplace(section.name, std::move(provider));
+  deleted_nodes_.look_at_provider(section.name);
+}
+
+Task<> Launcher::stop_pool_workers_without_pool() {
+  for (auto entry = pool_workers_.begin(); entry != pool_workers_.end();) {
+    const auto& [provider_name, pool] = entry->first;
+    const auto provider = providers_.find(provider_name);
+    if (provider != providers_.end() && provider->second->config().pools().contains(pool)) {
+      entry->second->reconfigure(provider->second);
+      ++entry;
+    } else {
+      log_.info("Stopping the worker of pool {}-{}", provider_name, pool);
+      co_await entry->second->stop();
+      entry = pool_workers_.erase(entry);
+    }
+  }
+}
+
+Task<> Launcher::start_missing_pool_workers() {
+  std::vector<PoolWorker*> added;
+  for (const auto& [provider_name, provider] : providers_) {
+    for (const auto& [pool, pool_config] : provider->config().pools()) {
+      const PoolKey key(provider_name, pool);
+      if (pool_workers_.contains(key)) continue;
+      auto worker = std::make_unique<PoolWorker>(context_, provider, pool);
+      co_await worker->start();
+      added.push_back(pool_workers_.emplace(key, std::move(worker)).first->second.get());
+    }
+  }
+  co_await wait_until_registered(added);
+  for (PoolWorker* worker : added) worker->serve();
+}
+
+Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
+  async::Event changed;
+  const coordination::Subscription subscription =
+      components_.observe([&changed](const model::ComponentTable::Change&) { changed.set(); });
+  const async::Clock::TimePoint deadline = context_.runtime.clock.now() + kRegistrationDeadline;
+  const auto registered = [](PoolWorker* worker) { return worker->is_registered(); };
+  while (!std::ranges::all_of(workers, registered)) {
+    if (co_await changed.wait_until(context_.runtime.clock, deadline)) continue;
+    log_.warning("The own pools are not in the table of components yet, serving all the same");
+    co_return;
+  }
+}
+
+Task<> Launcher::stop() {
+  ready_ = false;
+  log_.info("Stopping");
+  for (auto& [key, worker] : pool_workers_) co_await worker->stop();
+  pool_workers_.clear();
+  co_await leases_.stop();
+  co_await deleted_nodes_.stop();
+  for (auto& [name, provider] : providers_) {
+    provider->idle();
+    co_await provider->stop();
+  }
+  providers_.clear();
+  co_await registration_.stop();
+  co_await tables_scope_.stop();
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "config/load.h"
+#include "launcher/context.h"
+#include "launcher/deleted_node_worker.h"
+#include "launcher/lease_worker.h"
+#include "launcher/pool_worker.h"
+#include "launcher/providers.h"
+#include "model/registration.h"
+
+namespace nodepool::launcher {
+
+// The launcher: owns the tables, the providers and the workers, and brings them into line with the
+// configuration whenever that changes.
+class Launcher {
+ public:
+  struct Options {
+    std::string hostname;  // as gethostname() says
+    std::string fqdn;
+  };
+
+  Launcher(const async::Runtime& runtime, coordination::Store& store,
+           std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
+           Options options);
+  ~Launcher();
+
+  // Starts serving with `config`. Returns once all its pools are registered and serve. A provider
+  // that cannot start is left out, with an error in the log. Throws StoreError,
+  // config::ConfigError.
+  Task<> start(config::Config config);
+
+  // Goes over to another configuration. Only what differs is touched: unchanged providers keep
+  // running, with their pools and the requests in progress. Throws config::ConfigError before
+  // anything has been changed.
+  Task<> reconfigure(config::Config config);
+
+  // Ends everything in order: no lock and no half-written record stays behind.
+  Task<> stop();
+
+  // Whether requests are being served.
+  bool ready() const { return ready_; }
+
+ private:
+  using PoolKey = std::pair<std::string, std::string>;  // provider, pool
+
+  Task<> wait_for_tables();
+  Task<> apply(config::Config config);
+  Task<> start_provider(const config::ProviderSection& section,
+                        std::shared_ptr<const driver::ProviderConfig> config);
+  Task<> stop_pool_workers_without_pool();
+  Task<> start_missing_pool_workers();
+  Task<> wait_until_registered(std::vector<PoolWorker*> workers);
+
+  LauncherContext context_;
+  const driver::DriverRegistry& drivers_;
+  telemetry::Logger log_;
+  model::NodeTable nodes_;
+  model::RequestTable requests_;
+  model::ComponentTable components_;
+  async::ThreadPool threads_;
+  model::Registration registration_;
+  Providers providers_;
+  std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;
+  DeletedNodeWorker deleted_nodes_;
+  LeaseWorker leases_;
+  async::TaskScope tables_scope_;
+  bool ready_ = false;
+};
+
+}  // namespace nodepool::launcher
