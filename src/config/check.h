@@ -18,8 +18,8 @@ struct DefinedNames {
 };
 
 struct CheckOptions {
-  std::string file;                       // for the problems
-  std::string path;                       // where the value stands; empty for the top level
+  std::string file = {};                  // for the problems
+  std::string path = {};                  // where the value stands; empty for the top level
   const DefinedNames* defined = nullptr;  // without it, references are not checked
 };
 

@@ -25,18 +25,18 @@ struct WebApp {
 };
 
 struct ZooKeeperServer {
-  std::string host;  // a name or an address; IPv6 without brackets
+  std::string host = {};  // a name or an address; IPv6 without brackets
   int port = 2281;
-  std::string chroot;  // e.g. "/nodepool-prefix"; empty: the root
+  std::string chroot = {};  // e.g. "/nodepool-prefix"; empty: the root
 
   friend bool operator==(const ZooKeeperServer&, const ZooKeeperServer&) = default;
 };
 
 // Paths of PEM files. ZooKeeper needs all three; an empty one was not configured.
 struct ZooKeeperTls {
-  std::string cert;
-  std::string key;
-  std::string ca;
+  std::string cert = {};
+  std::string key = {};
+  std::string ca = {};
 
   friend bool operator==(const ZooKeeperTls&, const ZooKeeperTls&) = default;
 };
@@ -54,7 +54,7 @@ struct StoreChoice {
 
 // A kind of node that can be requested.
 struct Label {
-  std::string name;
+  std::string name = {};
   std::int64_t min_ready = 0;      // nodes kept ready; nothing is prepared for 0 or less
   std::int64_t max_ready_age = 0;  // seconds a node may be ready and unused; 0 or less: for ever
 
@@ -63,42 +63,43 @@ struct Label {
 
 // An image to build, with everything from its parents. Abstract entries do not get this far.
 struct DiskImage {
-  std::string name;
-  std::vector<std::string> elements;            // root's first, own last
-  std::map<std::string, std::string> env_vars;  // may hold secrets
-  std::set<std::string> formats;                // the providers' formats are not in here
-  std::set<std::string> keep_formats;           // stay on disk after the upload
+  std::string name = {};
+  std::vector<std::string> elements = {};            // root's first, own last
+  std::map<std::string, std::string> env_vars = {};  // may hold secrets
+  std::set<std::string> formats = {};                // the providers' formats are not in here
+  std::set<std::string> keep_formats = {};           // stay on disk after the upload
   bool delete_after_upload = false;
   bool pause = false;
-  std::string release;                 // DIB_RELEASE; may be empty
+  std::string release = {};            // DIB_RELEASE; may be empty
   std::int64_t rebuild_age = 86400;    // seconds
   std::int64_t build_timeout = 28800;  // seconds
   std::string username = "zuul";
   std::string python_path = "auto";
-  std::optional<std::string> shell_type;
+  std::optional<std::string> shell_type = {};
   std::string dib_cmd = "disk-image-create";
-  Value metadata;  // a mapping, or null; own only, never a parent's
+  Value metadata = {};  // a mapping, or null; own only, never a parent's
 
   friend bool operator==(const DiskImage&, const DiskImage&) = default;
 };
 
 // What a tenant may use at most, over all providers. A resource without an entry is unlimited.
 struct TenantLimits {
-  std::string name;
-  std::map<std::string, std::int64_t> limits;  // "instances", "cores", "ram" (MiB), and any other
+  std::string name = {};
+  std::map<std::string, std::int64_t> limits =
+      {};  // "instances", "cores", "ram" (MiB), and any other
 
   friend bool operator==(const TenantLimits&, const TenantLimits&) = default;
 };
 
 // One provider. Its driver reads everything else from `value` (Section, config/section.h).
 struct ProviderSection {
-  std::string name;
-  std::string driver;                    // a name of DriverSchemas
-  std::int64_t max_concurrency = -1;     // launches at a time; negative: unlimited, 0: none
-  std::optional<std::int64_t> priority;  // lower is preferred
-  Value value;                           // the whole mapping
-  std::string file;                      // for errors
-  std::string path;                      // for errors: "providers[0] (rack)"
+  std::string name = {};
+  std::string driver = {};                    // a name of DriverSchemas
+  std::int64_t max_concurrency = -1;          // launches at a time; negative: unlimited, 0: none
+  std::optional<std::int64_t> priority = {};  // lower is preferred
+  Value value = {};                           // the whole mapping
+  std::string file = {};                      // for errors
+  std::string path = {};                      // for errors: "providers[0] (rack)"
 
   // Whether nothing an operator can configure differs. The place in the file does not count.
   friend bool operator==(const ProviderSection& left, const ProviderSection& right) {
@@ -108,20 +109,20 @@ struct ProviderSection {
 
 // The whole file, with the secure file applied.
 struct Config {
-  WebApp webapp;
-  std::optional<std::string> elements_dir;
-  std::optional<std::string> images_dir;
-  std::optional<std::string> build_log_dir;
+  WebApp webapp = {};
+  std::optional<std::string> elements_dir = {};
+  std::optional<std::string> images_dir = {};
+  std::optional<std::string> build_log_dir = {};
   std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
-  std::vector<ZooKeeperServer> zookeeper_servers;
-  ZooKeeperTls zookeeper_tls;
+  std::vector<ZooKeeperServer> zookeeper_servers = {};
+  ZooKeeperTls zookeeper_tls = {};
   double zookeeper_timeout = 10.0;  // seconds
-  StoreChoice store;
-  std::optional<std::int64_t> max_hold_age;  // seconds; nothing: no limit
-  std::map<std::string, Label> labels;
-  std::map<std::string, DiskImage> diskimages;
-  std::vector<ProviderSection> providers;  // in the order of the file, each name once
-  std::map<std::string, TenantLimits> tenant_limits;
+  StoreChoice store = {};
+  std::optional<std::int64_t> max_hold_age = {};  // seconds; nothing: no limit
+  std::map<std::string, Label> labels = {};
+  std::map<std::string, DiskImage> diskimages = {};
+  std::vector<ProviderSection> providers = {};  // in the order of the file, each name once
+  std::map<std::string, TenantLimits> tenant_limits = {};
 };
 
 // The label or disk image that `key` of `section` names, for drivers that resolve their references:

@@ -17,7 +17,7 @@ Environment process_environment();
 // `NODEPOOL_`. This is plain text replacement before any YAML is parsed, so the YAML around a token
 // decides its type. One pass per variable, in order: a value may contain the token of a later
 // variable. Tokens of other or unset variables stay as they are.
-// Throws ConfigError when the text would outgrow what parse_yaml() accepts.
-std::string substitute(std::string text, const Environment& environment);
+// `file` is for messages. Throws ConfigError when the text would outgrow what parse_yaml() accepts.
+std::string substitute(std::string text, const Environment& environment, std::string_view file);
 
 }  // namespace nodepool::config

@@ -13,19 +13,19 @@
 namespace nodepool::config {
 
 struct LoadOptions {
-  std::string path;                        // nodepool.yaml
-  std::optional<std::string> secure_path;  // YAML with the secrets
-  Environment environment;
-  DriverSchemas drivers;
+  std::string path = {};                        // nodepool.yaml
+  std::optional<std::string> secure_path = {};  // YAML with the secrets
+  Environment environment = {};
+  DriverSchemas drivers = {};
 };
 
 struct LoadResult {
-  Config config;
-  std::vector<Problem> warnings;  // in the order of the files' lines
+  Config config = {};
+  std::vector<Problem> warnings = {};  // in the order of the files' lines
   // Taken before the files were read: a change while they were read is seen as one. To decide about
   // a reload compare them with stamp() of the same paths.
-  FileStamp stamp;
-  FileStamp secure_stamp;  // that of an absent file if there is no secure_path
+  FileStamp stamp = {};
+  FileStamp secure_stamp = {};  // that of an absent file if there is no secure_path
 };
 
 // Loads the configuration for a daemon or a command. It starts with every file the Python Nodepool

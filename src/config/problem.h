@@ -17,11 +17,11 @@ struct Mark {
 // Something an operator should change in a configuration file: the strict check collects these, the
 // daemons log them as warnings. No part ever shows a configured value that could be a secret.
 struct Problem {
-  std::string file;     // as the caller named it; empty if there is none
-  Mark mark;            // unknown when the whole file is meant
-  std::string path;     // e.g. "labels[0].min-ready"; empty for the top level
-  std::string message;  // what is wrong
-  std::string hint;     // what would be right, e.g. "did you mean `labels`?"; may be empty
+  std::string file = {};     // as the caller named it; empty if there is none
+  Mark mark = {};            // unknown when the whole file is meant
+  std::string path = {};     // e.g. "labels[0].min-ready"; empty for the top level
+  std::string message = {};  // what is wrong
+  std::string hint = {};     // what would be right, e.g. "did you mean `labels`?"; may be empty
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "config/value.h"
+
 // A schema is data. It says once which keys a section of nodepool.yaml has, and everything else is
 // made from it: the strict check and the warnings of the daemons (config/check.h), the values with
 // their defaults (config/section.h), the reference tables of the manual (config/reference.h) and
@@ -127,6 +129,9 @@ struct OtherKeys {
   std::string_view description = {};
 };
 
+// The default of a field as a value; nothing if it has none.
+std::optional<Value> default_of(const Field& field);
+
 // The keys of one section.
 struct Schema {
   std::string_view description = {};
@@ -145,9 +150,9 @@ Fields joined(Fields base, const Fields& overlay);
 struct DriverSchemas {
   // By the name in `driver:`, the schema of the provider section without the common keys
   // (config/nodepool_schema.h adds those). The schemas must outlive this.
-  std::map<std::string, const Schema*, std::less<>> schemas;
+  std::map<std::string, const Schema*, std::less<>> schemas = {};
   // Drivers of the Python Nodepool that this program does not have, for a clear message.
-  std::vector<std::string> missing;
+  std::vector<std::string> missing = {};
 };
 
 }  // namespace nodepool::config

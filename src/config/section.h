@@ -60,6 +60,12 @@ class Section {
   // when missing.
   std::optional<Section> section(std::string_view key) const;
   std::vector<Section> sections(std::string_view key) const;
+  // The same list without its malformed items: for checks that go on after a mistake.
+  std::vector<Section> usable_sections(std::string_view key) const;
+
+  // Throws ConfigError if the key is there with a null value, for the few keys where that is no
+  // missing key.
+  void refuse_null(std::string_view key) const;
 
   // The path of a key of this section, e.g. "providers[0] (rack).pools".
   std::string path_of(std::string_view key) const;
@@ -67,10 +73,13 @@ class Section {
   // An error at the key's value, or at the section itself when the key is missing, to be thrown.
   ConfigError error(std::string_view key, std::string message, std::string hint = {}) const;
   // An error about the section as a whole.
-  ConfigError error(std::string message, std::string hint = {}) const;
+  ConfigError section_error(std::string message, std::string hint = {}) const;
 
  private:
   const Field& field(std::string_view key) const;
+  // The value given for a listed key; throws ConfigError if it is missing and always required.
+  const Value* given(std::string_view key) const;
+  const Schema& nested_schema(std::string_view key) const;
   // The value that counts for the key: the given one, or the default.
   std::optional<Value> effective(std::string_view key) const;
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -60,10 +61,14 @@ class Value {
 
   // The value of `key`; nullptr if there is none, or if this is no mapping. A null value is found.
   const Value* find(std::string_view key) const;
+  const Entry* find_entry(std::string_view key) const;
 
   // What Python's str() makes of a scalar: "True", "22.1", "None"; a date as it was written. Empty
   // for a list or a mapping.
   std::string text() const;
+
+  // What Python's float() makes of it: a number, a boolean, or text that reads as a number.
+  std::optional<double> to_number() const;
 
   // What Python's bool() makes of it: false for null, zero and everything empty.
   bool truthy() const;
@@ -90,8 +95,12 @@ class Value {
 struct Value::Entry {
   std::string key;  // the text() of the key
   Value value;
-  Mark mark;                     // of the key
+  Mark mark = {};                // of the key
   Kind key_kind = Kind::string;  // what the key was in YAML: `8080:` is an integer
+
+  friend bool operator==(const Entry& left, const Entry& right) {
+    return left.key == right.key && left.key_kind == right.key_kind && left.value == right.value;
+  }
 };
 
 // "an integer", "a mapping", ...: for messages.

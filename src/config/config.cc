@@ -1,0 +1,35 @@
+#include "config/config.h"
+
+#include <string_view>
+
+#include "config/section.h"
+#include "config/wording.h"
+
+namespace nodepool::config {
+
+namespace {
+
+template <typename Thing>
+const Thing& find_defined(const std::map<std::string, Thing>& things, const Section& section,
+                          std::string_view key, std::string_view name, std::string_view kind) {
+  const auto found = things.find(std::string(name));
+  if (found != things.end()) return found->second;
+  std::vector<std::string_view> names;
+  for (const auto& [known, thing] : things) names.push_back(known);
+  throw section.error(key, "the " + std::string(kind) + " " + quoted(name) + " is not defined",
+                      did_you_mean(name, names));
+}
+
+}  // namespace
+
+const Label& find_label(const Config& config, const Section& section, std::string_view key,
+                        std::string_view name) {
+  return find_defined(config.labels, section, key, name, "label");
+}
+
+const DiskImage& find_diskimage(const Config& config, const Section& section, std::string_view key,
+                                std::string_view name) {
+  return find_defined(config.diskimages, section, key, name, "disk image");
+}
+
+}  // namespace nodepool::config

@@ -1,0 +1,92 @@
+#include "config/consistency.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/nodepool_schema.h"
+#include "config/wording.h"
+
+namespace nodepool::config {
+
+namespace {
+
+const Schema& common_provider_schema() {
+  static const Schema schema{.fields = common_provider_fields()};
+  return schema;
+}
+
+// The name of a section, where it has one; empty otherwise.
+std::string name_in(const Section& section, std::string_view key) {
+  const Value* name = section.find(key);
+  return name == nullptr ? std::string() : name->text();
+}
+
+}  // namespace
+
+std::vector<Section> provider_sections(const Section& root) {
+  std::vector<Section> providers;
+  for (const Section& item : root.usable_sections("providers")) {
+    const std::string name = name_in(item, "name");
+    const std::string path = name.empty() ? item.path() : item.path() + " (" + name + ")";
+    providers.emplace_back(item.value(), common_provider_schema(), item.file(), path);
+  }
+  return providers;
+}
+
+DefinedNames defined_names(const Section& root) {
+  DefinedNames defined;
+  for (const Section& label : root.usable_sections("labels")) {
+    defined.labels.insert(name_in(label, "name"));
+  }
+  for (const Section& image : root.usable_sections("diskimages")) {
+    auto& names = image.boolean("abstract") ? defined.abstract_diskimages : defined.diskimages;
+    names.insert(name_in(image, "name"));
+  }
+  return defined;
+}
+
+std::vector<Problem> duplicates(const Section& root) {
+  struct NamedList {
+    std::string_view list;
+    std::string_view name;
+    std::string_view kind;
+  };
+  constexpr NamedList kLists[] = {
+      {"labels", "name", "label"},
+      {"diskimages", "name", "disk image"},
+      {"providers", "name", "provider"},
+      {"tenant-resource-limits", "tenant-name", "tenant"},
+  };
+  std::vector<Problem> problems;
+  for (const NamedList& named : kLists) {
+    std::map<std::string, int> lines;
+    for (const Section& section : root.usable_sections(named.list)) {
+      const std::string name = name_in(section, named.name);
+      if (name.empty()) continue;
+      const auto [earlier, is_new] = lines.try_emplace(name, section.value().mark().line);
+      if (is_new) continue;
+      problems.push_back(section
+                             .error(named.name,
+                                    "the " + std::string(named.kind) + " " + quoted(name) +
+                                        " is already defined in line " +
+                                        std::to_string(earlier->second),
+                                    "the last one counts")
+                             .problem());
+    }
+  }
+  return problems;
+}
+
+ConfigError unknown_driver(const Section& provider, std::string_view driver,
+                           const DriverSchemas& drivers) {
+  if (std::ranges::find(drivers.missing, driver) != drivers.missing.end()) {
+    return provider.error("driver", "this release has no driver " + quoted(driver));
+  }
+  std::vector<std::string_view> names;
+  for (const auto& [name, schema] : drivers.schemas) names.push_back(name);
+  std::string hint = did_you_mean(driver, names);
+  if (hint.empty()) hint = "there are " + alternatives(names);
+  return provider.error("driver", "unknown driver " + quoted(driver), std::move(hint));
+}
+
+}  // namespace nodepool::config

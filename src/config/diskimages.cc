@@ -1,0 +1,103 @@
+#include "config/diskimages.h"
+
+#include <algorithm>
+
+#include "config/wording.h"
+
+namespace nodepool::config {
+
+namespace {
+
+// Told at the member that stands first in the file, whichever member the search began with.
+ConfigError circle_error(std::vector<const Section*> members) {
+  const auto first = std::ranges::min_element(
+      members, {}, [](const Section* member) { return member->value().mark(); });
+  std::ranges::rotate(members, first);
+  std::string circle;
+  for (const Section* member : members) circle += quoted(member->text("name")) + " -> ";
+  circle += quoted(members.front()->text("name"));
+  return members.front()->error("parent", "the parents form a circle: " + circle);
+}
+
+void replace_if_truthy(const Section& entry, std::string_view key, std::string& target) {
+  const Value* value = entry.find(key);
+  if (value != nullptr && value->truthy()) target = entry.text(key);
+}
+
+void replace_if_truthy(const Section& entry, std::string_view key, std::int64_t& target) {
+  const Value* value = entry.find(key);
+  if (value != nullptr && value->truthy()) target = entry.integer(key);
+}
+
+void replace_if_any(const Section& entry, std::string_view key, std::set<std::string>& target) {
+  const std::vector<std::string> words = entry.texts(key);
+  if (!words.empty()) target = {words.begin(), words.end()};
+}
+
+// Puts one entry over what came from its ancestors. Each key has its own rule of inheritance.
+void apply(const Section& entry, DiskImage& image) {
+  entry.refuse_null("elements");
+  entry.refuse_null("env-vars");
+  for (std::string& element : entry.texts("elements")) image.elements.push_back(std::move(element));
+  for (auto& [name, value] : entry.text_map("env-vars")) image.env_vars[name] = value;
+  replace_if_any(entry, "formats", image.formats);
+  replace_if_any(entry, "keep-formats", image.keep_formats);
+  if (entry.has("delete-after-upload")) {
+    image.delete_after_upload = entry.boolean("delete-after-upload");
+  }
+  if (entry.boolean("pause")) image.pause = true;
+  replace_if_truthy(entry, "release", image.release);
+  replace_if_truthy(entry, "rebuild-age", image.rebuild_age);
+  replace_if_truthy(entry, "build-timeout", image.build_timeout);
+  replace_if_truthy(entry, "username", image.username);
+  replace_if_truthy(entry, "python-path", image.python_path);
+  replace_if_truthy(entry, "dib-cmd", image.dib_cmd);
+  if (const Value* shell = entry.find("shell-type"); shell != nullptr && shell->truthy()) {
+    image.shell_type = entry.text("shell-type");
+  }
+  const Value* metadata = entry.find("metadata");
+  image.metadata = metadata == nullptr ? Value() : *metadata;
+}
+
+}  // namespace
+
+DiskImageFamily::DiskImageFamily(const std::vector<Section>& entries) : entries_(&entries) {
+  for (const Section& entry : entries) by_name_.insert_or_assign(entry.text("name"), &entry);
+}
+
+std::vector<const Section*> DiskImageFamily::lineage(const Section& entry) const {
+  std::vector<const Section*> line = {&entry};
+  while (true) {
+    const Section& child = *line.back();
+    const std::string parent = child.optional_text("parent").value_or("");
+    if (parent.empty()) break;
+    const auto found = by_name_.find(parent);
+    if (found == by_name_.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [name, section] : by_name_) names.push_back(name);
+      throw child.error("parent",
+                        "the parent " + quoted(parent) + " of the disk image " +
+                            quoted(child.text("name")) + " is not defined",
+                        did_you_mean(parent, names));
+    }
+    const auto again = std::ranges::find(line, found->second);
+    if (again != line.end()) throw circle_error({again, line.end()});
+    line.push_back(found->second);
+  }
+  std::ranges::reverse(line);
+  return line;
+}
+
+std::map<std::string, DiskImage> DiskImageFamily::resolve() const {
+  std::map<std::string, DiskImage> images;
+  for (const Section& entry : *entries_) {
+    if (entry.boolean("abstract")) continue;
+    DiskImage image;
+    for (const Section* ancestor : lineage(entry)) apply(*ancestor, image);
+    image.name = entry.text("name");
+    images.insert_or_assign(image.name, std::move(image));
+  }
+  return images;
+}
+
+}  // namespace nodepool::config

@@ -1,0 +1,237 @@
+#include "config/load.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/check.h"
+#include "config/consistency.h"
+#include "config/diskimages.h"
+#include "config/nodepool_schema.h"
+#include "config/section.h"
+#include "config/wording.h"
+#include "config/yaml.h"
+
+namespace nodepool::config {
+
+namespace {
+
+constexpr std::string_view kSqliteScheme = "sqlite://";
+
+int read_port(const Section& section, std::string_view key) {
+  const Value* given = section.find(key);
+  // Python pastes the port into an address, so text was as good as a number.
+  const Value port = given == nullptr || !given->is_string() ? Value::integer(section.integer(key))
+                                                             : Value::string(given->as_string());
+  const double number = port.to_number().value_or(-1);
+  constexpr double kHighestPort = 65535;
+  if (number < 0 || number > kHighestPort || number != static_cast<int>(number)) {
+    throw section.error(key, "must be a port, an integer between 0 and 65535");
+  }
+  return static_cast<int>(number);
+}
+
+WebApp read_webapp(const Section& root) {
+  WebApp webapp;
+  if (const auto section = root.section("webapp")) {
+    webapp.port = read_port(*section, "port");
+    webapp.listen_address = section->text("listen_address");
+  }
+  return webapp;
+}
+
+std::vector<ZooKeeperServer> read_zookeeper_servers(const Section& root) {
+  std::vector<ZooKeeperServer> servers;
+  for (const Section& server : root.sections("zookeeper-servers")) {
+    servers.push_back({.host = server.text("host"),
+                       .port = read_port(server, "port"),
+                       .chroot = server.optional_text("chroot").value_or("")});
+  }
+  return servers;
+}
+
+ZooKeeperTls read_zookeeper_tls(const Section& root) {
+  const auto section = root.section("zookeeper-tls");
+  if (!section) return {};
+  return {.cert = section->optional_text("cert").value_or(""),
+          .key = section->optional_text("key").value_or(""),
+          .ca = section->optional_text("ca").value_or("")};
+}
+
+std::map<std::string, Label> read_labels(const Section& root) {
+  std::map<std::string, Label> labels;
+  for (const Section& section : root.sections("labels")) {
+    Label label{.name = section.text("name"),
+                .min_ready = section.integer("min-ready"),
+                .max_ready_age = section.integer("max-ready-age")};
+    labels.insert_or_assign(label.name, std::move(label));
+  }
+  return labels;
+}
+
+ProviderSection read_provider(const Section& section, const DriverSchemas& drivers) {
+  ProviderSection provider{.name = section.text("name"),
+                           .driver = driver_of(section.value(), drivers),
+                           .max_concurrency = section.integer("max-concurrency"),
+                           .priority = section.optional_integer("priority"),
+                           .value = section.value(),
+                           .file = section.file(),
+                           .path = section.path()};
+  if (!drivers.schemas.contains(provider.driver)) {
+    throw unknown_driver(section, provider.driver, drivers);
+  }
+  return provider;
+}
+
+std::vector<ProviderSection> read_providers(const Section& root, const DriverSchemas& drivers) {
+  root.sections("providers");  // throws if it is no list of mappings
+  std::vector<ProviderSection> providers;
+  for (const Section& section : provider_sections(root)) {
+    ProviderSection provider = read_provider(section, drivers);
+    const auto same = std::ranges::find(providers, provider.name, &ProviderSection::name);
+    if (same == providers.end()) {
+      providers.push_back(std::move(provider));
+    } else {
+      *same = std::move(provider);
+    }
+  }
+  return providers;
+}
+
+// The name under which nodes and providers count a resource.
+std::string resource_of(std::string_view limit_key) {
+  if (limit_key == "max-servers") return "instances";
+  if (limit_key == "max-cores") return "cores";
+  if (limit_key == "max-ram") return "ram";
+  if (limit_key == "max-volumes") return "volumes";
+  if (limit_key == "max-volume-gb") return "volume-gb";
+  return std::string(limit_key);
+}
+
+std::map<std::string, TenantLimits> read_tenant_limits(const Section& root) {
+  constexpr std::string_view kName = "tenant-name";
+  std::map<std::string, TenantLimits> tenants;
+  for (const Section& section : root.sections("tenant-resource-limits")) {
+    TenantLimits tenant{.name = section.text(kName), .limits = {}};
+    for (const Value::Entry& entry : section.value().as_mapping()) {
+      if (entry.key == kName) continue;
+      if (const auto limit = section.optional_integer(entry.key)) {
+        tenant.limits[resource_of(entry.key)] = *limit;
+      }
+    }
+    tenants.insert_or_assign(tenant.name, std::move(tenant));
+  }
+  return tenants;
+}
+
+Config read_config(const Section& root, const DriverSchemas& drivers) {
+  Config config;
+  config.elements_dir = root.optional_text("elements-dir");
+  config.images_dir = root.optional_text("images-dir");
+  config.build_log_dir = root.optional_text("build-log-dir");
+  config.build_log_retention = root.integer("build-log-retention");
+  config.max_hold_age = root.optional_integer("max-hold-age");
+  if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
+  config.webapp = read_webapp(root);
+  config.zookeeper_servers = read_zookeeper_servers(root);
+  root.refuse_null("zookeeper-timeout");
+  config.zookeeper_timeout = root.number("zookeeper-timeout");
+  const std::vector<Section> diskimages = root.sections("diskimages");
+  config.diskimages = DiskImageFamily(diskimages).resolve();
+  config.labels = read_labels(root);
+  config.providers = read_providers(root, drivers);
+  config.zookeeper_tls = read_zookeeper_tls(root);
+  config.tenant_limits = read_tenant_limits(root);
+  return config;
+}
+
+void apply_secure(const Section& secure, Config& config) {
+  if (auto servers = read_zookeeper_servers(secure); !servers.empty()) {
+    config.zookeeper_servers = std::move(servers);
+  }
+  const Value* tls = secure.find("zookeeper-tls");
+  if (tls != nullptr && tls->truthy()) config.zookeeper_tls = read_zookeeper_tls(secure);
+
+  secure.refuse_null("diskimages");
+  for (const Section& section : secure.sections("diskimages")) {
+    const std::string name = section.text("name");
+    const auto image = config.diskimages.find(name);
+    if (image == config.diskimages.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [known, diskimage] : config.diskimages) names.push_back(known);
+      throw section.error("name", "unknown disk image " + quoted(name), did_you_mean(name, names));
+    }
+    for (const auto& [variable, text] : section.text_map("env-vars")) {
+      image->second.env_vars[variable] = text;
+    }
+  }
+}
+
+StoreChoice choose_store(const Section& root, const Config& config,
+                         std::vector<Problem>& warnings) {
+  const bool has_zookeeper = !config.zookeeper_servers.empty();
+  const auto store = root.optional_text("store");
+  if (!store) {
+    if (!has_zookeeper) return {};
+    return {.kind = StoreChoice::Kind::zookeeper, .sqlite_path = {}, .is_default = false};
+  }
+  if (!store->starts_with(std::string(kSqliteScheme) + "/")) {
+    throw root.error("store", "must be `sqlite://` and the absolute path of a file",
+                     "for example `sqlite:///var/lib/nodepool/nodepool.db`; for ZooKeeper leave "
+                     "it out");
+  }
+  if (has_zookeeper) {
+    warnings.push_back(root.error("store", "is used, and the ZooKeeper servers are not",
+                                  "remove `store` or `zookeeper-servers`")
+                           .problem());
+  }
+  return {.kind = StoreChoice::Kind::sqlite,
+          .sqlite_path = store->substr(kSqliteScheme.size()),
+          .is_default = false};
+}
+
+std::vector<Problem> find_warnings(const Section& root, const DriverSchemas& drivers) {
+  std::vector<Problem> warnings =
+      check_leniently(root.value(), nodepool_schema(), {.file = root.file()});
+  std::ranges::move(duplicates(root), std::back_inserter(warnings));
+  for (const Section& provider : provider_sections(root)) {
+    const auto driver = drivers.schemas.find(driver_of(provider.value(), drivers));
+    if (driver == drivers.schemas.end()) continue;
+    const Schema schema = provider_schema(*driver->second);
+    std::ranges::move(check_leniently(provider.value(), schema,
+                                      {.file = provider.file(), .path = provider.path()}),
+                      std::back_inserter(warnings));
+  }
+  return warnings;
+}
+
+Value read_document(const std::string& path, const Environment& environment) {
+  return parse_yaml(substitute(read_file(path), environment, path), path);
+}
+
+}  // namespace
+
+LoadResult load(const LoadOptions& options) {
+  LoadResult result;
+  result.stamp = stamp(options.path);
+  const Value document = read_document(options.path, options.environment);
+  const Section root(document, nodepool_schema(), options.path, "");
+  result.config = read_config(root, options.drivers);
+  result.warnings = find_warnings(root, options.drivers);
+
+  if (options.secure_path) {
+    result.secure_stamp = stamp(*options.secure_path);
+    const Value secure_document = read_document(*options.secure_path, options.environment);
+    if (!secure_document.is_null()) {
+      const Section secure(secure_document, secure_schema(), *options.secure_path, "");
+      apply_secure(secure, result.config);
+      std::ranges::move(
+          check_leniently(secure_document, secure_schema(), {.file = *options.secure_path}),
+          std::back_inserter(result.warnings));
+    }
+  }
+  result.config.store = choose_store(root, result.config, result.warnings);
+  sort_by_place(result.warnings);
+  return result;
+}
+
+}  // namespace nodepool::config

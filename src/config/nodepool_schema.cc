@@ -1,0 +1,410 @@
+#include "config/nodepool_schema.h"
+
+#include <utility>
+
+namespace nodepool::config {
+
+namespace {
+
+constexpr std::int64_t kHighestPort = 65535;
+
+Schema webapp_schema() {
+  return {
+      .description = "Where the launcher serves its status pages and its API.",
+      .fields = {
+          {.key = "port",
+           .type = integer_between(0, kHighestPort),
+           .default_value = "8005",
+           .description = "TCP port. Read once, when the launcher starts."},
+          {.key = "listen_address",
+           .type = string(),
+           .default_value = "0.0.0.0",
+           .description = "Address to listen on, `::` for all IPv4 and IPv6 addresses. The key has "
+                          "an underscore. Read once, when the launcher starts."},
+      }};
+}
+
+Schema zookeeper_server_schema() {
+  return {.description = "A server of the ZooKeeper ensemble.",
+          .fields = {
+              {.key = "host",
+               .type = string(),
+               .required = Required::always,
+               .description = "Host name or address."},
+              {.key = "port",
+               .type = integer_between(0, kHighestPort),
+               .default_value = "2281",
+               .description = "TCP port of ZooKeeper's TLS listener."},
+              {.key = "chroot",
+               .type = string(),
+               .default_note = "the root",
+               .description = "Path in ZooKeeper below which everything of Nodepool is kept."},
+          }};
+}
+
+Schema zookeeper_tls_schema() {
+  return {.description =
+              "How to prove one's identity to ZooKeeper, and to check its own. "
+              "Connections to ZooKeeper always use TLS, so all three are needed.",
+          .fields = {
+              {.key = "cert",
+               .type = string(),
+               .description = "Path of the client certificate, a PEM file."},
+              {.key = "key",
+               .type = string(),
+               .description = "Path of the certificate's private key, a PEM file."},
+              {.key = "ca",
+               .type = string(),
+               .description = "Path of the certificates of the authorities to trust, a PEM file."},
+          }};
+}
+
+Schema label_schema() {
+  return {.description =
+              "A kind of node that can be requested. Providers say in their pools how "
+              "they make nodes of a label.",
+          .fields = {
+              {.key = "name",
+               .type = string(),
+               .required = Required::always,
+               .description = "Name of the label, which is what requests ask for."},
+              {.key = "min-ready",
+               .type = integer(),
+               .default_value = "0",
+               .unit = "nodes",
+               .description = "How many nodes are kept ready, so that requests need not wait. "
+                              "Nothing is prepared for 0 or a negative number."},
+              {.key = "max-ready-age",
+               .type = integer(),
+               .default_value = "0",
+               .unit = "seconds",
+               .description = "How long a node may be ready without being used before it is "
+                              "deleted. 0 or a negative number: for ever."},
+          }};
+}
+
+Fields diskimage_build_fields() {
+  return {
+      {.key = "elements",
+       .type = list_of(string()),
+       .default_note = "none",
+       .description = "Elements of diskimage-builder. They are put behind those of the parent."},
+      {.key = "env-vars",
+       .type = mapping_of(string()),
+       .default_note = "none",
+       .description = "Environment variables of the build. They are added to those of the parent "
+                      "and replace equal ones. Secrets belong in the secure file."},
+      {.key = "formats",
+       .type = list_of(string()),
+       .default_note = "what the providers need",
+       .description = "Image formats to build, in addition to those of the providers that use the "
+                      "image, for example `qcow2`, `raw` or `vhd`."},
+      {.key = "keep-formats",
+       .type = list_of(string()),
+       .default_note = "none",
+       .description = "Formats that stay on disk in spite of `delete-after-upload`."},
+      {.key = "delete-after-upload",
+       .type = boolean(),
+       .default_value = "false",
+       .description = "Whether the files of a format are deleted once every provider has it."},
+      {.key = "pause",
+       .type = boolean(),
+       .default_value = "false",
+       .description = "Whether no new builds are made. A child cannot undo its parent's `true`."},
+      {.key = "release",
+       .type = one_of({string(), integer()}),
+       .default_note = "empty",
+       .description = "Release of the distribution, given to the elements as `DIB_RELEASE`. Put "
+                      "numbers with a point in quotes: `\"22.04\"`."},
+      {.key = "rebuild-age",
+       .type = integer(),
+       .default_value = "86400",
+       .unit = "seconds",
+       .description = "Age of a build at which a new one is made. 0 counts as not given."},
+      {.key = "build-timeout",
+       .type = integer(),
+       .default_value = "28800",
+       .unit = "seconds",
+       .description = "How long a build may take. 0 counts as not given."},
+      {.key = "dib-cmd",
+       .type = string(),
+       .default_value = "disk-image-create",
+       .description = "Command that builds the image. It is split like a shell command, so it can "
+                      "have arguments."},
+  };
+}
+
+Fields diskimage_node_fields() {
+  return {
+      {.key = "username",
+       .type = string(),
+       .default_value = "zuul",
+       .description = "User to log in as on nodes made from the image."},
+      {.key = "python-path",
+       .type = string(),
+       .default_value = "auto",
+       .description = "Path of the Python interpreter on such nodes, for Ansible."},
+      {.key = "shell-type",
+       .type = string(),
+       .accepted = Accepted::by_daemons,
+       .description =
+           "Kind of shell on such nodes, for Ansible: `cmd` or `powershell` on Windows."},
+      {.key = "metadata",
+       .type = mapping_of(anything()),
+       .default_note = "none",
+       .description = "Properties given to every upload of the image. Not taken from the parent."},
+  };
+}
+
+Schema diskimage_schema() {
+  const Fields own = {
+      {.key = "name",
+       .type = string(),
+       .required = Required::always,
+       .description = "Name of the image."},
+      {.key = "abstract",
+       .type = boolean(),
+       .default_value = "false",
+       .description = "Whether this is only a parent for others, and no image is built from it."},
+      {.key = "parent",
+       .type = string(),
+       .default_note = "none",
+       .description = "Name of another disk image that this one starts from."},
+  };
+  return {.description =
+              "An image that the builder makes and uploads to the providers that list "
+              "it.",
+          .fields = joined(joined(own, diskimage_build_fields()), diskimage_node_fields())};
+}
+
+Schema tenant_limits_schema() {
+  return {.description = "What a tenant may use at most, over all providers.",
+          .fields =
+              {
+                  {.key = "tenant-name",
+                   .type = string(),
+                   .required = Required::always,
+                   .description = "Name of the tenant, as requests carry it."},
+                  {.key = "max-servers",
+                   .type = integer(),
+                   .default_note = "unlimited",
+                   .unit = "instances",
+                   .description = "Most nodes at a time."},
+                  {.key = "max-cores",
+                   .type = integer(),
+                   .default_note = "unlimited",
+                   .unit = "cores",
+                   .description = "Most processor cores at a time."},
+                  {.key = "max-ram",
+                   .type = integer(),
+                   .default_note = "unlimited",
+                   .unit = "MiB",
+                   .description = "Most memory at a time."},
+                  {.key = "max-volumes",
+                   .type = integer(),
+                   .default_note = "unlimited",
+                   .unit = "volumes",
+                   .description = "Most volumes at a time."},
+                  {.key = "max-volume-gb",
+                   .type = integer(),
+                   .default_note = "unlimited",
+                   .unit = "GiB",
+                   .description = "Largest total size of volumes at a time."},
+              },
+          .other_keys = OtherKeys{
+              .type = integer(),
+              .description = "Any other resource that a provider counts, by its name; for AWS the "
+                             "code of a service quota, such as `L-43DA4232`."}};
+}
+
+Fields path_fields() {
+  return {
+      {.key = "elements-dir",
+       .type = string(),
+       .default_note = "none",
+       .description = "Where diskimage-builder looks for elements (`ELEMENTS_PATH`)."},
+      {.key = "images-dir",
+       .type = string(),
+       .default_note = "none",
+       .description = "Where the builder keeps its images. The builder does not start without it."},
+      {.key = "build-log-dir",
+       .type = string(),
+       .default_note = "`/var/log/nodepool/builds`",
+       .description = "Where the builder writes a log for each build."},
+      {.key = "build-log-retention",
+       .type = integer(),
+       .default_value = "7",
+       .unit = "logs",
+       .description = "How many old logs are kept for each image. A negative number keeps all."},
+  };
+}
+
+Fields store_fields() {
+  return {
+      {.key = "store",
+       .type = string_matching("sqlite:///.+"),
+       .default_note = "`sqlite:///var/lib/nodepool/nodepool.db`, or ZooKeeper if there are "
+                       "`zookeeper-servers`",
+       .description = "Where nodes, requests and images are kept when there is no ZooKeeper: "
+                      "`sqlite://` and the absolute path of a file. It wins over "
+                      "`zookeeper-servers`."},
+      {.key = "zookeeper-servers",
+       .type = list_of(section(zookeeper_server_schema())),
+       .default_note = "none",
+       .description = "The servers of the ZooKeeper ensemble. Needed to work with Zuul."},
+      {.key = "zookeeper-tls",
+       .type = section(zookeeper_tls_schema()),
+       .default_note = "none",
+       .description = "Certificates for ZooKeeper. Read once, at the first connection."},
+      {.key = "zookeeper-timeout",
+       .type = number(),
+       .default_value = "10.0",
+       .unit = "seconds",
+       .description = "How long ZooKeeper keeps a session that it does not hear from. Read once, "
+                      "at the first connection."},
+  };
+}
+
+Fields resource_fields() {
+  return {
+      {.key = "labels",
+       .type = list_of(section(label_schema())),
+       .default_note = "none",
+       .description = "The kinds of nodes that can be requested."},
+      {.key = "diskimages",
+       .type = list_of(section(diskimage_schema())),
+       .default_note = "none",
+       .description = "The images to build."},
+      {.key = "providers",
+       .type = list_of(section({.other_keys = OtherKeys{.type = anything()}})),
+       .default_note = "none",
+       .description = "Where nodes come from. The keys of a provider depend on its driver."},
+      {.key = "max-hold-age",
+       .type = integer(),
+       .default_note = "unlimited",
+       .unit = "seconds",
+       .description = "How long a node may be held before it is deleted. 0 or a negative number: "
+                      "for ever."},
+      {.key = "tenant-resource-limits",
+       .type = list_of(section(tenant_limits_schema())),
+       .default_note = "none",
+       .description = "What single tenants may use at most."},
+  };
+}
+
+}  // namespace
+
+const Schema& nodepool_schema() {
+  static const Schema schema{
+      .description =
+          "The configuration of Nodepool. `%(NAME)` is replaced by the environment "
+          "variable NAME, if its name begins with `NODEPOOL_`, before the file is "
+          "parsed.",
+      .fields = joined(joined(joined({{.key = "webapp",
+                                       .type = section(webapp_schema()),
+                                       .default_note = "see there",
+                                       .description = "The web server of the launcher."}},
+                                     path_fields()),
+                              store_fields()),
+                       resource_fields())};
+  return schema;
+}
+
+const Schema& secure_schema() {
+  static const Schema diskimage{
+      .description = "Secrets of a disk image.",
+      .fields = {
+          {.key = "name",
+           .type = string(),
+           .required = Required::always,
+           .description = "Name of a disk image of the main file that is not abstract."},
+          {.key = "env-vars",
+           .type = mapping_of(string()),
+           .required = Required::always,
+           .description = "Environment variables of the build, put over those of the main file. "
+                          "Images that have this one as parent do not get them."},
+      }};
+  static const Schema schema{.description = "The file with the secrets, given with `-s`.",
+                             .fields = {
+                                 {.key = "zookeeper-servers",
+                                  .type = list_of(section(zookeeper_server_schema())),
+                                  .default_note = "those of the main file",
+                                  .description = "Replaces the list of the main file."},
+                                 {.key = "zookeeper-tls",
+                                  .type = section(zookeeper_tls_schema()),
+                                  .default_note = "that of the main file",
+                                  .description = "Replaces all three paths of the main file."},
+                                 {.key = "diskimages",
+                                  .type = list_of(section(diskimage)),
+                                  .default_note = "none",
+                                  .description = "Secrets for image builds."},
+                             }};
+  return schema;
+}
+
+const Fields& common_provider_fields() {
+  static const Fields fields = {
+      {.key = "name",
+       .type = string(),
+       .required = Required::always,
+       .description = "Name of the provider, which nothing else may have."},
+      {.key = "driver",
+       .type = string(),
+       .default_value = kDefaultDriver,
+       .description = "The kind of provider, which decides what other keys there are."},
+      {.key = "max-concurrency",
+       .type = integer(),
+       .default_value = "-1",
+       .unit = "launches",
+       .description = "How many nodes the provider launches at a time. A negative number is no "
+                      "limit; with 0 it accepts no requests at all."},
+      {.key = "priority",
+       .type = integer(),
+       .default_note = "100",
+       .description = "Providers with a lower number are asked first."},
+  };
+  return fields;
+}
+
+const Fields& common_pool_fields() {
+  static const Fields fields = {
+      {.key = "name",
+       .type = string(),
+       .required = Required::always,
+       .description = "Name of the pool, which no other pool of the provider may have."},
+      {.key = "max-servers",
+       .type = integer(),
+       .default_note = "unlimited",
+       .unit = "instances",
+       .description = "Most nodes of the pool at a time. With 0 or a negative number the pool "
+                      "accepts no requests."},
+      {.key = "priority",
+       .type = integer(),
+       .default_note = "the provider's, else 100",
+       .description = "Pools with a lower number are asked first."},
+      {.key = "node-attributes",
+       .type = mapping_of(anything()),
+       .default_note = "none",
+       .description = "Whatever requestors want to know about the nodes of this pool."},
+  };
+  return fields;
+}
+
+Schema provider_schema(const Schema& driver_schema) {
+  Schema schema = driver_schema;
+  schema.fields = joined(common_provider_fields(), schema.fields);
+  return schema;
+}
+
+std::string driver_of(const Value& provider, const DriverSchemas& drivers) {
+  constexpr std::string_view kFake = "fake";
+  const Value* name = provider.find("name");
+  if (name != nullptr && name->text().starts_with(kFake) && drivers.schemas.contains(kFake)) {
+    return std::string(kFake);
+  }
+  const Value* driver = provider.find("driver");
+  if (driver == nullptr || driver->is_null()) return std::string(kDefaultDriver);
+  return driver->text();
+}
+
+}  // namespace nodepool::config

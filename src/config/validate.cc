@@ -1,0 +1,98 @@
+#include "config/validate.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "config/check.h"
+#include "config/consistency.h"
+#include "config/diskimages.h"
+#include "config/nodepool_schema.h"
+#include "config/yaml.h"
+
+namespace nodepool::config {
+
+namespace {
+
+void append(std::vector<Problem>& problems, std::vector<Problem> more) {
+  std::ranges::move(more, std::back_inserter(problems));
+}
+
+void check_providers(const Section& root, const DriverSchemas& drivers, const DefinedNames& defined,
+                     std::vector<Problem>& problems) {
+  for (const Section& provider : provider_sections(root)) {
+    const CheckOptions options{
+        .file = provider.file(), .path = provider.path(), .defined = &defined};
+    const std::string driver = driver_of(provider.value(), drivers);
+    const auto found = drivers.schemas.find(driver);
+    if (found != drivers.schemas.end()) {
+      append(problems, check(provider.value(), provider_schema(*found->second), options));
+      continue;
+    }
+    problems.push_back(unknown_driver(provider, driver, drivers).problem());
+    // Which other keys it may have is not known, but the common ones are.
+    const Schema common{.fields = common_provider_fields(),
+                        .other_keys = OtherKeys{.type = anything()}};
+    append(problems, check(provider.value(), common, options));
+  }
+}
+
+void check_parents(const Section& root, std::vector<Problem>& problems) {
+  std::vector<Section> entries = root.usable_sections("diskimages");
+  std::erase_if(entries, [](const Section& entry) {
+    const Value* name = entry.find("name");
+    const Value* parent = entry.find("parent");
+    return name == nullptr || !name->is_scalar() || (parent != nullptr && !parent->is_scalar());
+  });
+  const DiskImageFamily family(entries);
+  for (const Section& entry : entries) {
+    try {
+      family.lineage(entry);
+    } catch (const ConfigError& error) {
+      problems.push_back(error.problem());
+    }
+  }
+}
+
+// Two checks may find the same: all descendants of an image share its missing parent.
+void remove_repeated(std::vector<Problem>& problems) {
+  const auto repeated = std::ranges::unique(
+      problems, {}, [](const Problem& problem) { return std::tie(problem.mark, problem.message); });
+  problems.erase(repeated.begin(), repeated.end());
+}
+
+std::vector<Problem> check_document(const Value& document, const std::string& file,
+                                    const DriverSchemas& drivers) {
+  const Section root(document, nodepool_schema(), file, "");
+  const DefinedNames defined = defined_names(root);
+  std::vector<Problem> problems =
+      check(document, nodepool_schema(), {.file = file, .defined = &defined});
+  check_providers(root, drivers, defined, problems);
+  append(problems, duplicates(root));
+  check_parents(root, problems);
+  sort_by_place(problems);
+  remove_repeated(problems);
+  return problems;
+}
+
+}  // namespace
+
+std::vector<Problem> validate(std::string_view text, std::string_view file,
+                              const Environment& environment, const DriverSchemas& drivers) {
+  try {
+    const Value document = parse_yaml(substitute(std::string(text), environment, file), file);
+    return check_document(document, std::string(file), drivers);
+  } catch (const ConfigError& error) {
+    return {error.problem()};
+  }
+}
+
+std::vector<Problem> validate_file(const std::string& path, const Environment& environment,
+                                   const DriverSchemas& drivers) {
+  try {
+    return validate(read_file(path), path, environment, drivers);
+  } catch (const ConfigError& error) {
+    return {error.problem()};
+  }
+}
+
+}  // namespace nodepool::config

@@ -1,0 +1,151 @@
+#include "config/value_builder.h"
+
+#include <ranges>
+#include <utility>
+
+#include "config/yaml.h"
+
+namespace nodepool::config {
+
+namespace {
+
+std::size_t count(const Value& value) {
+  std::size_t total = 1;
+  if (value.is_list()) {
+    for (const Value& item : value.as_list()) total += count(item);
+  } else if (value.is_mapping()) {
+    for (const Value::Entry& entry : value.as_mapping()) total += count(entry.value);
+  }
+  return total;
+}
+
+}  // namespace
+
+void ValueBuilder::Entries::put(Value::Entry entry) {
+  // The same text can be two keys: `1` and `"1"`.
+  std::string identity = std::to_string(static_cast<int>(entry.key_kind)) + entry.key;
+  const auto [found, is_new] = index_.try_emplace(std::move(identity), entries_.size());
+  if (is_new) {
+    entries_.push_back(std::move(entry));
+  } else {
+    entries_[found->second] = std::move(entry);
+  }
+}
+
+ConfigError ValueBuilder::error(Mark mark, std::string message, std::string hint) const {
+  return ConfigError(
+      {.file = file_, .mark = mark, .message = std::move(message), .hint = std::move(hint)});
+}
+
+void ValueBuilder::add_scalar(Value value, std::size_t anchor) {
+  add(std::move(value), anchor);
+}
+
+void ValueBuilder::add_merge_key(Mark mark) {
+  if (!open_.empty() && open_.back().is_mapping && !open_.back().awaits_value) {
+    open_.back().awaits_merge = true;
+  } else {
+    add(Value::string("<<", mark), 0);
+  }
+}
+
+void ValueBuilder::add_alias(std::size_t anchor, Mark mark) {
+  const auto found = anchors_.find(anchor);
+  if (found == anchors_.end()) throw error(mark, "this alias stands inside its own anchor");
+  count_copies(found->second, mark);
+  add(found->second, 0);
+}
+
+void ValueBuilder::begin_list(Mark mark, std::size_t anchor) {
+  begin({.is_mapping = false, .mark = mark, .anchor = anchor});
+}
+
+void ValueBuilder::begin_mapping(Mark mark, std::size_t anchor) {
+  begin({.is_mapping = true, .mark = mark, .anchor = anchor});
+}
+
+void ValueBuilder::begin(Open open) {
+  if (open_.size() >= kMaxDepth) {
+    throw error(open.mark, "lists and mappings are nested more than " + std::to_string(kMaxDepth) +
+                               " levels deep");
+  }
+  open_.push_back(std::move(open));
+}
+
+void ValueBuilder::end_collection() {
+  Open done = std::move(open_.back());
+  open_.pop_back();
+  if (!done.is_mapping) {
+    add(Value::list(std::move(done.items), done.mark), done.anchor);
+    return;
+  }
+  // What is merged comes first, so that the mapping's own keys replace it.
+  Entries entries;
+  for (Value::Entry& entry : done.merged) entries.put(std::move(entry));
+  for (Value::Entry& entry : done.entries) entries.put(std::move(entry));
+  add(Value::mapping(entries.take(), done.mark), done.anchor);
+}
+
+void ValueBuilder::add(Value value, std::size_t anchor) {
+  if (anchor != 0) remember(anchor, value);
+  if (open_.empty()) {
+    root_ = std::move(value);
+  } else if (open_.back().is_mapping) {
+    add_to(open_.back(), std::move(value));
+  } else {
+    open_.back().items.push_back(std::move(value));
+  }
+}
+
+void ValueBuilder::add_to(Open& mapping, Value value) {
+  if (mapping.awaits_merge) {
+    mapping.awaits_merge = false;
+    merge(mapping, std::move(value));
+  } else if (mapping.awaits_value) {
+    mapping.awaits_value = false;
+    mapping.entries.back().value = std::move(value);
+  } else {
+    if (!value.is_scalar()) {
+      throw error(value.mark(),
+                  std::string(describe(value.kind())) + " cannot be the key of a mapping",
+                  "text with { or [ needs quotes");
+    }
+    mapping.awaits_value = true;
+    mapping.entries.push_back(
+        {.key = value.text(), .value = {}, .mark = value.mark(), .key_kind = value.kind()});
+  }
+}
+
+void ValueBuilder::merge(Open& mapping, Value value) {
+  const Mark mark = value.mark();
+  const auto append = [&](const Value& source) {
+    if (!source.is_mapping()) {
+      throw error(mark,
+                  "`<<` merges mappings, and this is " + std::string(describe(source.kind())));
+    }
+    const Value::Mapping& entries = source.as_mapping();
+    mapping.merged.insert(mapping.merged.end(), entries.begin(), entries.end());
+  };
+  if (!value.is_list()) {
+    append(value);
+    return;
+  }
+  // Of several mappings the first one wins, so it is put last.
+  for (const Value& source : value.as_list() | std::views::reverse) append(source);
+}
+
+void ValueBuilder::remember(std::size_t anchor, const Value& value) {
+  // An anchor's value is a copy too: a hundred anchors around one large list are a hundred lists.
+  count_copies(value, value.mark());
+  anchors_.insert_or_assign(anchor, value);
+}
+
+void ValueBuilder::count_copies(const Value& value, Mark mark) {
+  copied_ += count(value);
+  if (copied_ > kMaxAliased) {
+    throw error(
+        mark, "anchors and aliases stand for more than " + std::to_string(kMaxAliased) + " values");
+  }
+}
+
+}  // namespace nodepool::config

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "config/value.h"
+
+namespace nodepool::config {
+
+// Puts a Value together from the events of a YAML parser, in the order of the text: the rules for
+// mapping keys, merges, anchors and aliases are here. Anchors are numbered from 1 by the parser, 0
+// is none. All functions throw ConfigError for what the document may not contain.
+class ValueBuilder {
+ public:
+  explicit ValueBuilder(std::string_view file) : file_(file) {}
+
+  void add_scalar(Value value, std::size_t anchor);
+  void add_merge_key(Mark mark);  // an unquoted `<<`; a string where no key is expected
+  void add_alias(std::size_t anchor, Mark mark);
+  void begin_list(Mark mark, std::size_t anchor);
+  void begin_mapping(Mark mark, std::size_t anchor);
+  void end_collection();
+
+  // The finished document.
+  Value take() { return std::move(root_); }
+
+  // An error at a place in this file.
+  ConfigError error(Mark mark, std::string message, std::string hint = {}) const;
+
+ private:
+  // The entries of a mapping; a repeated key takes the later value and keeps its place.
+  class Entries {
+   public:
+    void put(Value::Entry entry);
+    Value::Mapping take() { return std::move(entries_); }
+
+   private:
+    Value::Mapping entries_;
+    std::unordered_map<std::string, std::size_t> index_;
+  };
+
+  // A list or mapping that is not complete.
+  struct Open {
+    bool is_mapping = false;
+    Mark mark;
+    std::size_t anchor = 0;
+    Value::List items = {};       // of a list
+    Value::Mapping entries = {};  // of a mapping; the value of the last one may be awaited
+    Value::Mapping merged = {};   // what `<<` brought, in the order in which it counts
+    bool awaits_value = false;
+    bool awaits_merge = false;
+  };
+
+  void begin(Open open);
+  void add(Value value, std::size_t anchor);
+  void add_to(Open& mapping, Value value);
+  void merge(Open& mapping, Value value);
+  void remember(std::size_t anchor, const Value& value);
+  void count_copies(const Value& value, Mark mark);
+
+  std::string file_;
+  Value root_;
+  std::vector<Open> open_;
+  std::unordered_map<std::size_t, Value> anchors_;
+  std::size_t copied_ = 0;
+};
+
+}  // namespace nodepool::config

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/schema.h"
+
+namespace nodepool::config {
+
+// Text for messages and manuals.
+
+// The path of a key in the section at `path`; of an item in the list at `path`.
+std::string path_below(std::string_view path, std::string_view key);
+std::string path_of_item(std::string_view path, std::size_t index);
+
+// `word` in backquotes, shortened if it is very long.
+std::string quoted(std::string_view word);
+
+// The words in backquotes: "`a`", "`a` or `b`", "`a`, `b` or `c`".
+std::string alternatives(const std::vector<std::string_view>& words);
+
+// The parts of a text between its spaces and tabs.
+std::vector<std::string> words_of(std::string_view text);
+
+// "did you mean `labels`?" for the candidate that is a likely misspelling away from `word`; empty
+// if none is.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
+
+// What a value of the type is called: "an integer", "a list", "`ssh` or `winrm`".
+std::string expected(const Type& type);
+
+// What a type is called in the manual: "integer", "list of strings".
+std::string type_name(const Type& type);
+
+}  // namespace nodepool::config

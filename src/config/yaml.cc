@@ -1,0 +1,206 @@
+#include "config/yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <spanstream>
+#include <system_error>
+#include <utility>
+
+#include "config/scalar.h"
+#include "config/value_builder.h"
+
+namespace nodepool::config {
+
+namespace {
+
+constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
+constexpr std::string_view kNoTag = "?";      // yaml-cpp's tag of what has none and is not quoted
+constexpr std::string_view kQuotedTag = "!";  // and of what is quoted
+
+Mark to_mark(const YAML::Mark& mark) {
+  if (mark.is_null()) return {};
+  return {.line = mark.line + 1, .column = mark.column + 1};
+}
+
+ConfigError error_in(std::string_view file, Mark mark, std::string message, std::string hint = {}) {
+  return ConfigError({.file = std::string(file),
+                      .mark = mark,
+                      .message = std::move(message),
+                      .hint = std::move(hint)});
+}
+
+std::string mebibytes(std::size_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
+// Passes yaml-cpp's events on, after the tags have been looked at.
+class Events : public YAML::EventHandler {
+ public:
+  explicit Events(std::string_view file) : builder_(file) {}
+
+  Value take() { return builder_.take(); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (started_) {
+      throw builder_.error(to_mark(mark), "a second document begins here",
+                           "only one is allowed: look for `---`, or for text after its end");
+    }
+    started_ = true;
+  }
+
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    builder_.add_scalar(Value::null(to_mark(mark)), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    builder_.add_alias(anchor, to_mark(mark));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (tag == kNoTag && text == "<<") {
+      builder_.add_merge_key(to_mark(mark));
+    } else {
+      builder_.add_scalar(scalar(tag, text, to_mark(mark)), anchor);
+    }
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    require_tag(tag, "seq", to_mark(mark));
+    builder_.begin_list(to_mark(mark), anchor);
+  }
+
+  void OnSequenceEnd() override { builder_.end_collection(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    require_tag(tag, "map", to_mark(mark));
+    builder_.begin_mapping(to_mark(mark), anchor);
+  }
+
+  void OnMapEnd() override { builder_.end_collection(); }
+
+ private:
+  Value scalar(std::string_view tag, const std::string& text, Mark mark) {
+    if (tag == kNoTag) return resolve_plain_scalar(text, mark);
+    if (tag == kQuotedTag) return Value::string(text, mark);
+    if (tag.starts_with(kCoreTag)) {
+      if (auto value = resolve_tagged_scalar(tag.substr(kCoreTag.size()), text, mark)) {
+        return *std::move(value);
+      }
+    }
+    throw unknown_tag(tag, mark);
+  }
+
+  void require_tag(std::string_view tag, std::string_view core, Mark mark) {
+    if (tag.empty() || tag == kNoTag || tag == kQuotedTag) return;
+    if (tag.starts_with(kCoreTag) && tag.substr(kCoreTag.size()) == core) return;
+    throw unknown_tag(tag, mark);
+  }
+
+  ConfigError unknown_tag(std::string_view tag, Mark mark) {
+    std::string name(tag);
+    if (tag.starts_with(kCoreTag)) name = "!!" + name.substr(kCoreTag.size());
+    return builder_.error(mark, "the tag `" + name + "` is unknown or does not fit the value");
+  }
+
+  ValueBuilder builder_;
+  bool started_ = false;
+};
+
+// The code point at the front of `text` with its length in bytes; a length of 0 for bytes that are
+// not UTF-8.
+std::pair<std::uint32_t, std::size_t> first_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return {0, 0};
+  std::uint32_t point = lead & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {0, 0};
+    point = point << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = point >= 0xd800 && point <= 0xdfff;
+  if (point < kSmallest[length] || point > 0x10ffff || surrogate) return {0, 0};
+  return {point, length};
+}
+
+bool is_allowed(std::uint32_t point) {
+  if (point < 0x20) return point == '\t' || point == '\n' || point == '\r';
+  if (point < 0xa0) return point < 0x7f || point == 0x85;
+  return point != 0xfffe && point != 0xffff;
+}
+
+// yaml-cpp takes some control characters for the end of the file and passes broken UTF-8 on, so
+// both are refused before it sees them.
+void check_characters(std::string_view text, std::string_view file) {
+  Mark mark{.line = 1, .column = 1};
+  while (!text.empty()) {
+    const auto [point, length] = first_code_point(text);
+    if (length == 0) throw error_in(file, mark, "this is not UTF-8 text");
+    if (!is_allowed(point)) {
+      throw error_in(file, mark, "control characters are not allowed",
+                     "in quotes they can be written as \"\\x07\"");
+    }
+    mark.column += static_cast<int>(length);
+    if (point == '\n') mark = {.line = mark.line + 1, .column = 1};
+    text.remove_prefix(length);
+  }
+}
+
+}  // namespace
+
+Value parse_yaml(std::string_view text, std::string_view file) {
+  if (text.size() > kMaxFileSize) {
+    throw error_in(file, {}, "the file is larger than " + mebibytes(kMaxFileSize));
+  }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  check_characters(text, file);
+
+  std::ispanstream stream{std::span<const char>(text)};
+  Events events(file);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(events)) {
+      // The second turn of this loop finds the end, or throws.
+    }
+  } catch (const YAML::Exception& error) {
+    const bool layout = error.msg.starts_with("end of ");
+    throw error_in(file, to_mark(error.mark), "this is not valid YAML: " + error.msg,
+                   layout ? "look at the indentation and brackets around this place" : "");
+  }
+  return events.take();
+}
+
+std::string read_file(const std::string& path) {
+  const auto reason = [] { return std::generic_category().message(errno); };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                             &std::fclose);
+  if (!file) throw error_in(path, {}, "cannot be opened: " + reason());
+
+  std::string content;
+  char buffer[64 * 1024];
+  while (const std::size_t size = std::fread(buffer, 1, sizeof buffer, file.get())) {
+    content.append(buffer, size);
+    if (content.size() > kMaxFileSize) {
+      throw error_in(path, {}, "the file is larger than " + mebibytes(kMaxFileSize));
+    }
+  }
+  if (std::ferror(file.get()) != 0) throw error_in(path, {}, "cannot be read: " + reason());
+  return content;
+}
+
+}  // namespace nodepool::config
