@@ -15,7 +15,7 @@
 #include "coordination/store.h"
 
 // The promises of coordination::Store as tests, for every backend the same. A backend derives from
-// StoreFixture, links nodepool_store_conformance, and writes
+// StoreFixture, links nodepool_store_conformance, and writes, in this namespace,
 //
 //   INSTANTIATE_TEST_SUITE_P(sqlite, StoreConformance, testing::Values(backend<SqliteFixture>()));
 namespace nodepool::coordination::conformance {
@@ -118,6 +118,9 @@ class StoreConformance : public testing::TestWithParam<Backend> {
       EXPECT_NE(std::string_view(error.what()).find(path), std::string_view::npos) << error.what();
     }
   }
+
+  // Expects that the operation at `index` is refused with this kind, and its path named.
+  void expect_refused_at(std::size_t index, StoreError::Kind kind, const Transaction& transaction);
 
   std::unique_ptr<StoreFixture> fixture_;
   std::unique_ptr<Store> store_;  // the first session; tests open more as they need

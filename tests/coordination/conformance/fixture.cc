@@ -49,4 +49,17 @@ bool WatchLog::run_until_size_is(std::size_t count) {
   return fixture_.run_until([this, count] { return lines_->size() >= count; });
 }
 
+void StoreConformance::expect_refused_at(std::size_t index, StoreError::Kind kind,
+                                         const Transaction& transaction) {
+  const std::string& path = transaction.operations()[index].path;
+  try {
+    run(store_->commit(transaction));
+    ADD_FAILURE() << "not refused: " << path;
+  } catch (const TransactionError& error) {
+    EXPECT_EQ(error.index(), index);
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    EXPECT_NE(std::string_view(error.what()).find(path), std::string_view::npos) << error.what();
+  }
+}
+
 }  // namespace nodepool::coordination::conformance
