@@ -1,0 +1,73 @@
+#include "drivers/static_nodes/host_check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace nodepool::drivers::static_nodes {
+
+namespace {
+
+// Hosts in contact at a time. The wait for a turn must not count against a host's timeout, so it
+// comes before the scanner, which has a place for every turn.
+constexpr std::size_t kConcurrentHosts = 100;
+
+nodescan::Limits scanner_limits() {
+  nodescan::Limits limits;
+  limits.concurrent_scans = kConcurrentHosts;
+  return limits;
+}
+
+void require_known_keys(const Host& host, const std::vector<std::string>& found) {
+  for (const std::string& key : host.host_keys) {
+    if (std::ranges::find(found, key) == found.end()) {
+      throw std::runtime_error("host key mismatches: the host does not have the configured key '" +
+                               key + "'");
+    }
+  }
+}
+
+}  // namespace
+
+HostChecker::HostChecker(const async::Runtime& runtime, async::ThreadPool& threads)
+    : runtime_(runtime),
+      threads_(threads),
+      slots_(kConcurrentHosts),
+      scanner_(runtime, threads, scanner_limits()) {}
+
+async::Clock::TimePoint HostChecker::deadline(const Host& host) const {
+  return runtime_.clock.now() + std::chrono::seconds(host.timeout);
+}
+
+async::Task<HostFacts> HostChecker::check(Host host) {
+  const auto turn = co_await slots_.take();
+  const async::Clock::TimePoint until = deadline(host);
+  const auto port = static_cast<std::uint16_t>(host.connection_port);
+  HostFacts facts;
+  if (!host.has_ssh()) {
+    co_await scanner_.connectable(host.name, port, until,
+                                  nodescan::Scanner::Attempts::until_deadline);
+  } else if (host.host_key_checking) {
+    facts.host_keys = co_await scanner_.host_keys(host.name, port, until);
+    require_known_keys(host, facts.host_keys);
+  } else {
+    facts.host_keys = host.host_keys;
+  }
+  if (!nodescan::is_fake(host.name)) {
+    facts.address = co_await nodescan::resolve(runtime_, threads_, host.name, until);
+  }
+  co_return facts;
+}
+
+async::Task<bool> HostChecker::answers(Host host) {
+  const auto turn = co_await slots_.take();
+  try {
+    co_await scanner_.connectable(host.name, static_cast<std::uint16_t>(host.connection_port),
+                                  deadline(host), nodescan::Scanner::Attempts::one);
+  } catch (const nodescan::ScanError&) {
+    co_return false;
+  }
+  co_return true;
+}
+
+}  // namespace nodepool::drivers::static_nodes

@@ -1,0 +1,166 @@
+#include "drivers/static_nodes/static_config.h"
+
+#include <algorithm>
+
+#include "config/nodepool_schema.h"
+#include "config/section.h"
+
+namespace nodepool::drivers::static_nodes {
+
+namespace {
+
+const config::Schema& host_schema() {
+  using namespace config;
+  static const Schema schema{
+      .description = "One host that exists and is reachable.",
+      .fields = {
+          {.key = "name",
+           .type = string(),
+           .required = Required::always,
+           .description = "Host name or address."},
+          {.key = "labels",
+           .type = one_of({list_of(label_name()), label_names()}),
+           .required = Required::always,
+           .description = "The labels that the host serves, as a list or as words in one string. "
+                          "Each must be in the top-level `labels`."},
+          {.key = "username",
+           .type = string(),
+           .default_value = "zuul",
+           .description = "User to log in as; copied to the node."},
+          {.key = "timeout",
+           .type = integer(),
+           .default_value = "5",
+           .unit = "seconds",
+           .description = "How long a check may take before the host counts as unreachable."},
+          {.key = "host-key-checking",
+           .type = boolean(),
+           .default_value = "true",
+           .description = "Whether to contact the host at all: read its SSH host keys when it is "
+                          "registered, and see that it answers before it is handed out."},
+          {.key = "host-key",
+           .type = one_of({string(), list_of(string())}),
+           .description = "SSH host keys, as `<type> <base64>`, that the host must have; it is out "
+                          "of service while it shows others. With `host-key-checking: false`, the "
+                          "keys to record unseen."},
+          {.key = "connection-port",
+           .type = integer_between(1, 65535),
+           .default_value = "22",
+           .description = "Port to connect to, whatever the connection type."},
+          {.key = "ssh-port",
+           .type = integer_between(1, 65535),
+           .accepted = Accepted::by_daemons,
+           .description = "Old name of `connection-port`.",
+           .deprecated = "connection-port"},
+          {.key = "connection-type",
+           .type = string(),
+           .default_value = "ssh",
+           .description = "How requestors connect: `ssh`, `network_cli`, `winrm`, … SSH host keys "
+                          "are read for the first two only."},
+          {.key = "shell-type",
+           .type = string(),
+           .description = "The host's shell, for Ansible; copied to the node."},
+          {.key = "python-path",
+           .type = string(),
+           .default_value = "auto",
+           .description = "The host's Python interpreter, for Ansible; copied to the node."},
+          {.key = "max-parallel-jobs",
+           .type = integer(),
+           .default_value = "1",
+           .description = "How many nodes the host stands for: as many requestors share it."},
+      }};
+  return schema;
+}
+
+const config::Schema& pool_schema() {
+  using namespace config;
+  static const Schema schema{
+      .description = "A group of hosts that are served together.",
+      .fields = joined(common_pool_fields(),
+                       {{.key = "name",
+                         .type = string(),
+                         .required = Required::always,
+                         .description = "Name of the pool, unique within the provider."},
+                        {.key = "nodes",
+                         .type = list_of(section(host_schema())),
+                         .required = Required::strictly,
+                         .description = "The hosts."}})};
+  return schema;
+}
+
+std::vector<std::string> read_host_keys(const config::Section& section) {
+  const config::Value* value = section.find("host-key");
+  if (value == nullptr) return {};
+  if (value->is_string()) return {value->as_string()};  // a key contains a space: no splitting
+  return section.texts("host-key");
+}
+
+Host load_host(const config::Section& section, const config::Config& config,
+               const std::string& pool) {
+  Host host;
+  host.pool = pool;
+  host.name = section.text("name");
+  host.labels = section.texts("labels");
+  for (const std::string& label : host.labels) find_label(config, section, "labels", label);
+  host.username = section.text("username");
+  host.timeout = section.integer("timeout");
+  host.host_key_checking = section.boolean("host-key-checking");
+  host.host_keys = read_host_keys(section);
+  const std::string_view port_key =
+      section.has("connection-port") || !section.has("ssh-port") ? "connection-port" : "ssh-port";
+  const std::int64_t port = section.integer(port_key);
+  if (port < 1 || port > 65535) throw section.error(port_key, "a port is from 1 to 65535");
+  host.connection_port = static_cast<int>(port);
+  host.connection_type = section.text("connection-type");
+  host.shell_type = section.optional_text("shell-type");
+  host.python_path = section.text("python-path");
+  host.slots = section.integer("max-parallel-jobs");
+  return host;
+}
+
+}  // namespace
+
+HostKey host_key_of(const model::Node& node) {
+  return {node.hostname.value_or(""), node.username.value_or(""), node.port().value_or(0)};
+}
+
+const config::Schema& static_schema() {
+  using namespace config;
+  static const Schema schema{
+      .description = "Hosts that exist already: nothing is created or destroyed.",
+      .fields = {{.key = "pools",
+                  .type = list_of(section(pool_schema())),
+                  .description = "Groups of hosts."}}};
+  return schema;
+}
+
+StaticProviderConfig::StaticProviderConfig(const config::ProviderSection& section,
+                                           const config::Config& config)
+    : ProviderConfig(section) {
+  const config::Schema schema = config::provider_schema(static_schema());
+  const config::Section provider(section.value, schema, section.file, section.path);
+  for (const config::Section& pool : provider.sections("pools")) load_pool(pool, section, config);
+  for (const auto& [key, host] : hosts_) {
+    for (const std::string& label : host.labels) {
+      slots_[{host.pool, label}] += std::max<std::int64_t>(host.slots, 0);
+    }
+  }
+}
+
+std::int64_t StaticProviderConfig::slots(std::string_view pool, std::string_view label) const {
+  const auto found = slots_.find(std::pair(pool, label));
+  return found == slots_.end() ? 0 : found->second;
+}
+
+void StaticProviderConfig::load_pool(const config::Section& section,
+                                     const config::ProviderSection& provider,
+                                     const config::Config& config) {
+  driver::PoolConfig pool = driver::load_common_pool(section, provider);
+  for (const config::Section& entry : section.sections("nodes")) {
+    Host host = load_host(entry, config, pool.name);
+    pool.labels.insert(host.labels.begin(), host.labels.end());
+    hosts_.insert_or_assign(host.key(), std::move(host));
+  }
+  pools_.insert_or_assign(pool.name, std::move(pool));
+}
+
+}  // namespace nodepool::drivers::static_nodes

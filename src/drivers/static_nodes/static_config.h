@@ -1,0 +1,72 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "driver/driver.h"
+
+namespace nodepool::drivers::static_nodes {
+
+// What makes two entries, or an entry and a node record, the same host.
+struct HostKey {
+  std::string name;
+  std::string username;
+  int port = 0;
+
+  friend auto operator<=>(const HostKey&, const HostKey&) = default;
+};
+
+// The identity of the host that a node record stands for.
+HostKey host_key_of(const model::Node& node);
+
+// One entry of `nodes`.
+struct Host {
+  std::string pool;
+  std::string name;  // host name or address
+  std::vector<std::string> labels;
+  std::string username;
+  std::int64_t timeout = 5;  // seconds for a check to succeed
+  bool host_key_checking = true;
+  std::vector<std::string> host_keys;  // that the host must have; none: any will do
+  int connection_port = 22;
+  std::string connection_type;
+  std::optional<std::string> shell_type;
+  std::string python_path;
+  std::int64_t slots = 1;  // max-parallel-jobs: nodes that the host stands for
+
+  HostKey key() const { return {name, username, connection_port}; }
+
+  // Whether SSH host keys are gathered from it.
+  bool has_ssh() const { return connection_type == "ssh" || connection_type == "network_cli"; }
+};
+
+class StaticProviderConfig final : public driver::ProviderConfig {
+ public:
+  // Throws config::ConfigError.
+  StaticProviderConfig(const config::ProviderSection& section, const config::Config& config);
+
+  // Of all pools. If an identity is listed twice, the later entry counts.
+  const std::map<HostKey, Host>& hosts() const { return hosts_; }
+
+  // How many slots of the pool's hosts carry the label.
+  std::int64_t slots(std::string_view pool, std::string_view label) const;
+
+ private:
+  void load_pool(const config::Section& section, const config::ProviderSection& provider,
+                 const config::Config& config);
+
+  std::map<HostKey, Host> hosts_;
+  std::map<std::pair<std::string, std::string>, std::int64_t, std::less<>> slots_;  // pool, label
+};
+
+// The schema of the provider section.
+const config::Schema& static_schema();
+
+}  // namespace nodepool::drivers::static_nodes

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "driver/driver.h"
+
+namespace nodepool::drivers::static_nodes {
+
+// `driver: static`: hosts that exist already. See docs/drivers/static.md.
+class StaticDriver final : public driver::Driver {
+ public:
+  std::string_view name() const override { return "static"; }
+  const config::Schema& schema() const override;
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+  std::unique_ptr<driver::Provider> provider(std::shared_ptr<const driver::ProviderConfig> config,
+                                             driver::ProviderContext context) const override;
+};
+
+}  // namespace nodepool::drivers::static_nodes

@@ -1,0 +1,326 @@
+#include "drivers/static_nodes/static_provider.h"
+
+#include <algorithm>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "model/paths.h"
+
+namespace nodepool::drivers::static_nodes {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using model::Node;
+using model::NodeState;
+
+// A host that is out of order is tried again after these times; the longest is the reference's
+// cleanup interval.
+constexpr async::Duration kFirstPause = std::chrono::seconds(2);
+constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+
+// Marks records that this driver has made: they have no pool worker to name.
+constexpr auto kLauncherName = "static driver";
+
+bool is_free(const Node& node) {
+  return node.state == NodeState::ready && !node.allocated_to;
+}
+
+}  // namespace
+
+StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
+                               driver::ProviderContext context)
+    : config_(std::move(config)),
+      context_(std::move(context)),
+      log_(context_.log.child("driver.static.StaticNodeProvider." + config_->name())),
+      checker_(context_.runtime, context_.threads),
+      scope_(context_.runtime, [log = log_](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      }) {}
+
+Task<> StaticProvider::start() {
+  for (const auto& [key, host] : config_->hosts()) states_.try_emplace(key);
+  for (const std::string& id : context_.nodes.of_provider(config_->name())) {
+    const Node& node = *context_.nodes.find(id);
+    const auto state = states_.find(host_key_of(node));
+    if (state != states_.end()) {
+      state->second.nodes.insert(id);
+    } else {
+      retire_if_unconfigured(node);
+    }
+  }
+  subscription_ =
+      context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
+  for (const auto& [key, state] : states_) look_at(key);
+  co_return;
+}
+
+void StaticProvider::idle() {
+  idle_ = true;
+  subscription_.reset();
+  scope_.cancel();
+}
+
+Task<> StaticProvider::stop() {
+  idle();
+  co_await scope_.join();
+}
+
+// --- what the launcher asks
+// ------------------------------------------------------------------------
+
+const Host* StaticProvider::find_host(const Node& node) const {
+  const auto found = config_->hosts().find(host_key_of(node));
+  return found == config_->hosts().end() ? nullptr : &found->second;
+}
+
+std::optional<std::int64_t> StaticProvider::capacity(std::string_view pool,
+                                                     std::string_view label) const {
+  return config_->slots(pool, label);
+}
+
+Task<bool> StaticProvider::is_usable(Node node) {
+  const Host* host = find_host(node);
+  if (host == nullptr) co_return false;
+  if (!host->host_key_checking) co_return true;
+  co_return co_await checker_.answers(*host);
+}
+
+Task<std::optional<Node>> StaticProvider::take_back(Node node) {
+  const Host* configured = find_host(node);
+  if (idle_ || configured == nullptr || !node.slot) co_return std::nullopt;
+  const Host host = *configured;
+  const HostState& state = states_.at(host.key());
+  if (!plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  std::string failure;
+  std::optional<HostFacts> facts;
+  try {
+    facts = co_await checker_.check(host);
+  } catch (const std::runtime_error& error) {
+    failure = error.what();
+  }
+  if (!facts) {
+    log_.warning("Couldn't register {} again: {}", host.name, failure);
+    co_return std::nullopt;
+  }
+  if (idle_ || !plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  co_return make_node(host, *node.slot, *facts, config_->name(), attributes(host),
+                      context_.runtime.clock.wall_seconds());
+}
+
+// --- keeping the slots in order
+// --------------------------------------------------------------------
+
+void StaticProvider::on_node(const model::NodeTable::Change& change) {
+  for (const Node* node : {change.before, change.after}) {
+    if (node == nullptr || node->provider != config_->name()) continue;
+    const HostKey key = host_key_of(*node);
+    const auto state = states_.find(key);
+    if (state == states_.end()) {
+      if (node == change.after) retire_if_unconfigured(*node);
+      continue;
+    }
+    if (node == change.after) {
+      state->second.nodes.insert(change.id);
+    } else if (change.after == nullptr || host_key_of(*change.after) != key) {
+      state->second.nodes.erase(change.id);
+    }
+    look_at(key);
+  }
+}
+
+void StaticProvider::retire_if_unconfigured(const Node& node) {
+  if (is_free(node)) scope_.spawn("deregister node " + node.id, deregister(node.id));
+}
+
+SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
+                              std::string_view without) const {
+  std::vector<const Node*> nodes;
+  for (const std::string& id : state.nodes) {
+    const Node* node = context_.nodes.find(id);
+    if (node != nullptr && id != without) nodes.push_back(node);
+  }
+  return plan_slots(host.slots, nodes);
+}
+
+void StaticProvider::look_at(const HostKey& key) {
+  HostState& state = states_.at(key);
+  if (state.busy) {
+    state.changed = true;
+    return;
+  }
+  if (!state.unchecked) {
+    const SlotPlan now = plan(config_->hosts().at(key), state);
+    if (now.surplus.empty() && (now.missing.empty() || state.pause > async::Duration::zero())) {
+      return;  // in order, or being tried again later
+    }
+  }
+  state.busy = true;
+  scope_.spawn("static host " + key.name, work_on(key));
+}
+
+Task<> StaticProvider::work_on(HostKey key) {
+  HostState& state = states_.at(key);
+  const Host& host = config_->hosts().at(key);
+  state.changed = false;
+  std::string failure;
+  try {
+    co_await bring_in_order(host, state);
+    state.pause = {};
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) check_failed(host, state, failure);
+  state.busy = false;
+  if (state.changed) look_at(key);
+}
+
+Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
+  const SlotPlan before = plan(host, state);
+  for (const std::string& id : before.surplus) co_await deregister(id);
+  if (!state.unchecked && before.missing.empty()) co_return;
+
+  const HostFacts facts = co_await checker_.check(host);
+  const SlotPlan now = plan(host, state);
+  for (const std::int64_t slot : now.missing) co_await register_slot(host, slot, facts);
+  if (!state.unchecked) co_return;
+  for (const std::string& id : now.placed) co_await update(id, host, facts);
+  state.unchecked = false;
+}
+
+void StaticProvider::check_failed(const Host& host, HostState& state, const std::string& reason) {
+  log_.warning("Couldn't sync static node {} (user {}, port {}): {}", host.name, host.username,
+               host.connection_port, reason);
+  // What nobody uses is not handed out either.
+  for (const std::string& id : state.nodes) {
+    const Node* node = context_.nodes.find(id);
+    if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, deregister(id));
+  }
+  state.unchecked = false;
+  state.pause = std::clamp(state.pause * 2, kFirstPause, kLongestPause);
+  scope_.spawn("static host " + host.name + " (again)", look_again_later(host.key(), state.pause));
+}
+
+Task<> StaticProvider::look_again_later(HostKey key, async::Duration pause) {
+  co_await context_.runtime.clock.sleep_for(pause);
+  HostState& state = states_.at(key);
+  state.unchecked = true;
+  look_at(key);
+}
+
+// --- records
+// ---------------------------------------------------------------------------------------
+
+const model::Json& StaticProvider::attributes(const Host& host) const {
+  return config_->pools().at(host.pool).node_attributes;
+}
+
+Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const HostFacts& facts) {
+  const Node node = make_node(host, slot, facts, config_->name(), attributes(host),
+                              context_.runtime.clock.wall_seconds());
+  const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
+  const auto results = co_await context_.store.commit(std::move(transaction));
+  const std::string id(coordination::base_name(results.front().path));
+  context_.nodes.written(id, text, results.front().stat);
+  log_.about({}, {}, id).info("Registered static node {} slot {}", host.name, slot);
+}
+
+// A node that is in use gets the new settings when it comes back.
+Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts) {
+  const Node* current = context_.nodes.find(id);
+  if (current == nullptr || !is_free(*current)) co_return;
+  Node node = *current;
+  if (!refresh_node(node, host, facts)) co_return;
+  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
+  if (!co_await lock.try_acquire()) {
+    log_.about({}, {}, id).warning("Not updated: the node is locked");
+    co_return;
+  }
+  const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.set(model::node_path(id), text, node.stat.version);
+  lock.release_in(transaction);
+  std::exception_ptr failure;
+  try {
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    lock.released();
+    context_.nodes.written(id, text, results.front().stat);
+    log_.about({}, {}, id).info("Updated static node {}", host.name);
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+// Takes a free node out of service: the worker for deleted nodes does the rest.
+Task<> StaticProvider::deregister(std::string id) {
+  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
+  std::exception_ptr failure;
+  try {
+    if (!co_await lock.try_acquire()) co_return;
+    Node node = model::parse_node(id, co_await context_.store.get(model::node_path(id)));
+    if (is_free(node)) {
+      node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+      const std::string text = to_record(node);
+      Transaction transaction;
+      transaction.set(model::node_path(id), text, node.stat.version);
+      lock.release_in(transaction);
+      const auto results = co_await context_.store.commit(std::move(transaction));
+      lock.released();
+      context_.nodes.written(id, text, results.front().stat);
+      log_.about({}, {}, id).info("Deregistering static node {}", node.hostname.value_or(""));
+    }
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
+               const std::string& provider, const model::Json& attributes, double now) {
+  Node node;
+  node.set_state(NodeState::ready, now);
+  node.created_time = now;
+  node.provider = provider;
+  node.pool = host.pool;
+  node.launcher = kLauncherName;
+  node.external_id = model::json_string(host.name);
+  node.hostname = host.name;
+  node.interface_ip = host.name;
+  node.slot = slot;
+  node.attributes = attributes;
+  refresh_node(node, host, facts);
+  return node;
+}
+
+bool refresh_node(Node& node, const Host& host, const HostFacts& facts) {
+  const Node before = node;
+  node.type = host.labels;
+  node.username = host.username;
+  node.connection_port = {std::to_string(host.connection_port)};
+  node.connection_type = host.connection_type;
+  node.shell_type = host.shell_type;
+  node.python_path = host.python_path;
+  node.host_keys = facts.host_keys;
+  if (facts.address) {
+    (facts.address->is_ipv6 ? node.public_ipv6 : node.public_ipv4) = facts.address->text;
+  }
+  const auto compared = [](const Node& n) {
+    return std::tie(n.type, n.username, n.connection_port, n.connection_type, n.shell_type,
+                    n.python_path, n.host_keys, n.public_ipv4, n.public_ipv6);
+  };
+  return compared(before) != compared(node);
+}
+
+}  // namespace nodepool::drivers::static_nodes

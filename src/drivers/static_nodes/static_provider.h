@@ -1,0 +1,80 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "async/event.h"
+#include "async/task_scope.h"
+#include "driver/driver.h"
+#include "drivers/static_nodes/host_check.h"
+#include "drivers/static_nodes/slot_plan.h"
+#include "drivers/static_nodes/static_config.h"
+
+namespace nodepool::drivers::static_nodes {
+
+using async::Task;
+
+// Keeps one ready node registered for each slot of each configured host that is in working order.
+//
+// A host is looked at when one of its records changes, when the configuration does, and, while it
+// is out of order, again and again with growing pauses. Hosts are independent of each other.
+class StaticProvider final : public driver::Provider {
+ public:
+  StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
+                 driver::ProviderContext context);
+
+  const driver::ProviderConfig& config() const override { return *config_; }
+  Task<> start() override;
+  void idle() override;
+  Task<> stop() override;
+  std::optional<std::int64_t> capacity(std::string_view pool,
+                                       std::string_view label) const override;
+  Task<bool> is_usable(model::Node node) override;
+  Task<std::optional<model::Node>> take_back(model::Node node) override;
+
+ private:
+  // What is known of one configured host.
+  struct HostState {
+    std::set<std::string> nodes;  // ids of its records
+    bool unchecked = true;        // not yet checked since the provider started
+    bool busy = false;            // a task works on it
+    bool changed = false;         // … and something has changed since it began
+    async::Duration pause{};      // before the next attempt, while it is out of order
+  };
+
+  void on_node(const model::NodeTable::Change& change);
+  void look_at(const HostKey& key);
+  Task<> work_on(HostKey key);
+  Task<> bring_in_order(const Host& host, HostState& state);
+  Task<> look_again_later(HostKey key, async::Duration pause);
+  void check_failed(const Host& host, HostState& state, const std::string& reason);
+
+  SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
+  const model::Json& attributes(const Host& host) const;
+  Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
+  Task<> update(std::string id, const Host& host, const HostFacts& facts);
+  Task<> deregister(std::string id);
+  void retire_if_unconfigured(const model::Node& node);
+  const Host* find_host(const model::Node& node) const;
+
+  std::shared_ptr<const StaticProviderConfig> config_;
+  driver::ProviderContext context_;
+  telemetry::Logger log_;
+  HostChecker checker_;
+  std::map<HostKey, HostState> states_;
+  bool idle_ = false;
+  coordination::Subscription subscription_;
+  async::TaskScope scope_;
+};
+
+// The record of a free slot of a host.
+model::Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
+                      const std::string& provider, const model::Json& attributes, double now);
+
+// Copies what the configuration and a check say of the host to a record; returns whether anything
+// differed.
+bool refresh_node(model::Node& node, const Host& host, const HostFacts& facts);
+
+}  // namespace nodepool::drivers::static_nodes
