@@ -147,7 +147,7 @@ StaticProviderConfig::StaticProviderConfig(const config::ProviderSection& sectio
 }
 
 std::int64_t StaticProviderConfig::slots(std::string_view pool, std::string_view label) const {
-  const auto found = slots_.find(std::pair(pool, label));
+  const auto found = slots_.find(std::tuple(pool, label));
   return found == slots_.end() ? 0 : found->second;
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "driver/driver.h"
@@ -63,7 +63,7 @@ class StaticProviderConfig final : public driver::ProviderConfig {
                  const config::Config& config);
 
   std::map<HostKey, Host> hosts_;
-  std::map<std::pair<std::string, std::string>, std::int64_t, std::less<>> slots_;  // pool, label
+  std::map<std::tuple<std::string, std::string>, std::int64_t, std::less<>> slots_;  // pool, label
 };
 
 // The schema of the provider section.
