@@ -1,0 +1,214 @@
+#include "requestor/lease.h"
+
+#include <chrono>
+#include <exception>
+#include <map>
+#include <optional>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "model/paths.h"
+#include "requestor/error.h"
+#include "requestor/locked_nodes.h"
+#include "requestor/request.h"
+
+namespace nodepool::requestor {
+
+namespace {
+
+using coordination::Lock;
+using coordination::Store;
+using coordination::StoreError;
+using coordination::Transaction;
+using Kind = StoreError::Kind;
+using model::Lease;
+using model::Node;
+using model::NodeState;
+
+// How often a change is tried again because its records have changed meanwhile.
+constexpr int kAttempts = 5;
+
+double after(const async::Runtime& runtime, async::Duration duration) {
+  return runtime.clock.wall_seconds() + std::chrono::duration<double>(duration).count();
+}
+
+RequestError no_such_lease(const std::string& id) {
+  return RequestError("there is no lease " + id + ": it has expired, or has been released");
+}
+
+// Marks the nodes as leased and exchanges the session's locks for the lease's: at every moment they
+// are locked, and whatever dies takes its locks along until the lease is recorded.
+Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, const Lease& lease) {
+  Transaction transaction;
+  for (Node& node : locked.nodes()) {
+    node.set_state(NodeState::in_use, runtime.clock.wall_seconds());
+    node.user_data = lease_user_data(lease);
+    transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+    Lock leased(store, runtime.random, model::node_lock_path(node.id),
+                model::lease_contender(lease.id), Lock::Lifetime::persistent);
+    leased.contend_in(transaction, /*root_exists=*/true);
+  }
+  locked.release_in(transaction);
+  transaction.remove(model::request_path(locked.request().id));
+  co_await commit_surely(store, std::move(transaction));
+  locked.released();
+}
+
+// The node as it is now, if the lease holds it.
+Task<std::optional<Node>> read_leased(Store& store, std::string node_id, std::string lease_id) {
+  std::optional<coordination::Entry> entry;
+  try {
+    entry = co_await store.get(model::node_path(node_id));
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  if (!entry || entry->data.empty()) co_return std::nullopt;
+  Node node = model::parse_node(std::move(node_id), *entry);
+  const std::optional<Lease> lease = lease_of(node);
+  const bool held = node.state == NodeState::in_use && lease && lease->id == lease_id;
+  if (!held) co_return std::nullopt;
+  co_return node;
+}
+
+// The lease's contenders for the node's lock.
+Task<std::vector<std::string>> contenders(Store& store, std::string node_id, std::string lease_id) {
+  const std::string root = model::node_lock_path(node_id);
+  const std::string identifier = model::lease_contender(lease_id);
+  std::vector<std::string> found;
+  const std::vector<std::string> names = co_await store.children(root);
+  for (const std::string& name : names) {
+    std::string path = coordination::join_path(root, name);
+    try {
+      const coordination::Entry entry = co_await store.get(path);
+      if (entry.data == identifier) found.push_back(std::move(path));
+    } catch (const StoreError& error) {
+      if (error.kind() != Kind::no_node) throw;  // it has just left the line
+    }
+  }
+  co_return found;
+}
+
+// Gives one node back. Returns false if the lease does not hold it, and nothing if another attempt
+// is needed.
+Task<std::optional<bool>> try_give_back(const async::Runtime& runtime, Store& store,
+                                        const std::string& node_id, const std::string& lease_id) {
+  try {
+    std::optional<Node> node = co_await read_leased(store, node_id, lease_id);
+    if (!node) co_return false;
+    node->set_state(NodeState::used, runtime.clock.wall_seconds());
+    Transaction transaction;
+    transaction.set(model::node_path(node_id), to_record(*node), node->stat.version);
+    const std::vector<std::string> line = co_await contenders(store, node_id, lease_id);
+    for (const std::string& contender : line) transaction.remove(contender);
+    co_await commit_surely(store, std::move(transaction));
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+    co_return std::nullopt;  // changed meanwhile
+  }
+  co_return true;
+}
+
+Task<bool> give_back(const async::Runtime& runtime, Store& store, const std::string& node_id,
+                     const std::string& lease_id) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::optional<bool> done = co_await try_give_back(runtime, store, node_id, lease_id);
+    if (done) co_return *done;
+  }
+  throw RequestError("node " + node_id + " is being changed by someone else");
+}
+
+// Returns nothing if another attempt is needed.
+Task<std::optional<Lease>> try_renew(Store& store, const std::vector<std::string>& node_ids,
+                                     const std::string& lease_id, double expires) {
+  std::optional<Lease> renewed;
+  Transaction transaction;
+  for (const std::string& id : node_ids) {
+    std::optional<Node> node = co_await read_leased(store, id, lease_id);
+    if (!node) continue;
+    renewed = lease_of(*node);
+    renewed->expires = expires;
+    node->user_data = lease_user_data(*renewed);
+    transaction.set(model::node_path(id), to_record(*node), node->stat.version);
+  }
+  if (!renewed) throw no_such_lease(lease_id);
+  try {
+    co_await commit_surely(store, std::move(transaction));
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+    renewed.reset();
+  }
+  co_return renewed;
+}
+
+}  // namespace
+
+Task<LeasedNodes> accept_with_lease(async::Runtime runtime, Store& store,
+                                    model::NodeRequest request, async::Duration duration,
+                                    std::string holder) {
+  const std::string request_id = request.id;
+  Lease lease{request_id, after(runtime, duration), std::move(holder)};
+  LockedNodes locked(runtime, store);
+  std::exception_ptr failure;
+  try {
+    co_await locked.lock(std::move(request));
+    co_await take(runtime, store, locked, lease);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    co_await locked.release();
+    co_await withdraw(store, request_id);
+    std::rethrow_exception(failure);
+  }
+  co_return LeasedNodes{std::move(lease), std::move(locked.nodes())};
+}
+
+std::vector<LeasedNodes> leases(const model::NodeTable& nodes) {
+  std::map<std::string, LeasedNodes> by_id;
+  for (const auto& [id, node] : nodes.all()) {
+    std::optional<Lease> lease = lease_of(node);
+    if (!lease || node.state != NodeState::in_use) continue;
+    LeasedNodes& leased = by_id[lease->id];
+    leased.lease = std::move(*lease);
+    leased.nodes.push_back(node);
+  }
+  std::vector<LeasedNodes> all;
+  all.reserve(by_id.size());
+  for (auto& [id, leased] : by_id) all.push_back(std::move(leased));
+  return all;
+}
+
+Task<Lease> renew_lease(async::Runtime runtime, Store& store, const model::NodeTable& nodes,
+                        std::string lease_id, async::Duration duration) {
+  const model::IdSet& allocated = nodes.allocated_to(lease_id);
+  const std::vector<std::string> node_ids(allocated.begin(), allocated.end());
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::optional<Lease> renewed =
+        co_await try_renew(store, node_ids, lease_id, after(runtime, duration));
+    if (renewed) co_return std::move(*renewed);
+  }
+  throw RequestError("the nodes of lease " + lease_id + " are being changed by someone else");
+}
+
+Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& store,
+                                             const model::NodeTable& nodes, std::string id) {
+  const Node* single = nodes.find(id);
+  const std::optional<Lease> lease = single == nullptr ? std::nullopt : lease_of(*single);
+  if (single != nullptr && !lease) throw RequestError("node " + id + " is not leased");
+  const std::string lease_id = lease ? lease->id : id;
+  std::vector<std::string> node_ids;
+  if (lease) {
+    node_ids.push_back(id);
+  } else {
+    const model::IdSet& allocated = nodes.allocated_to(lease_id);
+    node_ids.assign(allocated.begin(), allocated.end());
+  }
+  std::vector<std::string> released;
+  for (const std::string& node_id : node_ids) {
+    if (co_await give_back(runtime, store, node_id, lease_id)) released.push_back(node_id);
+  }
+  if (released.empty()) throw no_such_lease(lease_id);
+  co_return released;
+}
+
+}  // namespace nodepool::requestor

@@ -1,0 +1,111 @@
+#include "requestor/locked_nodes.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <optional>
+
+#include "model/paths.h"
+#include "requestor/error.h"
+
+namespace nodepool::requestor {
+
+namespace {
+
+using coordination::LockSet;
+using coordination::Store;
+using coordination::StoreError;
+using coordination::Transaction;
+using Kind = StoreError::Kind;
+
+// Somebody may just be looking at a node: its lock is free again within moments.
+constexpr auto kLockPatience = std::chrono::seconds(10);
+constexpr auto kLockRetryPause = std::chrono::milliseconds(100);
+
+// Whether a transaction has happened, by a record that it sets. What its lost answer would have
+// said.
+Task<bool> has_happened(Store& store, const Transaction& transaction) {
+  const auto& operations = transaction.operations();
+  const auto set =
+      std::ranges::find(operations, Transaction::Kind::set, &Transaction::Operation::kind);
+  try {
+    const coordination::Entry entry = co_await store.get(set->path);
+    co_return entry.data == set->data&& entry.stat.version == set->version + 1;
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  co_return false;
+}
+
+}  // namespace
+
+Task<> commit_surely(Store& store, Transaction transaction) {
+  while (true) {
+    try {
+      co_await store.commit(transaction);
+      co_return;
+    } catch (const StoreError& error) {
+      if (error.kind() != Kind::unknown_outcome) throw;
+    }
+    if (co_await has_happened(store, transaction)) co_return;
+  }
+}
+
+LockedNodes::LockedNodes(async::Runtime runtime, Store& store)
+    : runtime_(runtime), store_(store), locks_(store, runtime.random) {}
+
+Task<> LockedNodes::lock(model::NodeRequest request) {
+  request_ = std::move(request);
+  if (request_.nodes.size() != request_.node_types.size()) {
+    throw RequestError("request " + request_.id + " has been answered with too few nodes");
+  }
+  for (const std::string& id : request_.nodes) {
+    locks_.add(model::node_lock_path(id), /*root_exists=*/true);
+  }
+  co_await take_locks();
+  std::exception_ptr failure;
+  try {
+    co_await read();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return;
+  co_await locks_.release();
+  std::rethrow_exception(failure);
+}
+
+Task<> LockedNodes::take_locks() {
+  const auto deadline = runtime_.clock.now() + kLockPatience;
+  while (true) {
+    const LockSet::Outcome outcome = co_await locks_.try_acquire();
+    if (outcome.kind == LockSet::Outcome::Kind::acquired) co_return;
+    const std::string& id = request_.nodes.at(outcome.index);
+    if (outcome.kind == LockSet::Outcome::Kind::gone) {
+      throw RequestError("node " + id + " is gone");
+    }
+    if (runtime_.clock.now() >= deadline) {
+      throw RequestError("node " + id + " is locked by someone else");
+    }
+    co_await runtime_.clock.sleep_for(kLockRetryPause);
+  }
+}
+
+Task<> LockedNodes::read() {
+  nodes_.clear();
+  for (const std::string& id : request_.nodes) {
+    coordination::Entry entry = co_await store_.get(model::node_path(id));
+    if (entry.data.empty()) throw RequestError("node " + id + " is gone");
+    model::Node node = model::parse_node(id, entry);
+    if (node.allocated_to != request_.id || node.state != model::NodeState::ready) {
+      throw RequestError("node " + id + " is " + std::string(to_string(node.state)) +
+                         " and allocated to " + node.allocated_to.value_or("nobody"));
+    }
+    nodes_.push_back(std::move(node));
+  }
+}
+
+void LockedNodes::release_in(Transaction& transaction) const {
+  for (std::size_t i = 0; i < request_.nodes.size(); ++i) locks_.release_in(transaction, i);
+}
+
+}  // namespace nodepool::requestor

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "coordination/lock_set.h"
+#include "model/node.h"
+#include "model/node_request.h"
+
+namespace nodepool::requestor {
+
+using async::Task;
+
+// The nodes of a fulfilled request while its requestor accepts them: locked by this session, and
+// known to be what was asked for.
+class LockedNodes {
+ public:
+  LockedNodes(async::Runtime runtime, coordination::Store& store);
+
+  // Locks and reads the nodes of `request`. Throws RequestError if they are not to be had, and
+  // StoreError; nothing is locked then.
+  Task<> lock(model::NodeRequest request);
+
+  const model::NodeRequest& request() const { return request_; }
+
+  // In the order of the request's labels.
+  std::vector<model::Node>& nodes() { return nodes_; }
+
+  // Adds the unlocking of all nodes to a transaction that the caller commits; then call released().
+  void release_in(coordination::Transaction& transaction) const;
+  void released() { locks_.released(); }
+
+  // Unlocks whatever is locked. Throws StoreError.
+  Task<> release() { return locks_.release(); }
+
+ private:
+  Task<> take_locks();
+  Task<> read();
+
+  async::Runtime runtime_;
+  coordination::Store& store_;
+  coordination::LockSet locks_;
+  model::NodeRequest request_;
+  std::vector<model::Node> nodes_;
+};
+
+// Commits a transaction that sets at least one record. If the answer is lost, finds out whether it
+// has happened, and does it again if not. Throws StoreError: nothing has happened, or the store is
+// out of reach.
+Task<> commit_surely(coordination::Store& store, coordination::Transaction transaction);
+
+}  // namespace nodepool::requestor

@@ -1,0 +1,146 @@
+#include "requestor/request.h"
+
+#include <exception>
+#include <optional>
+
+#include "async/event.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+#include "requestor/error.h"
+
+namespace nodepool::requestor {
+
+namespace {
+
+using coordination::CreateMode;
+using coordination::Store;
+using coordination::StoreError;
+using Kind = StoreError::Kind;
+
+// Normal priority among those of Zuul's pipelines (100, 200, 300).
+constexpr std::string_view kPriority = "200-";
+
+// Whether the store will answer again after a while.
+bool is_passing(const StoreError& error) {
+  return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
+         error.kind() == Kind::session_expired;
+}
+
+// The request as it is in the store; nothing if it is not there.
+Task<std::optional<model::NodeRequest>> read(Store& store, std::string id) {
+  std::optional<coordination::Entry> entry;
+  try {
+    entry = co_await store.get(model::request_path(id));
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  if (!entry) co_return std::nullopt;
+  co_return model::parse_node_request(std::move(id), *entry);
+}
+
+// After a create without an answer: the id of the request that it made, if it did.
+Task<std::optional<std::string>> find_by_event(Store& store, const std::string& event_id) {
+  const std::vector<std::string> ids = co_await store.children(std::string(model::kRequestsRoot));
+  for (const std::string& id : ids) {
+    if (!id.starts_with(kPriority)) continue;
+    try {
+      const std::optional<model::NodeRequest> request = co_await read(store, id);
+      if (request && request->event_id == event_id) co_return id;
+    } catch (const model::RecordError&) {
+      // Somebody else's.
+    }
+  }
+  co_return std::nullopt;
+}
+
+bool is_final(model::RequestState state) {
+  return state == model::RequestState::fulfilled || state == model::RequestState::failed;
+}
+
+// Follows the request to its end; the last version seen is in `request`. Returns whether there was
+// an end before `deadline`.
+Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string& id,
+                  async::Clock::TimePoint deadline, const Progress& progress,
+                  std::optional<model::NodeRequest>& request) {
+  async::Event changed;
+  const coordination::Subscription watching = store.watch(
+      model::request_path(id), [&changed](const coordination::WatchEvent&) { changed.set(); });
+  while (true) {
+    try {
+      const std::optional<std::int32_t> seen =
+          request ? std::optional(request->stat.version) : std::nullopt;
+      request = co_await read(store, id);
+      if (!request) throw RequestError("request " + id + " has been removed by someone else");
+      if (request->stat.version != seen && progress) progress(*request);
+    } catch (const StoreError& error) {
+      if (!is_passing(error)) throw;  // a resync follows when the store is back
+    }
+    if (request && is_final(request->state)) co_return true;
+    if (!co_await changed.wait_until(runtime.clock, deadline)) co_return false;
+  }
+}
+
+}  // namespace
+
+Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
+  model::NodeRequest request;
+  request.set_state(model::RequestState::requested, runtime.clock.wall_seconds());
+  request.node_types = std::move(wish.labels);
+  request.requestor = std::move(wish.requestor);
+  request.created_time = request.state_time;
+  request.event_id = runtime.random.uuid_hex();
+  const std::string prefix = model::request_path(kPriority);
+  const std::string record = model::to_record(request);
+  while (true) {
+    bool root_missing = false;
+    try {
+      const std::string path =
+          co_await store.create(prefix, record, CreateMode::ephemeral_sequential);
+      co_return std::string(coordination::base_name(path));
+    } catch (const StoreError& error) {
+      root_missing = error.kind() == Kind::no_node;
+      if (!root_missing && error.kind() != Kind::unknown_outcome) throw;
+    }
+    if (root_missing) {
+      co_await coordination::ensure_path(store, std::string(model::kRequestsRoot));
+      continue;
+    }
+    const std::optional<std::string> made = co_await find_by_event(store, *request.event_id);
+    if (made) co_return *made;
+  }
+}
+
+Task<Answer> await_answer(async::Runtime runtime, Store& store, std::string id,
+                          async::Clock::TimePoint deadline, Progress progress) {
+  std::optional<model::NodeRequest> request;
+  bool answered = false;
+  std::exception_ptr failure;
+  try {
+    answered = co_await follow(runtime, store, id, deadline, progress, request);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool fulfilled = answered && request->state == model::RequestState::fulfilled;
+  if (!fulfilled) co_await withdraw(store, id);
+  if (failure) std::rethrow_exception(failure);
+  if (!request) throw RequestError("request " + id + " could not be read in time");
+  const Outcome outcome = fulfilled  ? Outcome::fulfilled
+                          : answered ? Outcome::failed
+                                     : Outcome::timed_out;
+  co_return Answer{outcome, std::move(*request)};
+}
+
+Task<> withdraw(Store& store, std::string id) {
+  while (true) {
+    try {
+      co_await store.remove(model::request_path(id), coordination::kAnyVersion);
+      co_return;
+    } catch (const StoreError& error) {
+      if (error.kind() == Kind::no_node) co_return;
+      if (error.kind() != Kind::unknown_outcome) throw;
+    }
+  }
+}
+
+}  // namespace nodepool::requestor

@@ -1,0 +1,142 @@
+#include "requestor/request.h"
+
+#include <gmock/gmock.h>
+
+#include "model/paths.h"
+#include "requestor/error.h"
+#include "tests/requestor/requestor_test.h"
+
+namespace nodepool::requestor {
+namespace {
+
+using std::chrono::minutes;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class RequestTest : public RequestorTest {
+ protected:
+  std::string ask_for(std::vector<std::string> labels) {
+    return run(ask(runtime_, *store_, {std::move(labels), "nodepool:ada@host"}));
+  }
+  Task<Answer> answer_to(std::string id) {
+    return await_answer(runtime_, *store_, std::move(id), clock_.now() + minutes(10),
+                        [this](const model::NodeRequest& request) {
+                          seen_.emplace_back(to_string(request.state));
+                        });
+  }
+
+  std::vector<std::string> seen_;
+};
+
+TEST_F(RequestTest, the_record_has_every_key_that_zuul_expects) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const std::string id = ask_for({"small", "large"});
+  EXPECT_EQ(id, "200-0000000000");
+  const coordination::Entry entry = run(store_->get(model::request_path(id)));
+  EXPECT_EQ(entry.stat.ephemeral_owner, store_->session_id());
+  const model::NodeRequest request = model::parse_node_request(id, entry);
+  ASSERT_TRUE(request.event_id);
+  EXPECT_EQ(entry.data, R"({"state": "requested", "state_time": 1700000000.0, "declined_by": [], )"
+                        R"("node_types": ["small", "large"], "nodes": [], "reuse": true, )"
+                        R"("requestor": "nodepool:ada@host", "requestor_data": null, )"
+                        R"("provider": null, "relative_priority": 0, "event_id": ")" +
+                            *request.event_id +
+                            R"(", "created_time": 1700000000.0, "tenant_name": null})");
+}
+
+TEST_F(RequestTest, a_fulfilled_request_stays_for_being_accepted) {
+  const std::string id = ask_for({"small", "large"});
+  const Answer answer = run(answer_to(id));
+  EXPECT_EQ(answer.outcome, Outcome::fulfilled);
+  EXPECT_THAT(answer.request.nodes, ElementsAre("0000000000", "0000000001"));
+  EXPECT_EQ(seen_.back(), "fulfilled");
+  EXPECT_THAT(run(launcher_.requests()), ElementsAre(id));
+}
+
+TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
+  launcher_.react(LauncherDouble::Reaction::decline);
+  const std::string pool = run(launcher_.add_pool("rack", {"small"}));
+  const Answer answer = run(answer_to(ask_for({"small"})));
+  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_THAT(answer.request.declined_by, ElementsAre(pool));
+  EXPECT_EQ(answer.request.decline_reasons.at(pool), "it would exceed quota");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestTest, a_request_is_withdrawn_when_the_time_is_over) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  std::optional<Outcome> outcome;
+  auto requestor = [](Task<Answer> answer, std::optional<Outcome>& out) -> Task<> {
+    const Answer got = co_await std::move(answer);
+    out = got.outcome;
+  };
+  scope_.spawn("requestor", requestor(answer_to(ask_for({"small"})), outcome));
+  settle();
+  EXPECT_THAT(seen_, ElementsAre("requested"));
+  EXPECT_FALSE(outcome);
+  clock_.advance_by(minutes(10));
+  settle();
+  EXPECT_EQ(outcome, Outcome::timed_out);
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestTest, a_request_is_withdrawn_when_its_requestor_is_cancelled) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  auto requestor = [](Task<Answer> answer) -> Task<> { co_await std::move(answer); };
+  scope_.spawn("requestor", requestor(answer_to(ask_for({"small"}))));
+  settle();
+  run(scope_.stop());
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestTest, a_request_that_somebody_removes_is_an_error) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  std::string error;
+  auto requestor = [](Task<Answer> answer, std::string& out) -> Task<> {
+    try {
+      co_await std::move(answer);
+    } catch (const RequestError& thrown) {
+      out = thrown.what();
+    }
+  };
+  const std::string id = ask_for({"small"});
+  scope_.spawn("requestor", requestor(answer_to(id), error));
+  settle();
+  run(launcher_store_.remove(model::request_path(id), coordination::kAnyVersion));
+  settle();
+  EXPECT_EQ(error, "request 200-0000000000 has been removed by someone else");
+}
+
+TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const std::string id = ask_for({"small"});
+  std::optional<Outcome> outcome;
+  auto requestor = [](Task<Answer> answer, std::optional<Outcome>& out) -> Task<> {
+    const Answer got = co_await std::move(answer);
+    out = got.outcome;
+  };
+  scope_.spawn("requestor", requestor(answer_to(id), outcome));
+  settle();
+  store_->suspend_for_tests();
+  settle();
+  model::NodeRequest request =
+      model::parse_node_request(id, run(launcher_store_.get(model::request_path(id))));
+  request.set_state(model::RequestState::failed, clock_.wall_seconds());
+  run(launcher_store_.set(model::request_path(id), to_record(request), coordination::kAnyVersion));
+  settle();
+  EXPECT_FALSE(outcome);
+  store_->resume_for_tests();
+  settle();
+  EXPECT_EQ(outcome, Outcome::failed);
+}
+
+TEST_F(RequestTest, a_create_without_an_answer_is_not_repeated) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  ask_for({"other"});
+  lose_answer_about(model::request_path("200-0000000001"));
+  EXPECT_EQ(ask_for({"small"}), "200-0000000001");
+  EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000000", "200-0000000001"));
+}
+
+}  // namespace
+}  // namespace nodepool::requestor
