@@ -19,8 +19,8 @@ std::string must_be(std::string_view what, const Value& value) {
 }
 
 // Cuts the fraction off; huge numbers and infinity become the largest integer.
-std::int64_t whole(double number) {
-  if (std::isnan(number)) return 0;
+std::optional<std::int64_t> whole(double number) {
+  if (std::isnan(number)) return std::nullopt;
   constexpr double kLimit = 9.2e18;
   if (number >= kLimit) return kLargest;
   if (number <= -kLimit) return -kLargest;

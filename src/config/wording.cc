@@ -77,8 +77,8 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.empty() || word.size() > kLongestCompared) return {};
-  // A third of the letters may be wrong; more than that is another word.
-  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+  // A third of the letters may be wrong; more than that, or all of them, is another word.
+  std::size_t best = std::min(std::max<std::size_t>(1, word.size() / 3) + 1, word.size());
   std::string_view suggestion;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestCompared) continue;

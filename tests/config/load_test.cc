@@ -1,0 +1,304 @@
+#include "config/load.h"
+
+#include <gmock/gmock.h>
+
+#include "config/section.h"
+#include "support.h"
+
+namespace nodepool::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+std::vector<std::string> warnings(std::string_view text) {
+  std::vector<std::string> texts = lines(load_text(text).warnings);
+  for (std::string& line : texts) line = line.substr(line.find("nodepool.yaml"));
+  return texts;
+}
+
+TEST(Load, GivesDefaultsToAnEmptyMapping) {
+  const Config config = load_text("{}").config;
+  EXPECT_EQ(config.webapp, WebApp());
+  EXPECT_EQ(config.build_log_retention, 7);
+  EXPECT_EQ(config.zookeeper_timeout, 10.0);
+  EXPECT_EQ(config.max_hold_age, std::nullopt);
+  EXPECT_EQ(config.images_dir, std::nullopt);
+  EXPECT_EQ(config.store, StoreChoice());
+  EXPECT_TRUE(config.store.is_default);
+}
+
+// The structs state the defaults a second time, for readers; both must be the same.
+TEST(Load, TakesTheDefaultsOfTheSchema) {
+  const auto schema_of = [](std::string_view key) {
+    const Type& type = nodepool_schema().find(key)->type;
+    return type.section ? *type.section : *type.parts[0].section;
+  };
+  const auto value_of = [&](std::string_view section, std::string_view key) {
+    return default_of(*schema_of(section).find(key)).value_or(Value());
+  };
+  EXPECT_EQ(value_of("webapp", "port"), Value::integer(WebApp().port));
+  EXPECT_EQ(value_of("webapp", "listen_address"), Value::string(WebApp().listen_address));
+  EXPECT_EQ(value_of("zookeeper-servers", "port"), Value::integer(ZooKeeperServer().port));
+  EXPECT_EQ(default_of(*nodepool_schema().find("zookeeper-timeout")),
+            Value::floating(Config().zookeeper_timeout));
+  EXPECT_EQ(default_of(*nodepool_schema().find("build-log-retention")),
+            Value::integer(Config().build_log_retention));
+  EXPECT_EQ(value_of("labels", "min-ready"), Value::integer(Label().min_ready));
+  EXPECT_EQ(value_of("labels", "max-ready-age"), Value::integer(Label().max_ready_age));
+  EXPECT_EQ(value_of("diskimages", "rebuild-age"), Value::integer(DiskImage().rebuild_age));
+  EXPECT_EQ(value_of("diskimages", "build-timeout"), Value::integer(DiskImage().build_timeout));
+  EXPECT_EQ(value_of("diskimages", "username"), Value::string(DiskImage().username));
+  EXPECT_EQ(value_of("diskimages", "python-path"), Value::string(DiskImage().python_path));
+  EXPECT_EQ(value_of("diskimages", "dib-cmd"), Value::string(DiskImage().dib_cmd));
+  EXPECT_EQ(value_of("diskimages", "pause"), Value::boolean(DiskImage().pause));
+}
+
+TEST(Load, SubstitutesTheEnvironmentBeforeParsing) {
+  const Config config = load_text("webapp:\n  port: %(NODEPOOL_PORT)\n  listen_address: '::'\n",
+                                  std::nullopt, {{"NODEPOOL_PORT", "8123"}})
+                            .config;
+  EXPECT_EQ(config.webapp.port, 8123);
+  EXPECT_EQ(config.webapp.listen_address, "::");
+  EXPECT_EQ(load_text("images-dir: '%(NODEPOOL_GONE)/x'").config.images_dir, "%(NODEPOOL_GONE)/x");
+}
+
+TEST(Load, ReadsZooKeeper) {
+  const Config config = load_text(
+                            "zookeeper-servers:\n"
+                            "  - host: '2001:db8::5'\n"
+                            "  - {host: zk2.example.net, port: '2181', chroot: /np}\n"
+                            "zookeeper-tls: {cert: /c.pem, key: /k.pem, ca: /a.pem}\n"
+                            "zookeeper-timeout: 30\n")
+                            .config;
+  EXPECT_THAT(
+      config.zookeeper_servers,
+      ElementsAre(ZooKeeperServer{.host = "2001:db8::5", .port = 2281},
+                  ZooKeeperServer{.host = "zk2.example.net", .port = 2181, .chroot = "/np"}));
+  EXPECT_EQ(config.zookeeper_tls,
+            (ZooKeeperTls{.cert = "/c.pem", .key = "/k.pem", .ca = "/a.pem"}));
+  EXPECT_EQ(config.zookeeper_timeout, 30.0);
+  EXPECT_EQ(load_text("zookeeper-timeout: '7.5'").config.zookeeper_timeout, 7.5);
+  EXPECT_EQ(load_text("zookeeper-tls: {cert: a}").config.zookeeper_tls.cert, "a");
+}
+
+TEST(Load, ChoosesTheStore) {
+  const StoreChoice zookeeper = load_text("zookeeper-servers: [{host: a}]").config.store;
+  EXPECT_EQ(zookeeper.kind, StoreChoice::Kind::zookeeper);
+  EXPECT_FALSE(zookeeper.is_default);
+
+  const StoreChoice sqlite = load_text("store: sqlite:///srv/nodepool.db").config.store;
+  EXPECT_EQ(sqlite, (StoreChoice{.sqlite_path = "/srv/nodepool.db", .is_default = false}));
+
+  constexpr std::string_view kBoth = "store: sqlite:///n.db\nzookeeper-servers: [{host: a}]\n";
+  EXPECT_EQ(load_text(kBoth).config.store.sqlite_path, "/n.db");
+  EXPECT_THAT(warnings(kBoth), ElementsAre(HasSubstr("store: is used, and the ZooKeeper servers")));
+
+  EXPECT_THAT(refusal("store: redis://host\n"),
+              HasSubstr("nodepool.yaml:1:8: store: must be `sqlite://` and the absolute path"));
+  EXPECT_THAT(refusal("store: sqlite://n.db\n"), HasSubstr("absolute path"));
+}
+
+TEST(Load, ReadsLabels) {
+  const Config config = load_text(
+                            "labels:\n"
+                            "  - &one {name: a, min-ready: 1}\n"
+                            "  - {<<: *one, name: b}\n"
+                            "  - {name: idle, min-ready: -1}\n"
+                            "  - {name: 5, min-ready: yes, max-ready-age: 1:30}\n"
+                            "max-hold-age: 0\n"
+                            "max-hold-age: 3600\n"
+                            "build-log-retention: -1\n")
+                            .config;
+  EXPECT_EQ(config.labels.at("b").min_ready, 1);
+  EXPECT_EQ(config.labels.at("idle").min_ready, -1);
+  EXPECT_EQ(config.labels.at("5"), (Label{.name = "5", .min_ready = 1, .max_ready_age = 90}));
+  EXPECT_EQ(config.max_hold_age, 3600);
+  EXPECT_EQ(config.build_log_retention, -1);
+  EXPECT_EQ(load_text("max-hold-age: -5").config.max_hold_age, std::nullopt);
+  EXPECT_EQ(load_text("max-hold-age: 0600").config.max_hold_age, 384);
+}
+
+TEST(Load, TakesNullForAbsent) {
+  const Config config = load_text(
+                            "webapp:\nzookeeper-servers:\ndiskimages:\nlabels:\nproviders:\n"
+                            "zookeeper-tls:\ntenant-resource-limits:\nbuild-log-retention:\n"
+                            "max-hold-age:\n")
+                            .config;
+  EXPECT_EQ(config.build_log_retention, 7);
+  EXPECT_TRUE(config.store.is_default);
+}
+
+TEST(Load, ReadsTenantLimits) {
+  const auto tenants = load_text(
+                           "tenant-resource-limits:\n"
+                           "  - {tenant-name: t1, max-cores: 100, max-volumes: 5,\n"
+                           "     max-volume-gb: 200, L-43DA4232: 448, max-ram: }\n"
+                           "  - {tenant-name: t2, max-servers: 3}\n"
+                           "  - {tenant-name: t2, max-servers: 4}\n")
+                           .config.tenant_limits;
+  EXPECT_THAT(tenants.at("t1").limits, ElementsAre(Pair("L-43DA4232", 448), Pair("cores", 100),
+                                                   Pair("volume-gb", 200), Pair("volumes", 5)));
+  EXPECT_THAT(tenants.at("t2").limits, ElementsAre(Pair("instances", 4)));
+}
+
+TEST(Load, ReadsProviders) {
+  const LoadResult result = load_text(
+      "providers:\n"
+      "  - {name: rack, driver: static, max-concurrency: 1.0, priority: 5}\n"
+      "  - {name: cloud}\n"
+      "  - {name: fakefoo, driver: static}\n"
+      "  - {name: rack, driver: static, pools: [{name: main, nodes: []}]}\n");
+  const auto& providers = result.config.providers;
+  ASSERT_EQ(providers.size(), 3U);
+  EXPECT_EQ(providers[0].name, "rack");
+  EXPECT_EQ(providers[0].path, "providers[3] (rack)");
+  EXPECT_EQ(providers[0].max_concurrency, -1);
+  EXPECT_EQ(providers[0].priority, std::nullopt);
+  EXPECT_EQ(providers[1].driver, "openstack");
+  EXPECT_EQ(providers[2].driver, "fake");
+
+  const Section section(providers[0].value, rack_schema(), providers[0].file, providers[0].path);
+  EXPECT_EQ(section.sections("pools")[0].path(), "providers[3] (rack).pools[0]");
+}
+
+TEST(Load, SeesWhetherAProviderChanged) {
+  const auto provider = [](std::string_view text) {
+    return load_text(text).config.providers.at(0);
+  };
+  const auto before = provider("providers: [{name: a, driver: static, pools: []}]");
+  EXPECT_EQ(before,
+            provider("labels: []\n\nproviders:\n  - pools: []\n    driver: static\n    name: a\n"));
+  EXPECT_FALSE(before ==
+               provider("providers: [{name: a, driver: static, priority: 1, pools: []}]"));
+}
+
+TEST(Load, WarnsOfWhatTheCheckerRefuses) {
+  EXPECT_THAT(warnings("labels: []\nlables: []\n"),
+              ElementsAre("nodepool.yaml:2:1: unknown key `lables` (did you mean `labels`?)"));
+  EXPECT_THAT(warnings("labels: [{name: a}, {name: a}]\n"),
+              ElementsAre("nodepool.yaml:1:28: labels[1].name: the label `a` is already defined in "
+                          "line 1 (the last one counts)"));
+  EXPECT_THAT(warnings("providers:\n  - {name: rack, driver: static, pool: []}\n"),
+              ElementsAre("nodepool.yaml:2:34: providers[0] (rack): unknown key `pool` (did you "
+                          "mean `pools`?)"));
+  EXPECT_THAT(warnings("zookeeper-timeout: 30\ndiskimages: [{name: a, shell-type: cmd}]\n"),
+              IsEmpty());
+}
+
+TEST(Load, RefusesWhatCannotWork) {
+  EXPECT_THAT(refusal(""), HasSubstr("nodepool.yaml: must be a mapping, not nothing"));
+  EXPECT_THAT(refusal("- a\n"), HasSubstr("must be a mapping, not a list"));
+  EXPECT_THAT(refusal("labels:\n  - name: a\n - name: b\n"), HasSubstr("nodepool.yaml:3:2: "));
+  EXPECT_THAT(refusal("a: 1\n---\nb: 1\n"), HasSubstr("second document"));
+  EXPECT_THAT(refusal("labels: [{min-ready: 1}]"),
+              HasSubstr("nodepool.yaml:1:10: labels[0]: the key `name` is missing"));
+  EXPECT_THAT(refusal("labels: [{name: l, min-ready: \"2\"}]"),
+              HasSubstr("nodepool.yaml:1:31: labels[0].min-ready: must be an integer"));
+  EXPECT_THAT(refusal("labels: {a: b}"), HasSubstr("labels: must be a list"));
+  EXPECT_THAT(refusal("zookeeper-servers: [{port: 1}]"), HasSubstr("the key `host` is missing"));
+  EXPECT_THAT(refusal("zookeeper-timeout:"), HasSubstr("zookeeper-timeout: has no value"));
+  EXPECT_THAT(refusal("zookeeper-timeout: soon"), HasSubstr("must be a number"));
+  EXPECT_THAT(refusal("webapp: {port: 7s}"), HasSubstr("webapp.port: must be a port"));
+  EXPECT_THAT(refusal("webapp: {port: 65536}"), HasSubstr("webapp.port: must be a port"));
+  EXPECT_THAT(refusal("webapp: {port: .nan}"), HasSubstr("webapp.port: must be an integer"));
+  EXPECT_THAT(refusal("tenant-resource-limits: [{max-cores: 1}]"),
+              HasSubstr("the key `tenant-name` is missing"));
+  EXPECT_THAT(refusal("tenant-resource-limits: [{tenant-name: a, gpu: b}]"),
+              HasSubstr("tenant-resource-limits[0].gpu: must be an integer"));
+}
+
+TEST(Load, RefusesProvidersItCannotRun) {
+  EXPECT_THAT(refusal("providers: [{driver: static, pools: []}]"),
+              HasSubstr("providers[0]: the key `name` is missing"));
+  EXPECT_EQ(refusal("providers: [{name: p, driver: sttic, pools: []}]"),
+            "nodepool.yaml:1:31: providers[0] (p).driver: unknown driver `sttic` (did you mean "
+            "`static`?)");
+  EXPECT_THAT(refusal("providers: [{name: p, driver: amazon}]"),
+              HasSubstr("unknown driver `amazon` (there are `fake`, `openstack` or `static`)"));
+  EXPECT_THAT(refusal("providers: [{name: p, driver: gce}]"),
+              HasSubstr("this release has no driver `gce`"));
+  EXPECT_THAT(refusal("providers: [5]"), HasSubstr("providers[0]: must be a mapping"));
+}
+
+TEST(Load, PutsTheSecureFileOverTheMainFile) {
+  constexpr std::string_view kMain =
+      "zookeeper-servers: [{host: ignored.example.net}]\n"
+      "zookeeper-tls: {cert: old, key: old, ca: old}\n"
+      "diskimages:\n"
+      "  - {name: jammy, env-vars: {A: '1', PW: none}}\n"
+      "  - {name: child, parent: jammy}\n";
+  const Config config = load_text(kMain,
+                                  "zookeeper-servers: [{host: real.example.net}]\n"
+                                  "zookeeper-tls: {cert: c, key: k}\n"
+                                  "diskimages: [{name: jammy, env-vars: {PW: secret}}]\n")
+                            .config;
+  EXPECT_THAT(config.zookeeper_servers, ElementsAre(ZooKeeperServer{.host = "real.example.net"}));
+  EXPECT_EQ(config.zookeeper_tls, (ZooKeeperTls{.cert = "c", .key = "k"}));
+  EXPECT_THAT(config.diskimages.at("jammy").env_vars,
+              ElementsAre(Pair("A", "1"), Pair("PW", "secret")));
+  EXPECT_EQ(config.diskimages.at("child").env_vars.at("PW"), "none");
+
+  const Config unchanged = load_text(kMain, "zookeeper-servers: []\nzookeeper-tls: {}\n").config;
+  EXPECT_EQ(unchanged.zookeeper_servers.at(0).host, "ignored.example.net");
+  EXPECT_EQ(unchanged.zookeeper_tls.cert, "old");
+}
+
+TEST(Load, LetsTheSecureFileDecideForZooKeeper) {
+  const Config config = load_text("{}", "zookeeper-servers: [{host: a}]").config;
+  EXPECT_EQ(config.store.kind, StoreChoice::Kind::zookeeper);
+}
+
+TEST(Load, RefusesABrokenSecureFile) {
+  constexpr std::string_view kMain = "diskimages: [{name: a}, {name: base, abstract: true}]";
+  EXPECT_EQ(refusal(kMain, "diskimages: [{name: b, env-vars: {X: y}}]"),
+            "secure.conf:1:21: diskimages[0].name: unknown disk image `b`");
+  EXPECT_THAT(refusal(kMain, "diskimages: [{name: base, env-vars: {X: y}}]"),
+              HasSubstr("unknown disk image `base`"));
+  EXPECT_THAT(refusal(kMain, "diskimages: [{name: a}]"), HasSubstr("`env-vars` is missing"));
+  EXPECT_THAT(refusal(kMain, "diskimages:"), HasSubstr("diskimages: has no value"));
+  EXPECT_THAT(refusal(kMain, "- a"), HasSubstr("must be a mapping"));
+  EXPECT_EQ(refusal(kMain, ""), "");
+  EXPECT_EQ(load_text(kMain, "password: x").warnings.size(), 1U);
+}
+
+TEST(Load, StampsTheFilesItRead) {
+  const Files files;
+  LoadOptions options{.path = files.write("nodepool.yaml", "{}"),
+                      .secure_path = files.write("secure.conf", ""),
+                      .drivers = test_drivers()};
+  const LoadResult result = load(options);
+  EXPECT_TRUE(result.stamp.exists);
+  EXPECT_EQ(result.stamp, stamp(options.path));
+  EXPECT_TRUE(result.secure_stamp.exists) << "an empty secure file has a stamp as well";
+  EXPECT_EQ(result.secure_stamp, stamp(*options.secure_path));
+
+  options.secure_path.reset();
+  EXPECT_FALSE(load(options).secure_stamp.exists);
+}
+
+TEST(Load, DoesNotWaitForAMissingFile) {
+  EXPECT_THROW(load({.path = "/nonexistent/nodepool.yaml"}), ConfigError);
+  const Files files;
+  EXPECT_THROW(
+      load({.path = files.write("nodepool.yaml", "{}"), .secure_path = files.path("absent.conf")}),
+      ConfigError);
+}
+
+TEST(FileStampTest, ChangesWithTheFile) {
+  const Files files;
+  const std::string path = files.path("file");
+  EXPECT_FALSE(stamp(path).exists);
+  files.write("file", "one");
+  const FileStamp first = stamp(path);
+  EXPECT_EQ(first, stamp(path));
+  files.write("other", "two");
+  std::filesystem::last_write_time(files.path("other"), std::filesystem::last_write_time(path));
+  std::filesystem::rename(files.path("other"), path);
+  EXPECT_FALSE(first == stamp(path)) << "another file of the same size and time";
+}
+
+}  // namespace
+}  // namespace nodepool::config
