@@ -1,0 +1,195 @@
+#include "tests/launcher/launcher_fixture.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/load.h"
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+using async::Task;
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+
+struct LauncherFixture::Process {
+  Process(LauncherFixture& fixture, const std::shared_ptr<telemetry::Log>& log)
+      : runtime{loop.executor(), fixture.clock_, fixture.random_},
+        store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
+        launcher(std::make_unique<Launcher>(runtime, *store, log, fixture.drivers_,
+                                            Launcher::Options{"host", "host.example"})) {}
+
+  async::EventLoop loop;
+  async::Runtime runtime;
+  std::unique_ptr<coordination::MemoryStore> store;
+  std::unique_ptr<Launcher> launcher;
+};
+
+LauncherFixture::LauncherFixture()
+    : requestor_(std::make_unique<coordination::MemoryStore>(server_, runtime_)) {}
+
+LauncherFixture::~LauncherFixture() {
+  if (process_) kill();
+}
+
+config::Config LauncherFixture::parse(const std::string& yaml) {
+  const std::filesystem::path path =
+      testing::TempDir() + "launcher_test_" + std::to_string(::getpid()) + ".yaml";
+  std::ofstream(path) << yaml;
+  config::LoadOptions options;
+  options.path = path;
+  options.drivers = drivers_.schemas();
+  config::Config config = config::load(options).config;
+  std::filesystem::remove(path);
+  return config;
+}
+
+void LauncherFixture::start(const std::string& yaml) {
+  const auto log = telemetry::Log::to_consumer(
+      [this](telemetry::LogLevel, std::string_view logger, std::string_view message) {
+        log_.push_back(std::string(logger) + ": " + std::string(message));
+      },
+      telemetry::LogLevel::warning);
+  process_ = std::make_unique<Process>(*this, log);
+  process_->loop.run(process_->launcher->start(parse(yaml)));
+  settle();
+}
+
+void LauncherFixture::reconfigure(const std::string& yaml) {
+  process_->loop.run(process_->launcher->reconfigure(parse(yaml)));
+  settle();
+}
+
+void LauncherFixture::stop() {
+  process_->loop.run(process_->launcher->stop());
+  process_->loop.run(process_->store->close());
+  process_->launcher.reset();
+  process_.reset();
+  settle();
+}
+
+void LauncherFixture::kill() {
+  // Its loop, and with it all suspended tasks, goes without running again.
+  process_->store->kill_for_tests();
+  process_.reset();
+  settle();
+}
+
+coordination::MemoryStore& LauncherFixture::process_store() {
+  return *process_->store;
+}
+
+void LauncherFixture::settle() {
+  while (true) {
+    bool ran = loop_.poll();
+    if (process_) ran = process_->loop.poll() || ran;
+    if (!ran) return;
+  }
+}
+
+void LauncherFixture::pass(async::Duration duration) {
+  const async::Clock::TimePoint end = clock_.now() + duration;
+  settle();
+  while (clock_.next_wakeup() <= end) {
+    clock_.advance_to(clock_.next_wakeup());
+    settle();
+  }
+  clock_.advance_to(end);
+  settle();
+}
+
+std::string LauncherFixture::request(std::vector<std::string> labels,
+                                     const std::function<void(NodeRequest&)>& change) {
+  NodeRequest request;
+  request.node_types = std::move(labels);
+  request.requestor = "test";
+  request.set_state(model::RequestState::requested, clock_.wall_seconds());
+  if (change) change(request);
+  const std::string path =
+      loop_.run(requestor_->create(model::request_path("200-"), to_record(request),
+                                   coordination::CreateMode::persistent_sequential));
+  settle();
+  return std::string(coordination::base_name(path));
+}
+
+void LauncherFixture::cancel(const std::string& request_id) {
+  loop_.run(requestor_->remove(model::request_path(request_id), coordination::kAnyVersion));
+  settle();
+}
+
+void LauncherFixture::accept(const std::string& request_id) {
+  for (const std::string& id : read_request(request_id).nodes) {
+    coordination::Lock lock(*requestor_, random_, model::node_lock_path(id));
+    ASSERT_TRUE(loop_.run(lock.try_acquire())) << "node " << id;
+    held_[id] = lock.contender();
+    Node node = read_node(id);
+    ASSERT_EQ(node.allocated_to, request_id);
+    node.set_state(NodeState::in_use, clock_.wall_seconds());
+    write_node(node);
+  }
+  cancel(request_id);
+}
+
+void LauncherFixture::give_back(const std::string& node_id, NodeState state) {
+  Node node = read_node(node_id);
+  node.set_state(state, clock_.wall_seconds());
+  write_node(node);
+  loop_.run(requestor_->remove(held_.at(node_id), coordination::kAnyVersion));
+  held_.erase(node_id);
+  settle();
+}
+
+NodeRequest LauncherFixture::read_request(const std::string& id) {
+  return model::parse_node_request(id, loop_.run(requestor_->get(model::request_path(id))));
+}
+
+Node LauncherFixture::read_node(const std::string& id) {
+  return model::parse_node(id, loop_.run(requestor_->get(model::node_path(id))));
+}
+
+void LauncherFixture::write_node(const Node& node) {
+  loop_.run(requestor_->set(model::node_path(node.id), to_record(node), coordination::kAnyVersion));
+}
+
+std::vector<Node> LauncherFixture::nodes() {
+  std::vector<Node> found;
+  for (const std::string& id : children(std::string(model::kNodesRoot))) {
+    found.push_back(read_node(id));
+  }
+  return found;
+}
+
+std::vector<Node> LauncherFixture::nodes(NodeState state) {
+  std::vector<Node> found = nodes();
+  std::erase_if(found, [state](const Node& node) { return node.state != state; });
+  return found;
+}
+
+bool LauncherFixture::exists(const std::string& path) {
+  return loop_.run(requestor_->exists(path)).has_value();
+}
+
+std::vector<std::string> LauncherFixture::children(const std::string& path) {
+  return loop_.run(requestor_->children(path));
+}
+
+std::vector<std::string> LauncherFixture::contenders() {
+  std::vector<std::string> found;
+  collect_contenders("/nodepool", found);
+  return found;
+}
+
+void LauncherFixture::collect_contenders(const std::string& path, std::vector<std::string>& found) {
+  for (const std::string& name : children(path)) {
+    const std::string child = coordination::join_path(path, name);
+    if (!coordination::contender_sequence(name).empty()) found.push_back(child);
+    collect_contenders(child, found);
+  }
+}
+
+}  // namespace nodepool::launcher

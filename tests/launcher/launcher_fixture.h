@@ -1,0 +1,91 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "config/config.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "drivers/registry.h"
+#include "launcher/launcher.h"
+#include "model/node.h"
+#include "model/node_request.h"
+
+namespace nodepool::launcher {
+
+// A launcher with static providers on an in-process store, in virtual time. Hosts whose names
+// contain "fake" are never contacted.
+class LauncherFixture : public testing::Test {
+ protected:
+  LauncherFixture();
+  ~LauncherFixture() override;
+
+  // The configuration that a nodepool.yaml with this text gives.
+  config::Config parse(const std::string& yaml);
+
+  // Starts a launcher; it has settled when this returns.
+  void start(const std::string& yaml);
+  void reconfigure(const std::string& yaml);
+  void stop();
+  // The launcher's process dies: its session ends, its tasks stop where they stand.
+  void kill();
+
+  // Runs everything that can run without time passing.
+  void settle();
+  // Lets time pass, step by step from one timer to the next.
+  void pass(async::Duration duration);
+
+  // What a requestor does, on a session of its own.
+  std::string request(std::vector<std::string> labels,
+                      const std::function<void(model::NodeRequest&)>& change = {});
+  void cancel(const std::string& request_id);
+  // Locks the nodes of a fulfilled request, sets them in use and deletes the request, as Zuul does.
+  void accept(const std::string& request_id);
+  // Sets a node's state and unlocks it.
+  void give_back(const std::string& node_id, model::NodeState state = model::NodeState::used);
+
+  model::NodeRequest read_request(const std::string& id);
+  model::Node read_node(const std::string& id);
+  // Writes a node's record behind everybody's back.
+  void write_node(const model::Node& node);
+  std::vector<model::Node> nodes();
+  std::vector<model::Node> nodes(model::NodeState state);
+  bool exists(const std::string& path);
+  std::vector<std::string> children(const std::string& path);
+  // All contenders for any lock in the store.
+  std::vector<std::string> contenders();
+
+  // The launcher's own session.
+  coordination::MemoryStore& process_store();
+
+  template <typename T>
+  T as_requestor(async::Task<T> task) {
+    return loop_.run(std::move(task));
+  }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{7};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  std::unique_ptr<coordination::MemoryStore> requestor_;
+  driver::DriverRegistry drivers_ = drivers::all_drivers();
+  std::vector<std::string> log_;  // warnings and errors
+
+  // One simulated process.
+  struct Process;
+  std::unique_ptr<Process> process_;
+
+ private:
+  void collect_contenders(const std::string& path, std::vector<std::string>& found);
+  std::map<std::string, std::string> held_;  // node id -> contender path
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,345 @@
+#include "launcher/launcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/problem.h"
+#include "coordination/lock.h"
+#include "model/lease.h"
+#include "model/paths.h"
+#include "tests/launcher/launcher_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+constexpr auto kTwoHosts = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        node-attributes: {executor-zone: z1}
+        nodes:
+          - {name: fake-a, labels: [small], max-parallel-jobs: 2}
+          - {name: fake-b, labels: [small, large], username: ci, connection-port: 2222}
+)";
+
+class LauncherTest : public LauncherFixture {};
+
+TEST_F(LauncherTest, every_slot_of_every_host_becomes_a_ready_node) {
+  start(kTwoHosts);
+  const std::vector<Node> all = nodes(NodeState::ready);
+  ASSERT_THAT(all, SizeIs(3));
+  std::vector<std::string> slots;
+  for (const Node& node : all) {
+    slots.push_back(*node.hostname + "/" + std::to_string(*node.slot));
+    EXPECT_EQ(node.provider, "rack");
+    EXPECT_EQ(node.pool, "main");
+    EXPECT_EQ(node.launcher, "static driver");
+    EXPECT_EQ(node.interface_ip, node.hostname);
+    EXPECT_EQ(node.external_id_text(), *node.hostname);
+    EXPECT_EQ(node.created_time, node.state_time);
+    EXPECT_EQ(node.attributes.text, R"({"executor-zone": "z1"})");
+    EXPECT_THAT(node.host_keys, ElementsAre("ssh-rsa FAKEKEY"));
+    EXPECT_TRUE(node.resources.is_null());
+  }
+  EXPECT_THAT(slots, UnorderedElementsAre("fake-a/0", "fake-a/1", "fake-b/0"));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+TEST_F(LauncherTest, a_request_is_fulfilled_with_an_unlocked_allocated_node) {
+  start(kTwoHosts);
+  const std::string id = request({"large"}, [](NodeRequest& request) {
+    request.tenant_name = "acme";
+    request.requestor_data = {R"({"build": [1, null]})"};
+    request.unknown = {{"ours", {"1"}}};
+  });
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  ASSERT_THAT(answered.nodes, SizeIs(1));
+  EXPECT_EQ(answered.requestor_data.text, R"({"build": [1, null]})");
+  EXPECT_THAT(answered.unknown, SizeIs(1));
+  const Node node = read_node(answered.nodes[0]);
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_EQ(node.allocated_to, id);
+  EXPECT_EQ(node.tenant_name, "acme");
+  EXPECT_EQ(node.requestor, "test");
+  EXPECT_EQ(node.username, "ci");
+  EXPECT_EQ(node.port(), 2222);
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, nodes_come_in_the_order_of_their_labels) {
+  start(kTwoHosts);
+  const std::string id = request({"small", "large", "small"});
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  ASSERT_THAT(answered.nodes, SizeIs(3));
+  EXPECT_TRUE(read_node(answered.nodes[0]).has_label("small"));
+  EXPECT_TRUE(read_node(answered.nodes[1]).has_label("large"));
+  EXPECT_TRUE(read_node(answered.nodes[2]).has_label("small"));
+  EXPECT_THAT(nodes(NodeState::ready), testing::Each(testing::Field(&Node::allocated_to, id)));
+}
+
+TEST_F(LauncherTest, a_fulfilled_request_costs_two_commits) {
+  start(kTwoHosts);
+  const auto zxid = [this] {
+    return loop_.run(requestor_->set("/nodepool", "", coordination::kAnyVersion)).mzxid;
+  };
+  const std::int64_t before = zxid();
+  request({"large"});
+  // One for the request's own creation, two by the launcher, one for this look.
+  EXPECT_EQ(zxid() - before, 4);
+}
+
+TEST_F(LauncherTest, an_unknown_label_fails_with_the_reasons) {
+  start(kTwoHosts);
+  const NodeRequest answered = read_request(request({"huge"}));
+  EXPECT_EQ(answered.state, RequestState::failed);
+  ASSERT_THAT(answered.declined_by, SizeIs(1));
+  EXPECT_EQ(answered.decline_reasons.at(answered.declined_by[0]),
+            "node type(s) [huge] not available");
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, requests_wait_for_nodes_in_order_of_priority) {
+  start(kTwoHosts);
+  const std::string user = request({"large"});
+  const std::string late = request({"large"}, [](NodeRequest& r) { r.relative_priority = 5; });
+  const std::string soon = request({"large"}, [](NodeRequest& r) { r.relative_priority = 1; });
+  EXPECT_EQ(read_request(late).state, RequestState::requested);
+  EXPECT_EQ(read_request(soon).state, RequestState::requested);
+  const std::string node = read_request(user).nodes.at(0);
+  accept(user);
+  give_back(node);
+  EXPECT_EQ(read_request(soon).state, RequestState::fulfilled);
+  EXPECT_EQ(read_request(late).state, RequestState::requested);
+}
+
+TEST_F(LauncherTest, a_changed_priority_moves_a_waiting_request) {
+  start(kTwoHosts);
+  const std::string user = request({"large"});
+  const std::string first = request({"large"});
+  const std::string second = request({"large"});
+  NodeRequest revised = read_request(second);
+  revised.relative_priority = -1;
+  as_requestor(requestor_->set(model::request_path(second), to_record(revised), 0));
+  const std::string node = read_request(user).nodes.at(0);
+  accept(user);
+  give_back(node);
+  EXPECT_EQ(read_request(second).state, RequestState::fulfilled);
+  EXPECT_EQ(read_request(first).state, RequestState::requested);
+}
+
+TEST_F(LauncherTest, a_small_request_is_served_while_a_large_one_waits) {
+  start(kTwoHosts);
+  const std::string user = request({"large"});
+  const std::string large = request({"small", "large"});
+  const std::string small = request({"small"});
+  EXPECT_EQ(read_request(large).state, RequestState::requested);
+  EXPECT_EQ(read_request(small).state, RequestState::fulfilled);
+}
+
+TEST_F(LauncherTest, a_used_node_is_replaced_by_a_new_one_in_the_same_slot) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);
+  accept(id);
+  pass(hours(1));
+  EXPECT_EQ(read_node(node).state, NodeState::in_use) << "a locked node is left alone";
+  give_back(node);
+  EXPECT_FALSE(exists(model::node_path(node)));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, nodes_of_a_requestor_that_died_come_back) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);
+  accept(id);
+  requestor_->kill_for_tests();
+  requestor_ = std::make_unique<coordination::MemoryStore>(server_, runtime_);
+  settle();
+  EXPECT_FALSE(exists(model::node_path(node)));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+}
+
+TEST_F(LauncherTest, a_held_node_keeps_its_slot) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);
+  accept(id);
+  give_back(node, NodeState::hold);
+  pass(hours(5));
+  EXPECT_EQ(read_node(node).state, NodeState::hold);
+  EXPECT_THAT(nodes(), SizeIs(3));
+}
+
+TEST_F(LauncherTest, nodes_of_a_withdrawn_request_become_free) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);
+  cancel(id);
+  EXPECT_EQ(read_node(node).state, NodeState::ready);
+  EXPECT_EQ(read_node(node).allocated_to, std::nullopt);
+  EXPECT_EQ(read_request(request({"large"})).nodes.at(0), node);
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  coordination::Lock lock(*requestor_, random_, model::node_lock_path(node.id),
+                          model::lease_contender(id), coordination::Lock::Lifetime::persistent);
+  ASSERT_TRUE(as_requestor(lock.try_acquire()));
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+  write_node(node);
+  cancel(id);
+  pass(minutes(9));
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+  write_node(node);
+  pass(minutes(9));
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  pass(minutes(1) + seconds(1));
+  EXPECT_FALSE(exists(model::node_path(node.id)));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, a_malformed_record_disturbs_nobody) {
+  start(kTwoHosts);
+  as_requestor(requestor_->create("/nodepool/requests/200-", "{\"state\": \"wishful\"}",
+                                  coordination::CreateMode::persistent_sequential));
+  as_requestor(requestor_->create("/nodepool/requests/nonsense", "{}",
+                                  coordination::CreateMode::persistent));
+  as_requestor(requestor_->create("/nodepool/nodes/", "no json",
+                                  coordination::CreateMode::persistent_sequential));
+  settle();
+  EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
+  pass(hours(1));
+  EXPECT_THAT(log_, SizeIs(3)) << "one message for each bad record";
+  EXPECT_THAT(log_, testing::Each(HasSubstr("Ignoring the record /nodepool/")));
+}
+
+TEST_F(LauncherTest, an_orderly_stop_leaves_nothing_behind) {
+  start(kTwoHosts);
+  const std::string waiting = request({"large", "small", "small", "small"});
+  const std::string done = request({"large"});
+  stop();
+  EXPECT_THAT(children("/nodepool/components/pool"), IsEmpty());
+  EXPECT_THAT(children("/nodepool/components/launcher"), IsEmpty());
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+  EXPECT_EQ(read_request(done).state, RequestState::fulfilled);
+}
+
+TEST_F(LauncherTest, a_restarted_launcher_takes_up_where_a_killed_one_stopped) {
+  start(kTwoHosts);
+  const std::string user = request({"large"});
+  const std::string node = read_request(user).nodes.at(0);
+  accept(user);
+  kill();
+  const std::string waiting = request({"large"});
+  give_back(node);
+  EXPECT_EQ(read_request(waiting).state, RequestState::requested);
+  start(kTwoHosts);
+  EXPECT_EQ(read_request(waiting).state, RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(3));
+}
+
+TEST_F(LauncherTest, a_lost_session_is_survived) {
+  start(kTwoHosts);
+  process_store().expire_for_tests();
+  settle();
+  pass(seconds(5));
+  EXPECT_THAT(children("/nodepool/components/pool"), SizeIs(1));
+  EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
+  process_store().suspend_for_tests();
+  const std::string id = request({"small"});
+  EXPECT_EQ(read_request(id).state, RequestState::requested);
+  process_store().resume_for_tests();
+  pass(seconds(5));
+  EXPECT_EQ(read_request(id).state, RequestState::fulfilled);
+}
+
+constexpr auto kOtherHosts = R"(
+labels: [{name: small}, {name: large}, {name: huge}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes:
+          - {name: fake-a, labels: [small, huge]}
+          - {name: fake-c, labels: [large]}
+)";
+
+TEST_F(LauncherTest, a_reload_adds_changes_and_removes_hosts) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);  // of fake-b, which is about to go
+  accept(id);
+  reconfigure(kOtherHosts);
+  std::vector<std::string> ready;
+  for (const Node& each : nodes(NodeState::ready)) {
+    ready.push_back(*each.hostname + " " + each.type.back());
+  }
+  EXPECT_THAT(ready, UnorderedElementsAre("fake-a huge", "fake-c large"));
+  EXPECT_EQ(read_node(node).state, NodeState::in_use) << "a busy node stays";
+  EXPECT_EQ(read_request(request({"huge"})).state, RequestState::fulfilled);
+  give_back(node);
+  EXPECT_FALSE(exists(model::node_path(node)));
+  EXPECT_THAT(nodes(), SizeIs(2));
+  EXPECT_THAT(children("/nodepool/components/pool"), SizeIs(1)) << "the worker was kept";
+}
+
+TEST_F(LauncherTest, a_reload_without_changes_touches_nothing) {
+  start(kTwoHosts);
+  const auto before = nodes();
+  reconfigure(std::string("# a comment\n") + kTwoHosts);
+  const auto after = nodes();
+  ASSERT_EQ(before.size(), after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(before[i].stat, after[i].stat);
+}
+
+TEST_F(LauncherTest, a_bad_reload_changes_nothing) {
+  start(kTwoHosts);
+  EXPECT_THROW(reconfigure(R"(
+labels: []
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: x, labels: [nowhere]}]}]}
+)"),
+               config::ConfigError);
+  EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
+}
+
+TEST_F(LauncherTest, a_removed_provider_stops_serving_and_its_nodes_are_left_alone) {
+  start(kTwoHosts);
+  reconfigure("labels: [{name: small}]");
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+  EXPECT_THAT(children("/nodepool/components/pool"), IsEmpty());
+  const std::string id = request({"small"});
+  EXPECT_EQ(read_request(id).state, RequestState::requested);
+  reconfigure(kTwoHosts);
+  EXPECT_EQ(read_request(id).state, RequestState::fulfilled);
+}
+
+}  // namespace
+}  // namespace nodepool::launcher

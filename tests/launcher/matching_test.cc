@@ -1,0 +1,29 @@
+#include "launcher/matching.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nodepool::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::Optional;
+
+TEST(MatchingTest, each_position_gets_its_first_candidate_if_nobody_else_wants_it) {
+  EXPECT_THAT(match({{"1", "2"}, {"3"}}), Optional(ElementsAre("1", "3")));
+  EXPECT_THAT(match({}), Optional(ElementsAre()));
+}
+
+TEST(MatchingTest, a_position_moves_over_for_one_with_less_choice) {
+  EXPECT_THAT(match({{"1", "2"}, {"1"}}), Optional(ElementsAre("2", "1")));
+  EXPECT_THAT(match({{"1", "2"}, {"2", "3"}, {"1"}}), Optional(ElementsAre("2", "3", "1")));
+}
+
+TEST(MatchingTest, what_does_not_go_round_is_no_match) {
+  EXPECT_EQ(match({{"1"}, {"1"}}), std::nullopt);
+  EXPECT_EQ(match({{"1"}, {}}), std::nullopt);
+  EXPECT_EQ(match({{"1", "2"}, {"1", "2"}, {"1", "2"}}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
