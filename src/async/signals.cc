@@ -1,7 +1,12 @@
 #include "async/signals.h"
 
+#include <exception>
+#include <utility>
+
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "async/parking.h"
@@ -9,6 +14,29 @@
 namespace nodepool::async {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// Keeps the outcome for later: the operator|| below waits on after a failure.
+Task<> keep_outcome(Task<> work, std::exception_ptr& failure) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  try {
+    co_await std::move(work);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+}
+
+Task<> listen(Signals& signals, std::optional<int>& received) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  try {
+    received = co_await signals.next();
+  } catch (const Cancelled&) {
+    // The work came first.
+  }
+}
+
+}  // namespace
 
 struct Signals::Set {
   explicit Set(const Executor& executor) : signals(executor) {}
@@ -31,6 +59,24 @@ Task<int> Signals::next() {
     throw boost::system::system_error(error, "waiting for a signal");
   }
   co_return number;
+}
+
+Task<std::optional<int>> Signals::until_next(Task<> work) {
+  using asio::experimental::awaitable_operators::operator||;
+  co_await throw_if_cancelled();
+  std::exception_ptr failure;
+  std::optional<int> received;
+  Task<> working = keep_outcome(std::move(work), failure);
+  Task<> listening = listen(*this, received);
+  co_await (std::move(working) || std::move(listening));
+  if (failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Cancelled&) {
+      if (!received) throw;
+    }
+  }
+  co_return received;
 }
 
 }  // namespace nodepool::async

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 
 #include "async/task.h"
 
@@ -18,6 +19,11 @@ class Signals {
 
   // Returns the number of the next signal. Throws Cancelled.
   Task<int> next();
+
+  // Runs `work` to its end, and cancels it when a signal arrives. Returns that signal, also if the
+  // work has been completed all the same. Throws what the work threw, unless the signal cut it
+  // short.
+  Task<std::optional<int>> until_next(Task<> work);
 
  private:
   struct Set;

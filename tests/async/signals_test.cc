@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "async/event_loop.h"
@@ -47,6 +49,39 @@ TEST(SignalsTest, a_cancelled_wait_ends_and_the_next_one_works) {
   std::raise(SIGUSR1);
   loop.run(collect(signals, received, 1));
   EXPECT_THAT(received, ElementsAre(SIGUSR1));
+}
+
+Task<> sleep(Clock& clock, std::string& end) {
+  try {
+    co_await clock.sleep_for(std::chrono::hours(1));
+    end = "slept";
+  } catch (const Cancelled&) {
+    end = "cancelled";
+    throw;
+  }
+}
+
+TEST(SignalsTest, interrupt_work) {
+  EventLoop loop;
+  VirtualClock clock;
+  Signals signals(loop.executor(), {SIGUSR1});
+  std::string end;
+  std::raise(SIGUSR1);
+  EXPECT_EQ(loop.run(signals.until_next(sleep(clock, end))), SIGUSR1);
+  EXPECT_EQ(end, "cancelled");
+}
+
+TEST(SignalsTest, are_not_needed_for_work_to_end) {
+  EventLoop loop;
+  VirtualClock clock;
+  Signals signals(loop.executor(), {SIGUSR1});
+  auto nothing = []() -> Task<> { co_return; };
+  EXPECT_EQ(loop.run(signals.until_next(nothing())), std::nullopt);
+  auto failing = []() -> Task<> {
+    throw std::runtime_error("wrong");
+    co_return;
+  };
+  EXPECT_THROW(loop.run(signals.until_next(failing())), std::runtime_error);
 }
 
 }  // namespace
