@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace nodepool::daemon {
+
+// The command line of a daemon. Paths are absolute.
+struct Options {
+  std::string config = "/etc/nodepool/nodepool.yaml";
+  std::optional<std::string> secure;
+  std::optional<std::string> log_config;
+  std::string pid_file;
+  bool foreground = false;  // -f or -d
+  bool debug = false;       // -d
+  bool repl = false;        // accepted for old start scripts
+};
+
+// What the daemon is called and where it keeps things by default.
+struct Program {
+  std::string name;      // "nodepool-launcher", for help
+  std::string log_name;  // "nodepool": /var/log/nodepool/<log_name>.log
+  std::string pid_file;
+};
+
+// Reads the command line. If there is nothing to run (help, version, an error), prints what is due
+// and returns the exit status instead: 0, or 2 for an error.
+std::variant<Options, int> parse_options(const Program& program, int argc, const char* const* argv);
+
+}  // namespace nodepool::daemon

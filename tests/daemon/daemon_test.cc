@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "daemon/background.h"
+#include "daemon/options.h"
+
+namespace nodepool::daemon {
+namespace {
+
+const Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
+
+std::variant<Options, int> parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "nodepool-launcher");
+  return parse_options(kProgram, static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(OptionsTest, the_defaults_are_those_of_the_python_nodepool) {
+  const auto options = std::get<Options>(parse({}));
+  EXPECT_EQ(options.config, "/etc/nodepool/nodepool.yaml");
+  EXPECT_EQ(options.pid_file, "/var/run/nodepool/nodepool.pid");
+  EXPECT_FALSE(options.foreground);
+  EXPECT_FALSE(options.secure);
+}
+
+TEST(OptionsTest, paths_become_absolute_and_debug_stays_in_the_foreground) {
+  const auto options = std::get<Options>(parse({"-d", "-c", "nodepool.yaml", "-s", "../x"}));
+  EXPECT_TRUE(options.foreground);
+  EXPECT_TRUE(options.debug);
+  EXPECT_EQ(options.config, std::filesystem::current_path() / "nodepool.yaml");
+  EXPECT_EQ(options.secure, std::filesystem::current_path().parent_path() / "x");
+}
+
+TEST(OptionsTest, old_start_scripts_keep_working) {
+  EXPECT_TRUE(std::holds_alternative<Options>(parse({"-f", "--no-webapp", "--repl"})));
+}
+
+TEST(OptionsTest, an_unknown_option_is_exit_status_2_and_help_is_0) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(std::get<int>(parse({"--frobnicate"})), 2);
+  EXPECT_EQ(std::get<int>(parse({"-h"})), 0);
+  EXPECT_EQ(std::get<int>(parse({"--version"})), 0);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find("Nodepool version: "), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("--frobnicate"), std::string::npos);
+}
+
+class PidFileTest : public testing::Test {
+ protected:
+  PidFileTest() : path_(testing::TempDir() + "pid_file_" + std::to_string(::getpid())) {}
+  ~PidFileTest() override { std::filesystem::remove(path_); }
+  std::string path_;
+};
+
+TEST_F(PidFileTest, holds_the_process_id_while_it_exists) {
+  {
+    const PidFile file(path_);
+    pid_t pid = 0;
+    std::ifstream(path_) >> pid;
+    EXPECT_EQ(pid, ::getpid());
+    EXPECT_THROW(PidFile::require_free(path_), std::runtime_error);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  PidFile::require_free(path_);
+}
+
+TEST_F(PidFileTest, one_left_by_a_dead_process_is_free) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  std::ofstream(path_) << child << '\n';
+  PidFile::require_free(path_);
+}
+
+TEST_F(PidFileTest, a_place_that_cannot_be_written_is_a_clear_error) {
+  EXPECT_THROW(PidFile("/proc/no/such/place"), std::runtime_error);
+}
+
+TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {
+  const std::string path = testing::TempDir() + "detach_" + std::to_string(::getpid());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    detach();
+    std::ofstream(path + ".new") << ::getsid(0) << ' ' << ::getpid() << ' '
+                                 << std::filesystem::current_path().string();
+    std::filesystem::rename(path + ".new", path);
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  while (!std::filesystem::exists(path)) ::sched_yield();
+  pid_t session = 0;
+  pid_t pid = 0;
+  std::string directory;
+  std::ifstream(path) >> session >> pid >> directory;
+  EXPECT_NE(session, ::getsid(0));
+  EXPECT_NE(session, pid) << "no session leader: it can never get a terminal again";
+  EXPECT_EQ(directory, "/");
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace nodepool::daemon
