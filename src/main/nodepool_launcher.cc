@@ -1,0 +1,225 @@
+// nodepool-launcher: arguments and wiring.
+
+#include <netdb.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <memory>
+
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/file_watch.h"
+#include "async/signals.h"
+#include "async/task_scope.h"
+#include "config/load.h"
+#include "coordination/sqlite/sqlite_store.h"
+#include "daemon/background.h"
+#include "daemon/options.h"
+#include "drivers/registry.h"
+#include "launcher/launcher.h"
+#include "telemetry/log.h"
+#include "telemetry/version.h"
+
+namespace {
+
+using namespace nodepool;
+using async::Task;
+
+const daemon::Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
+
+// Editors and deployment tools write a file in several steps: what follows within this time belongs
+// to the same change.
+constexpr auto kSettlingTime = std::chrono::milliseconds(100);
+
+std::shared_ptr<telemetry::Log> open_log(const daemon::Options& options) {
+  using telemetry::LogLevel;
+  telemetry::LogOptions log;
+  log.levels = {{"", LogLevel::info}};
+  if (options.debug) log.levels["nodepool"] = LogLevel::debug;
+  if (options.foreground) {
+    log.target = telemetry::LogOptions::Target::standard_output;
+  } else {
+    log.target = telemetry::LogOptions::Target::file;
+    log.file = "/var/log/nodepool/" + kProgram.log_name + ".log";
+  }
+  return std::make_shared<telemetry::Log>(log);
+}
+
+launcher::Launcher::Options host_names() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  launcher::Launcher::Options options{name.data(), name.data()};
+  addrinfo hints{};
+  hints.ai_flags = AI_CANONNAME;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.data(), nullptr, &hints, &found) == 0) {
+    if (found->ai_canonname != nullptr) options.fqdn = found->ai_canonname;
+    ::freeaddrinfo(found);
+  }
+  return options;
+}
+
+// The daemon between start and stop.
+class LauncherDaemon {
+ public:
+  LauncherDaemon(const daemon::Options& options, const std::shared_ptr<telemetry::Log>& log)
+      : options_(options),
+        log_(log, "nodepool.NodePool"),
+        runtime_{loop_.executor(), clock_, random_},
+        drivers_(drivers::all_drivers()),
+        log_sink_(log),
+        scope_(runtime_, [this](const std::string& name, const std::string& error) {
+          log_.error("{}: {}", name, error);
+        }) {}
+
+  void run() {
+    Task<> all = serve();
+    loop_.run(std::move(all));
+  }
+
+ private:
+  Task<> serve() {
+    // Before anything is read, so that no signal and no change is missed.
+    async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
+    async::FileWatch watch(runtime_.executor, watched_files());
+    config::Config config = load();
+    const std::unique_ptr<coordination::Store> store = co_await open_store(config);
+    launcher::Launcher launcher(runtime_, *store, log_sink_, drivers_, host_names());
+    scope_.spawn("signals", wait_for_signal(signals));
+    scope_.spawn("launcher", run_launcher(launcher, std::move(config), watch));
+    co_await over_.wait();
+    co_await scope_.stop();
+    co_await launcher.stop();
+    co_await store->close();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  Task<> wait_for_signal(async::Signals& signals) {
+    const int signal = co_await signals.next();
+    log_.info("Received signal {} ({})", signal, ::sigabbrev_np(signal));
+    over_.set();
+  }
+
+  Task<> run_launcher(launcher::Launcher& launcher, config::Config config,
+                      async::FileWatch& watch) {
+    try {
+      co_await launcher.start(std::move(config));
+      co_await reload_on_change(watch, launcher);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (...) {
+      failure_ = std::current_exception();
+      over_.set();
+    }
+  }
+
+  std::vector<std::string> watched_files() const {
+    std::vector<std::string> files{options_.config};
+    if (options_.secure) files.push_back(*options_.secure);
+    return files;
+  }
+
+  config::Config load() {
+    config::LoadOptions load;
+    load.path = options_.config;
+    load.secure_path = options_.secure;
+    load.environment = config::process_environment();
+    load.drivers = drivers_.schemas();
+    config::LoadResult result = config::load(load);
+    stamp_ = result.stamp;
+    secure_stamp_ = result.secure_stamp;
+    for (const config::Problem& warning : result.warnings) {
+      log_.warning("{}", config::to_string(warning));
+    }
+    return std::move(result.config);
+  }
+
+  bool files_changed() const {
+    return config::stamp(options_.config) != stamp_ ||
+           (options_.secure && config::stamp(*options_.secure) != secure_stamp_);
+  }
+
+  Task<std::unique_ptr<coordination::Store>> open_store(const config::Config& config) {
+    const config::StoreChoice& choice = config.store;
+    if (choice.kind != config::StoreChoice::Kind::sqlite) {
+      throw std::runtime_error("this release has no ZooKeeper client: set store: sqlite:///…");
+    }
+    if (choice.is_default) {
+      log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
+                choice.sqlite_path);
+    }
+    co_return co_await coordination::sqlite::open_store(runtime_, {.path = choice.sqlite_path});
+  }
+
+  Task<> reload_on_change(async::FileWatch& watch, launcher::Launcher& launcher) {
+    while (true) {
+      co_await watch.changed();
+      co_await clock_.sleep_for(kSettlingTime);
+      if (!files_changed()) continue;
+      std::string failure;
+      try {
+        co_await launcher.reconfigure(load());
+      } catch (const async::Cancelled&) {
+        throw;
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+      if (failure.empty()) continue;
+      log_.error("The configuration was not reloaded, the old one stays in force: {}", failure);
+      stamp_ = config::stamp(options_.config);
+      if (options_.secure) secure_stamp_ = config::stamp(*options_.secure);
+    }
+  }
+
+  daemon::Options options_;
+  telemetry::Logger log_;
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_ = async::Random::from_system();
+  async::Runtime runtime_;
+  driver::DriverRegistry drivers_;
+  std::shared_ptr<telemetry::Log> log_sink_;
+  async::TaskScope scope_;
+  async::Event over_;
+  std::exception_ptr failure_;
+  config::FileStamp stamp_;
+  config::FileStamp secure_stamp_;
+};
+
+int run(const daemon::Options& options) {
+  std::optional<daemon::PidFile> pid_file;
+  if (!options.foreground) {
+    daemon::PidFile::require_free(options.pid_file);
+    daemon::detach();
+    pid_file.emplace(options.pid_file);
+  }
+  const auto log = open_log(options);
+  const telemetry::Logger logger(log, "nodepool.NodePool");
+  logger.info("nodepool-launcher {}", telemetry::version());
+  if (options.repl) logger.warning("--repl is ignored: there is no Python console");
+  try {
+    LauncherDaemon(options, log).run();
+  } catch (const std::exception& error) {
+    logger.error("{}", error.what());
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const auto parsed = daemon::parse_options(kProgram, argc, argv);
+    if (const int* status = std::get_if<int>(&parsed)) return *status;
+    return run(std::get<daemon::Options>(parsed));
+  } catch (const std::exception& error) {
+    std::cerr << kProgram.name << ": " << error.what() << std::endl;
+    return EXIT_FAILURE;
+  }
+}
