@@ -14,10 +14,8 @@ const Thing& find_defined(const std::map<std::string, Thing>& things, const Sect
                           std::string_view key, std::string_view name, std::string_view kind) {
   const auto found = things.find(std::string(name));
   if (found != things.end()) return found->second;
-  std::vector<std::string_view> names;
-  for (const auto& [known, thing] : things) names.push_back(known);
   throw section.error(key, "the " + std::string(kind) + " " + quoted(name) + " is not defined",
-                      did_you_mean(name, names));
+                      did_you_mean(name, keys_of(things)));
 }
 
 }  // namespace

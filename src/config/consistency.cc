@@ -82,8 +82,7 @@ ConfigError unknown_driver(const Section& provider, std::string_view driver,
   if (std::ranges::find(drivers.missing, driver) != drivers.missing.end()) {
     return provider.error("driver", "this release has no driver " + quoted(driver));
   }
-  std::vector<std::string_view> names;
-  for (const auto& [name, schema] : drivers.schemas) names.push_back(name);
+  const std::vector<std::string_view> names = keys_of(drivers.schemas);
   std::string hint = did_you_mean(driver, names);
   if (hint.empty()) hint = "there are " + alternatives(names);
   return provider.error("driver", "unknown driver " + quoted(driver), std::move(hint));

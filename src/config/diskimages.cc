@@ -73,12 +73,10 @@ std::vector<const Section*> DiskImageFamily::lineage(const Section& entry) const
     if (parent.empty()) break;
     const auto found = by_name_.find(parent);
     if (found == by_name_.end()) {
-      std::vector<std::string_view> names;
-      for (const auto& [name, section] : by_name_) names.push_back(name);
       throw child.error("parent",
                         "the parent " + quoted(parent) + " of the disk image " +
                             quoted(child.text("name")) + " is not defined",
-                        did_you_mean(parent, names));
+                        did_you_mean(parent, keys_of(by_name_)));
     }
     const auto again = std::ranges::find(line, found->second);
     if (again != line.end()) throw circle_error({again, line.end()});

@@ -156,9 +156,8 @@ void apply_secure(const Section& secure, Config& config) {
     const std::string name = section.text("name");
     const auto image = config.diskimages.find(name);
     if (image == config.diskimages.end()) {
-      std::vector<std::string_view> names;
-      for (const auto& [known, diskimage] : config.diskimages) names.push_back(known);
-      throw section.error("name", "unknown disk image " + quoted(name), did_you_mean(name, names));
+      throw section.error("name", "unknown disk image " + quoted(name),
+                          did_you_mean(name, keys_of(config.diskimages)));
     }
     for (const auto& [variable, text] : section.text_map("env-vars")) {
       image->second.env_vars[variable] = text;

@@ -27,6 +27,7 @@ class Cursor {
   explicit Cursor(std::string_view text) : rest_(text) {}
 
   bool done() const { return rest_.empty(); }
+  bool is_at(char wanted) const { return rest_.starts_with(wanted); }
 
   bool take(char wanted) {
     return take_if([wanted](char c) { return c == wanted; });
@@ -177,7 +178,8 @@ std::optional<double> floating_of(std::string_view text) {
   bool sixtieths = false;
   if (cursor.take_if(is_digit)) {
     cursor.take_all(is_digit_or_underscore);
-    sixtieths = cursor.take_sixtieths();
+    sixtieths = cursor.is_at(':');
+    if (sixtieths && !cursor.take_sixtieths()) return std::nullopt;
     if (!cursor.take('.')) return std::nullopt;
     cursor.take_all(is_digit_or_underscore);
   } else {

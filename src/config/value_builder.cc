@@ -100,7 +100,7 @@ void ValueBuilder::add(Value value, std::size_t anchor) {
 void ValueBuilder::add_to(Open& mapping, Value value) {
   if (mapping.awaits_merge) {
     mapping.awaits_merge = false;
-    merge(mapping, std::move(value));
+    merge(mapping, value);
   } else if (mapping.awaits_value) {
     mapping.awaits_value = false;
     mapping.entries.back().value = std::move(value);
@@ -116,7 +116,7 @@ void ValueBuilder::add_to(Open& mapping, Value value) {
   }
 }
 
-void ValueBuilder::merge(Open& mapping, Value value) {
+void ValueBuilder::merge(Open& mapping, const Value& value) {
   const Mark mark = value.mark();
   const auto append = [&](const Value& source) {
     if (!source.is_mapping()) {

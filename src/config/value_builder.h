@@ -57,7 +57,7 @@ class ValueBuilder {
   void begin(Open open);
   void add(Value value, std::size_t anchor);
   void add_to(Open& mapping, Value value);
-  void merge(Open& mapping, Value value);
+  void merge(Open& mapping, const Value& value);
   void remember(std::size_t anchor, const Value& value);
   void count_copies(const Value& value, Mark mark);
 

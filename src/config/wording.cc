@@ -58,6 +58,7 @@ std::string quoted(std::string_view word) {
 
 std::string alternatives(const std::vector<std::string_view>& words) {
   std::vector<std::string> texts;
+  texts.reserve(words.size());
   for (const std::string_view word : words) texts.push_back(quoted(word));
   return joined(texts, " or ");
 }
@@ -169,6 +170,7 @@ std::string type_name(const Type& type) {
       return "section";
     case Type::Kind::one_of: {
       std::vector<std::string> parts;
+      parts.reserve(type.parts.size());
       for (const Type& part : type.parts) parts.push_back(type_name(part));
       return joined(parts, " or ");
     }

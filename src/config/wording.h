@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,13 @@ std::string alternatives(const std::vector<std::string_view>& words);
 
 // The parts of a text between its spaces and tabs.
 std::vector<std::string> words_of(std::string_view text);
+
+// The keys of a map, as candidates for did_you_mean().
+template <typename Map>
+std::vector<std::string_view> keys_of(const Map& map) {
+  const auto keys = std::views::keys(map);
+  return {keys.begin(), keys.end()};
+}
 
 // "did you mean `labels`?" for the candidate that is a likely misspelling away from `word`; empty
 // if none is.

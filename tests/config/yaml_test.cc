@@ -121,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Floats, Scalars,
                                                                    {"-.nan", text("-.nan")},
                                                                    {"1:30.5", real(90.5)},
                                                                    {"0.0.0.0", text("0.0.0.0")},
+                                                                   {"9:.9", text("9:.9")},
                                                                    {"22.04", real(22.04)},
                                                                    {".", text(".")}}));
 
