@@ -171,6 +171,7 @@ void Session::changed(const std::vector<WatchEvent>& events) {
 
 void Session::resync() {
   std::vector<Delivery> deliveries;
+  deliveries.reserve(watches_.size());
   for (const auto& watch : watches_) {
     deliveries.emplace_back(watch, WatchEvent{WatchEvent::Kind::resync, {}});
   }

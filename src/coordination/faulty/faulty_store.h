@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "coordination/faulty/fault_plan.h"
+#include "coordination/store.h"
+
+namespace nodepool::coordination {
+
+// Another store behind a bad link: slow, and faulty as the plan says. It breaks none of Store's
+// promises: operations keep their order, and so do the events of a watch. The same seed and the
+// same calls give the same faults.
+//
+// close() and the session's state pass through unharmed.
+class FaultyStore final : public Store {
+ public:
+  // `inner` outlives this.
+  FaultyStore(Store& inner, const async::Runtime& runtime, FaultPlan plan, std::uint64_t seed);
+  // Operations under way never answer.
+  ~FaultyStore() override;
+  FaultyStore(const FaultyStore&) = delete;
+  FaultyStore& operator=(const FaultyStore&) = delete;
+
+  // From now on follows `plan`: a default FaultPlan is a store without faults.
+  void set_plan(FaultPlan plan);
+
+  const FaultCounts& counts() const;
+
+  Task<std::string> create(std::string path, std::string data, CreateMode mode) override;
+  Task<Entry> get(std::string path) override;
+  Task<std::optional<Stat>> exists(std::string path) override;
+  Task<Stat> set(std::string path, std::string data, std::int32_t expected) override;
+  Task<> remove(std::string path, std::int32_t expected) override;
+  Task<std::vector<std::string>> children(std::string path) override;
+  Task<std::vector<OperationResult>> commit(Transaction transaction) override;
+  Subscription watch(std::string root, WatchHandler handler) override;
+  Subscription on_session(SessionHandler handler) override;
+  SessionState session_state() const override;
+  std::int64_t session_id() const override;
+  Task<> close() override;
+
+ private:
+  struct Link;
+
+  Store& inner_;
+  std::shared_ptr<Link> link_;
+};
+
+}  // namespace nodepool::coordination
