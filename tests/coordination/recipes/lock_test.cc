@@ -1,0 +1,184 @@
+#include "coordination/lock.h"
+
+#include "coordination/lock_set.h"
+#include "coordination/path.h"
+#include "tests/coordination/recipes/recipes_fixture.h"
+
+namespace nodepool::coordination {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::SizeIs;
+
+class LockTest : public RecipesTest {};
+
+TEST_F(LockTest, contenders_have_the_names_that_kazoo_gives_them) {
+  Lock lock(a_, random_, "/lock/x", "who");
+  EXPECT_TRUE(loop_.run(lock.try_acquire()));
+  EXPECT_TRUE(lock.held());
+  const std::vector<std::string> names = children("/lock/x");
+  ASSERT_THAT(names, SizeIs(1));
+  EXPECT_THAT(names[0], MatchesRegex("[0-9a-f]+__lock__0000000000"));
+  EXPECT_EQ(names[0].find("__lock__"), 32U);
+  const Entry entry = loop_.run(a_.get(lock.contender()));
+  EXPECT_EQ(entry.data, "who");
+  EXPECT_EQ(entry.stat.ephemeral_owner, a_.session_id());
+}
+
+TEST_F(LockTest, the_lowest_digits_hold_the_lock_whatever_comes_before_them) {
+  EXPECT_THAT(
+      contenders_in_line({"ffff__lock__0000000002", "0000__lock__0000000010", "other",
+                          "aaaa__rlock__1", "bbbb__lock__0000000003", "cccc__lock__00000000aa"}),
+      ElementsAre("ffff__lock__0000000002", "bbbb__lock__0000000003", "0000__lock__0000000010"));
+}
+
+TEST_F(LockTest, whoever_does_not_get_it_leaves_no_contender) {
+  Lock first(a_, random_, "/lock/x");
+  Lock second(b_, random_, "/lock/x");
+  EXPECT_TRUE(loop_.run(first.try_acquire()));
+  EXPECT_FALSE(loop_.run(second.try_acquire()));
+  EXPECT_THAT(children("/lock/x"), SizeIs(1));
+  loop_.run(first.release());
+  EXPECT_TRUE(loop_.run(second.try_acquire()));
+}
+
+TEST_F(LockTest, nothing_is_made_where_the_protected_record_is_gone) {
+  Lock lock(a_, random_, "/lock/record/lock");
+  EXPECT_THROW(loop_.run(lock.try_acquire()), StoreError);
+  EXPECT_THAT(children("/lock"), IsEmpty());
+}
+
+Task<> acquire_and_tell(Lock& lock, async::Clock& clock, seconds patience, std::string name,
+                        std::vector<std::string>& log) {
+  try {
+    co_await lock.acquire(clock, clock.now() + patience);
+    log.push_back(name);
+  } catch (const async::DeadlineExceeded&) {
+    log.push_back(name + " gave up");
+  } catch (const async::Cancelled&) {
+    log.push_back(name + " cancelled");
+  }
+}
+
+TEST_F(LockTest, waiters_get_the_lock_in_the_order_they_came) {
+  Lock holder(a_, random_, "/lock/x");
+  Lock second(b_, random_, "/lock/x");
+  Lock third(a_, random_, "/lock/x");
+  ASSERT_TRUE(loop_.run(holder.try_acquire()));
+  scope_.spawn("second", acquire_and_tell(second, clock_, seconds(60), "second", log_));
+  settle();
+  scope_.spawn("third", acquire_and_tell(third, clock_, seconds(60), "third", log_));
+  settle();
+  EXPECT_THAT(log_, IsEmpty());
+  loop_.run(holder.release());
+  settle();
+  EXPECT_THAT(log_, ElementsAre("second"));
+  loop_.run(second.release());
+  settle();
+  EXPECT_THAT(log_, ElementsAre("second", "third"));
+}
+
+TEST_F(LockTest, a_waiter_leaves_the_line_at_its_deadline_and_when_cancelled) {
+  Lock holder(a_, random_, "/lock/x");
+  Lock impatient(b_, random_, "/lock/x");
+  Lock cancelled(b_, random_, "/lock/x");
+  ASSERT_TRUE(loop_.run(holder.try_acquire()));
+  scope_.spawn("1", acquire_and_tell(impatient, clock_, seconds(5), "impatient", log_));
+  scope_.spawn("2", acquire_and_tell(cancelled, clock_, seconds(60), "other", log_));
+  pass(seconds(5));
+  EXPECT_THAT(log_, ElementsAre("impatient gave up"));
+  EXPECT_THAT(children("/lock/x"), SizeIs(2));
+  loop_.run(scope_.stop());
+  EXPECT_THAT(log_, ElementsAre("impatient gave up", "other cancelled"));
+  EXPECT_THAT(children("/lock/x"), SizeIs(1));
+}
+
+TEST_F(LockTest, the_death_of_the_holder_frees_the_lock) {
+  Lock holder(b_, random_, "/lock/x");
+  Lock waiter(a_, random_, "/lock/x");
+  ASSERT_TRUE(loop_.run(holder.try_acquire()));
+  scope_.spawn("waiter", acquire_and_tell(waiter, clock_, seconds(60), "waiter", log_));
+  settle();
+  b_.kill_for_tests();
+  settle();
+  EXPECT_THAT(log_, ElementsAre("waiter"));
+}
+
+TEST_F(LockTest, a_waiter_whose_contender_was_removed_queues_up_again) {
+  Lock holder(a_, random_, "/lock/x");
+  Lock waiter(b_, random_, "/lock/x");
+  ASSERT_TRUE(loop_.run(holder.try_acquire()));
+  scope_.spawn("waiter", acquire_and_tell(waiter, clock_, seconds(60), "waiter", log_));
+  settle();
+  loop_.run(a_.remove(waiter.contender(), kAnyVersion));
+  settle();
+  EXPECT_THAT(children("/lock/x"), SizeIs(2));
+  loop_.run(holder.release());
+  settle();
+  EXPECT_THAT(log_, ElementsAre("waiter"));
+}
+
+TEST_F(LockTest, a_persistent_lock_outlives_its_session_until_it_is_forced) {
+  Lock lease(b_, random_, "/lock/x", "lease", Lock::Lifetime::persistent);
+  ASSERT_TRUE(loop_.run(lease.try_acquire()));
+  b_.kill_for_tests();
+  settle();
+  Lock other(a_, random_, "/lock/x");
+  EXPECT_FALSE(loop_.run(other.try_acquire()));
+  EXPECT_TRUE(loop_.run(force_unlock(a_, "/lock/x")));
+  EXPECT_FALSE(loop_.run(force_unlock(a_, "/lock/x")));
+  EXPECT_TRUE(loop_.run(other.try_acquire()));
+}
+
+TEST_F(LockTest, a_set_takes_all_locks_in_one_transaction) {
+  loop_.run(ensure_path(a_, "/lock/y"));
+  const std::int64_t before = loop_.run(a_.set("/lock", "", kAnyVersion)).mzxid;
+  LockSet set(a_, random_);
+  set.add("/lock/x", false);
+  set.add("/lock/y", true);
+  EXPECT_EQ(loop_.run(set.try_acquire()).kind, LockSet::Outcome::Kind::acquired);
+  const std::int64_t after = loop_.run(a_.set("/lock", "", kAnyVersion)).mzxid;
+  EXPECT_EQ(after - before, 2) << "one for the locks, one for this look";
+  EXPECT_THAT(children("/lock/x"), SizeIs(1));
+  EXPECT_THAT(children("/lock/y"), SizeIs(1));
+  loop_.run(set.release());
+  EXPECT_THAT(children("/lock/x"), IsEmpty());
+  EXPECT_THAT(children("/lock/y"), IsEmpty());
+}
+
+TEST_F(LockTest, a_set_corrects_wrong_guesses_about_roots) {
+  loop_.run(ensure_path(a_, "/lock/y"));
+  LockSet set(a_, random_);
+  set.add("/lock/x", true);
+  set.add("/lock/y", false);
+  EXPECT_EQ(loop_.run(set.try_acquire()).kind, LockSet::Outcome::Kind::acquired);
+}
+
+TEST_F(LockTest, a_set_that_misses_one_lock_takes_none) {
+  Lock other(b_, random_, "/lock/y");
+  ASSERT_TRUE(loop_.run(other.try_acquire()));
+  LockSet set(a_, random_);
+  set.add("/lock/x", false);
+  const std::size_t contended = set.add("/lock/y", true);
+  const LockSet::Outcome outcome = loop_.run(set.try_acquire());
+  EXPECT_EQ(outcome.kind, LockSet::Outcome::Kind::contended);
+  EXPECT_EQ(outcome.index, contended);
+  EXPECT_THAT(children("/lock/x"), IsEmpty());
+  EXPECT_THAT(children("/lock/y"), SizeIs(1));
+}
+
+TEST_F(LockTest, a_set_says_what_is_gone) {
+  LockSet set(a_, random_);
+  set.add("/lock/x", false);
+  const std::size_t gone = set.add("/lock/vanished/lock", true);
+  const LockSet::Outcome outcome = loop_.run(set.try_acquire());
+  EXPECT_EQ(outcome.kind, LockSet::Outcome::Kind::gone);
+  EXPECT_EQ(outcome.index, gone);
+  EXPECT_THAT(children("/lock"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::coordination

@@ -1,0 +1,163 @@
+#include "coordination/tree_cache.h"
+
+#include <map>
+
+#include "tests/coordination/recipes/recipes_fixture.h"
+
+namespace nodepool::coordination {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+// Follows "<id>" with data, "<id>/lock" and what is below it by name.
+class Mirror : public TreeListener {
+ public:
+  Interest interest(std::string_view path) const override {
+    if (path.find('/') == std::string_view::npos) return Interest::data;
+    return path.find("/lock") == std::string_view::npos ? Interest::none : Interest::name;
+  }
+  void on_changed(std::string_view path, const Entry& entry) override {
+    content[std::string(path)] = entry.data;
+    log.push_back("+" + std::string(path) + "=" + entry.data);
+  }
+  void on_removed(std::string_view path) override {
+    content.erase(std::string(path));
+    log.push_back("-" + std::string(path));
+  }
+  void on_ready() override { log.emplace_back("ready"); }
+  void on_lost() override { log.emplace_back("lost"); }
+
+  std::map<std::string, std::string> content;
+  std::vector<std::string> log;
+};
+
+class TreeCacheTest : public RecipesTest {
+ protected:
+  TreeCacheTest() { loop_.run(ensure_path(a_, "/tree")); }
+  ~TreeCacheTest() override { loop_.run(scope_.stop()); }
+
+  void follow() {
+    scope_.spawn("cache", cache_.run());
+    settle();
+  }
+  void create(const std::string& path, const std::string& data = {}) {
+    loop_.run(b_.create(path, data, CreateMode::persistent));
+    settle();
+  }
+
+  Mirror mirror_;
+  TreeCache cache_{runtime_, a_, "/tree", mirror_};
+};
+
+TEST_F(TreeCacheTest, the_first_walk_finds_everything_of_interest) {
+  create("/tree/1", "one");
+  create("/tree/1/lock");
+  create("/tree/1/lock/c");
+  create("/tree/1/other", "x");
+  create("/tree/2", "two");
+  EXPECT_FALSE(cache_.ready());
+  follow();
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_EQ(mirror_.log.back(), "ready");
+  EXPECT_THAT(mirror_.content, UnorderedElementsAre(Pair("1", "one"), Pair("1/lock", ""),
+                                                    Pair("1/lock/c", ""), Pair("2", "two")));
+}
+
+TEST_F(TreeCacheTest, a_tree_that_does_not_exist_yet_is_followed) {
+  TreeCache cache(runtime_, a_, "/later", mirror_);
+  scope_.spawn("cache", cache.run());
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("ready"));
+  create("/later");
+  create("/later/1", "x");
+  EXPECT_THAT(mirror_.content, ElementsAre(Pair("1", "x")));
+  loop_.run(scope_.stop());
+}
+
+TEST_F(TreeCacheTest, changes_arrive_once_each) {
+  follow();
+  mirror_.log.clear();
+  create("/tree/1", "one");
+  loop_.run(b_.set("/tree/1", "uno", kAnyVersion));
+  settle();
+  create("/tree/1/lock");
+  loop_.run(b_.remove("/tree/1/lock", kAnyVersion));
+  loop_.run(b_.remove("/tree/1", kAnyVersion));
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "+1=uno", "+1/lock=", "-1/lock", "-1"));
+}
+
+TEST_F(TreeCacheTest, many_changes_of_a_record_cost_one_look) {
+  follow();
+  create("/tree/1", "0");
+  mirror_.log.clear();
+  Transaction changes;
+  for (int i = 1; i <= 100; ++i) changes.set("/tree/1", std::to_string(i));
+  loop_.run(b_.commit(std::move(changes)));
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=100"));
+}
+
+TEST_F(TreeCacheTest, data_come_before_the_unlocking_that_followed_them) {
+  create("/tree/1", "in-use");
+  create("/tree/1/lock");
+  create("/tree/1/lock/c");
+  follow();
+  mirror_.log.clear();
+  Transaction transaction;
+  transaction.set("/tree/1", "used");
+  transaction.remove("/tree/1/lock/c");
+  loop_.run(b_.commit(std::move(transaction)));
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=used", "-1/lock/c"));
+}
+
+TEST_F(TreeCacheTest, own_writes_show_at_once_and_are_not_told_again) {
+  create("/tree/1", "one");
+  follow();
+  mirror_.log.clear();
+  const Stat stat = loop_.run(a_.set("/tree/1", "mine", kAnyVersion));
+  cache_.apply("1", {"mine", stat});
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=mine"));
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=mine"));
+  cache_.apply("1", {"older", Stat{}});
+  EXPECT_EQ(mirror_.content.at("1"), "mine");
+}
+
+TEST_F(TreeCacheTest, what_was_missed_while_disconnected_is_found_afterwards) {
+  create("/tree/1", "one");
+  create("/tree/2", "two");
+  follow();
+  mirror_.log.clear();
+  a_.suspend_for_tests();
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("lost"));
+  EXPECT_FALSE(cache_.ready());
+  loop_.run(b_.remove("/tree/1", kAnyVersion));
+  loop_.run(b_.set("/tree/2", "zwei", kAnyVersion));
+  create("/tree/3", "three");
+  EXPECT_THAT(mirror_.log, ElementsAre("lost"));
+  a_.resume_for_tests();
+  settle();
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_THAT(mirror_.content, UnorderedElementsAre(Pair("2", "zwei"), Pair("3", "three")));
+  EXPECT_EQ(mirror_.log.back(), "ready");
+}
+
+TEST_F(TreeCacheTest, an_expired_session_is_a_disconnection_as_well) {
+  create("/tree/1", "one");
+  follow();
+  a_.expire_for_tests();
+  settle();
+  pass(std::chrono::seconds(1));
+  EXPECT_TRUE(cache_.ready());
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "ready", "lost", "ready"));
+}
+
+}  // namespace
+}  // namespace nodepool::coordination

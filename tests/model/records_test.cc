@@ -1,0 +1,189 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/component.h"
+#include "model/node.h"
+#include "model/node_request.h"
+
+namespace nodepool::model {
+namespace {
+
+using coordination::Entry;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+// As the Python Nodepool 11 writes it.
+constexpr auto kNodeRecord =
+    R"({"state": "ready", "state_time": 1795230258.8000298, "cloud": null, "provider": "testp", )"
+    R"("pool": "main", "type": ["t1"], "allocated_to": "200-0000000002", "az": null, "region": null, )"
+    R"("public_ipv4": null, "private_ipv4": null, "public_ipv6": null, "host_id": null, )"
+    R"("interface_ip": null, "connection_port": 22, "ssh_port": 22, "image_id": null, )"
+    R"("launcher": "localhost-PoolWorker.testp-main-b7836c79", "created_time": 1795230258.7649817, )"
+    R"("external_id": "test-900-0000000000", "hostname": null, "comment": null, "user_data": null, )"
+    R"("hold_job": null, "host_keys": [], "username": null, "connection_type": null, )"
+    R"("shell_type": null, "hold_expiration": null, "resources": null, "slot": null, )"
+    R"("attributes": {"executor-zone": "z1"}, "python_path": null, "tenant_name": "ten", )"
+    R"("driver_data": null, "requestor": "sys1", "node_properties": {}})";
+
+TEST(NodeRecordTest, a_record_of_the_python_nodepool_comes_back_byte_for_byte) {
+  const Node node = parse_node("0000000002", {kNodeRecord, {}});
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_EQ(node.allocated_to, "200-0000000002");
+  EXPECT_EQ(node.username, std::nullopt);
+  EXPECT_EQ(node.external_id_text(), "test-900-0000000000");
+  EXPECT_EQ(to_record(node), kNodeRecord);
+}
+
+TEST(NodeRecordTest, missing_keys_get_the_documented_defaults_and_all_keys_are_written) {
+  const Node node = parse_node("0000000001", {R"({"state": "init"})", {}});
+  EXPECT_EQ(node.username, "zuul");
+  EXPECT_EQ(node.port(), 22);
+  EXPECT_THAT(node.type, ElementsAre());
+  const std::string text = to_record(node);
+  for (const char* key : {"allocated_to", "ssh_port", "hold_expiration", "node_properties"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\"") + key + "\": "));
+  }
+}
+
+TEST(NodeRecordTest, unknown_keys_are_kept_and_zuuls_id_is_not) {
+  const Node node = parse_node(
+      "1", {R"({"id": "1", "state": "hold", "later": {"a": [1, "\u00e9"]}, "more": 2.5})", {}});
+  EXPECT_THAT(node.unknown, ElementsAre(Pair("later", Json{R"({"a": [1, "\u00e9"]})"}),
+                                        Pair("more", Json{"2.5"})));
+  EXPECT_THAT(to_record(node), HasSubstr(R"("later": {"a": [1, "\u00e9"]}, "more": 2.5})"));
+}
+
+TEST(NodeRecordTest, old_and_odd_forms_are_read) {
+  EXPECT_THAT(parse_node("1", {R"({"state": "ready", "type": "one"})", {}}).type,
+              ElementsAre("one"));
+  EXPECT_EQ(parse_node("1", {R"({"state": "ready", "ssh_port": 2022})", {}}).port(), 2022);
+  EXPECT_EQ(parse_node("1", {R"({"state": "hold", "hold_expiration": "60"})", {}}).hold_expiration,
+            60);
+  EXPECT_EQ(
+      parse_node("1", {R"({"state": "hold", "hold_expiration": "soon"})", {}}).hold_expiration, 0);
+  const Node pod = parse_node(
+      "1",
+      {R"({"state": "ready", "connection_port": {"token": "t"}, "external_id": {"i": 1}})", {}});
+  EXPECT_EQ(pod.port(), std::nullopt);
+  EXPECT_EQ(pod.external_id_text(), "");
+  EXPECT_THAT(to_record(pod), HasSubstr(R"("connection_port": {"token": "t"})"));
+}
+
+TEST(NodeRecordTest, what_is_no_node_is_refused_with_a_reason) {
+  const auto reason = [](std::string text) -> std::string {
+    try {
+      parse_node("1", {std::move(text), {}});
+    } catch (const RecordError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(reason(""), HasSubstr("empty"));
+  EXPECT_THAT(reason("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(reason("{\"state\": "), HasSubstr("parse error"));
+  EXPECT_THAT(reason(R"({"state": "wishful"})"), HasSubstr("unknown node state 'wishful'"));
+  EXPECT_THAT(reason(R"({"state": "ready", "type": [1]})"), HasSubstr("'type'"));
+  EXPECT_THAT(reason(R"({"state": "ready", "pool": 5})"), HasSubstr("'pool' is number"));
+  EXPECT_THAT(reason("{\"state\": \"ready\", \"user_data\": " + std::string(5000, '[') +
+                     std::string(5000, ']') + "}"),
+              HasSubstr("nested too deeply"));
+}
+
+TEST(NodeStateTest, every_state_has_a_name_that_leads_back_to_it) {
+  for (const NodeState state : kAllNodeStates) {
+    EXPECT_EQ(parse_node_state(to_string(state)), state);
+  }
+  EXPECT_EQ(to_string(NodeState::in_use), "in-use");
+  EXPECT_EQ(parse_node_state("in_use"), std::nullopt);
+}
+
+TEST(NodeStateTest, only_abandoned_states_are_taken_back) {
+  for (const NodeState state :
+       {NodeState::ready, NodeState::hold, NodeState::init, NodeState::testing}) {
+    EXPECT_FALSE(is_returnable(state)) << to_string(state);
+  }
+  for (const NodeState state :
+       {NodeState::used, NodeState::in_use, NodeState::building, NodeState::failed,
+        NodeState::aborted, NodeState::deleting, NodeState::deleted}) {
+    EXPECT_TRUE(is_returnable(state)) << to_string(state);
+  }
+}
+
+constexpr auto kRequestRecord =
+    R"({"state": "fulfilled", "state_time": 1795230265.9253037, "declined_by": [], )"
+    R"("node_types": ["t1"], "nodes": ["0000000002"], "reuse": true, "requestor": "sys1", )"
+    R"("requestor_data": {"a": [1, {"b": "\u00e9"}]}, "provider": null, "relative_priority": 0, )"
+    R"("event_id": "ev1", "created_time": 1795230264.9044974, "tenant_name": "ten"})";
+
+TEST(RequestRecordTest, a_record_of_the_python_nodepool_comes_back_byte_for_byte) {
+  const NodeRequest request = parse_node_request("200-0000000002", {kRequestRecord, {}});
+  EXPECT_EQ(request.state, RequestState::fulfilled);
+  EXPECT_EQ(to_record(request), kRequestRecord);
+}
+
+TEST(RequestRecordTest, what_zuul_leaves_out_is_written_by_us) {
+  const NodeRequest request = parse_node_request(
+      "100-0000000001", {R"({"state": "requested", "node_types": ["a"], "requestor": "z"})", {}});
+  EXPECT_TRUE(request.reuse);
+  const std::string text = to_record(request);
+  for (const char* key : {"declined_by", "nodes", "reuse", "requestor_data", "provider", "event_id",
+                          "created_time", "tenant_name"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\"") + key + "\": "));
+  }
+}
+
+TEST(RequestRecordTest, requests_are_ordered_by_priority_then_relative_priority_then_age) {
+  const auto order = [](const char* id, int relative_priority) {
+    NodeRequest request = parse_node_request(id, {R"({"state": "requested"})", {}});
+    request.relative_priority = relative_priority;
+    return request.order();
+  };
+  EXPECT_LT(order("100-0000000009", 9), order("200-0000000001", 0));
+  EXPECT_LT(order("200-0000000009", 0), order("200-0000000001", 1));
+  EXPECT_LT(order("200-0000000001", 0), order("200-0000000002", 0));
+  EXPECT_LT(order("200-0000000001", -3), order("200-0000000000", 0));
+}
+
+TEST(RequestRecordTest, an_id_has_exactly_one_dash) {
+  EXPECT_THROW(parse_node_request("nodash", {R"({"state": "requested"})", {}}), RecordError);
+  EXPECT_THROW(parse_node_request("a-b-c", {R"({"state": "requested"})", {}}), RecordError);
+}
+
+TEST(RequestRecordTest, reasons_of_declines_are_a_key_of_our_own) {
+  NodeRequest request = parse_node_request("100-0000000001", {R"({"state": "requested"})", {}});
+  EXPECT_THAT(to_record(request), testing::Not(HasSubstr("decline_reasons")));
+  request.decline_reasons["pool"] = "full";
+  const std::string text = to_record(request);
+  EXPECT_THAT(text, HasSubstr(R"("decline_reasons": {"pool": "full"})"));
+  EXPECT_EQ(parse_node_request("100-0000000001", {text, {}}).decline_reasons,
+            request.decline_reasons);
+}
+
+TEST(ComponentRecordTest, a_pool_is_written_as_the_python_nodepool_does) {
+  Component pool;
+  pool.kind = Component::Kind::pool;
+  pool.hostname = "vm";
+  pool.id = "localhost-PoolWorker.st-main-387a";
+  pool.name = "main";
+  pool.provider_name = "st";
+  pool.state = "running";
+  pool.supported_labels = {"s1"};
+  pool.version = "11.0.0";
+  const std::string text =
+      R"({"hostname": "vm", "id": "localhost-PoolWorker.st-main-387a", "kind": "pool", )"
+      R"("model_api": 0, "name": "main", "paused": false, "priority": 100, )"
+      R"("provider_name": "st", "state": "running", "supported_labels": ["s1"], "version": "11.0.0"})";
+  EXPECT_EQ(to_record(pool), text);
+  EXPECT_EQ(parse_component(Component::Kind::pool, {text, {}}), pool);
+}
+
+TEST(JsonTest, text_is_brought_into_pythons_form) {
+  EXPECT_EQ(Json::parse(R"({"b":[1,2.50,true,null],"a":"\/é"})").text,
+            R"({"b": [1, 2.5, true, null], "a": "/\u00e9"})");
+  EXPECT_THROW(Json::parse("{"), RecordError);
+  EXPECT_EQ(json_string("a\"b").text, R"("a\"b")");
+}
+
+}  // namespace
+}  // namespace nodepool::model
