@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "coordination/faulty/lane.h"
 #include "tests/coordination/process.h"
 
 namespace nodepool::coordination {
@@ -132,6 +133,27 @@ TEST_F(FaultyStoreTest, delays_come_from_the_clock_and_keep_the_order) {
   expected.insert(expected.begin(), "resync");
   EXPECT_EQ(told, expected);
   EXPECT_GT(store.counts().delay, 0);
+}
+
+TEST_F(FaultyStoreTest, nobody_overtakes_a_task_that_is_just_arriving) {
+  faulty::Lane lane(process_.runtime);
+  std::vector<std::string> arrived;
+  auto first = [](faulty::Lane& way, std::vector<std::string>& log) -> Task<> {
+    co_await way.pass(milliseconds(10));
+    log.push_back("first");
+  };
+  auto second = [](async::Clock& clock, faulty::Lane& way,
+                   std::vector<std::string>& log) -> Task<> {
+    co_await clock.sleep_for(milliseconds(10));
+    co_await way.pass(milliseconds(0));
+    log.push_back("second");
+  };
+  process_.scope.spawn("first", first(lane, arrived));
+  process_.poll();
+  process_.scope.spawn("second", second(clock_, lane, arrived));
+  process_.poll();
+  drain();
+  EXPECT_THAT(arrived, ElementsAre("first", "second"));
 }
 
 TEST_F(FaultyStoreTest, events_are_late_but_in_order) {
