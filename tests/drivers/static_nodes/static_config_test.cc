@@ -1,0 +1,202 @@
+#include "drivers/static_nodes/static_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/load.h"
+#include "config/validate.h"
+#include "drivers/registry.h"
+
+namespace nodepool::drivers::static_nodes {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class StaticConfigTest : public testing::Test {
+ protected:
+  // The provider section of this text, read.
+  std::shared_ptr<const StaticProviderConfig> load(const std::string& text) {
+    const std::filesystem::path path =
+        testing::TempDir() + "static_config_" + std::to_string(::getpid()) + ".yaml";
+    std::ofstream(path) << text;
+    config::LoadOptions options;
+    options.path = path;
+    options.drivers = drivers_.schemas();
+    const config::Config config = config::load(options).config;
+    std::filesystem::remove(path);
+    return std::dynamic_pointer_cast<const StaticProviderConfig>(
+        drivers_.driver("static").configure(config.providers.at(0), config));
+  }
+
+  std::string load_error(const std::string& text) {
+    try {
+      load(text);
+    } catch (const config::ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  std::vector<std::string> problems(const std::string& text) {
+    std::vector<std::string> lines;
+    for (const auto& problem : config::validate(text, "f", {}, drivers_.schemas())) {
+      lines.push_back(config::to_string(problem));
+    }
+    return lines;
+  }
+
+  driver::DriverRegistry drivers_ = all_drivers();
+};
+
+TEST_F(StaticConfigTest, everything_has_its_documented_default) {
+  const auto config = load(R"(
+labels: [{name: a}]
+providers: [{name: rack, driver: static, pools: [{name: main, nodes: [{name: h, labels: [a]}]}]}]
+)");
+  ASSERT_THAT(config->hosts(), SizeIs(1));
+  const Host& host = config->hosts().begin()->second;
+  EXPECT_EQ(host.pool, "main");
+  EXPECT_EQ(host.username, "zuul");
+  EXPECT_EQ(host.timeout, 5);
+  EXPECT_TRUE(host.host_key_checking);
+  EXPECT_THAT(host.host_keys, IsEmpty());
+  EXPECT_EQ(host.connection_port, 22);
+  EXPECT_EQ(host.connection_type, "ssh");
+  EXPECT_EQ(host.shell_type, std::nullopt);
+  EXPECT_EQ(host.python_path, "auto");
+  EXPECT_EQ(host.slots, 1);
+  EXPECT_EQ(config->pools().at("main").priority, 100);
+}
+
+TEST_F(StaticConfigTest, everything_can_be_set) {
+  const auto config = load(R"(
+labels: [{name: one}, {name: two}]
+providers:
+  - name: rack
+    driver: static
+    priority: 7
+    pools:
+      - name: main
+        node-attributes: {zone: z}
+        nodes:
+          - name: h
+            labels: [one, two]
+            username: ci
+            timeout: 9
+            host-key-checking: no
+            host-key: ['ssh-ed25519 AAAA', 'ssh-rsa BBBB']
+            connection-port: 5986
+            connection-type: winrm
+            shell-type: powershell
+            python-path: /usr/bin/python3
+            max-parallel-jobs: 3
+      - {name: other, priority: 3, max-servers: 0, nodes: []}
+)");
+  const Host& host = config->hosts().begin()->second;
+  EXPECT_THAT(host.labels, ElementsAre("one", "two"));
+  EXPECT_THAT(host.host_keys, ElementsAre("ssh-ed25519 AAAA", "ssh-rsa BBBB"));
+  EXPECT_FALSE(host.host_key_checking);
+  EXPECT_FALSE(host.has_ssh());
+  EXPECT_EQ(host.connection_port, 5986);
+  EXPECT_EQ(host.shell_type, "powershell");
+  EXPECT_EQ(config->slots("main", "two"), 3);
+  EXPECT_EQ(config->slots("other", "two"), 0);
+  EXPECT_EQ(config->pools().at("main").priority, 7);
+  EXPECT_EQ(config->pools().at("main").node_attributes.text, R"({"zone": "z"})");
+  EXPECT_EQ(config->pools().at("other").priority, 3);
+  EXPECT_EQ(config->pools().at("other").max_servers, 0);
+}
+
+TEST_F(StaticConfigTest, labels_in_one_string_are_several_labels) {
+  const auto config = load(R"(
+labels: [{name: one}, {name: two}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: h, labels: one two, host-key: ssh-rsa AAAA}]}]
+)");
+  const Host& host = config->hosts().begin()->second;
+  EXPECT_THAT(host.labels, ElementsAre("one", "two"));
+  EXPECT_THAT(host.host_keys, ElementsAre("ssh-rsa AAAA")) << "a key with its blank is one key";
+  EXPECT_THAT(config->pools().at("main").labels, ElementsAre("one", "two"));
+}
+
+TEST_F(StaticConfigTest, the_old_name_of_the_port_is_read_and_reported) {
+  const std::string text = R"(
+labels: [{name: a}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: h, labels: [a], ssh-port: 2022}]}]
+)";
+  EXPECT_EQ(load(text)->hosts().begin()->second.connection_port, 2022);
+  EXPECT_THAT(problems(text), ElementsAre(HasSubstr("ssh-port")));
+}
+
+TEST_F(StaticConfigTest, a_host_listed_twice_counts_once) {
+  const auto config = load(R"(
+labels: [{name: a}, {name: b}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes:
+          - {name: h, labels: [a]}
+          - {name: h, labels: [b]}
+          - {name: h, labels: [b], connection-port: 23}
+)");
+  EXPECT_THAT(config->hosts(), SizeIs(2));
+  EXPECT_EQ(config->slots("main", "a"), 0);
+  EXPECT_EQ(config->slots("main", "b"), 2);
+}
+
+TEST_F(StaticConfigTest, an_undefined_label_is_refused_with_its_place) {
+  EXPECT_THAT(load_error("labels: [{name: small}]\n"
+                         "providers:\n"
+                         "  - name: rack\n"
+                         "    driver: static\n"
+                         "    pools:\n"
+                         "      - name: main\n"
+                         "        nodes:\n"
+                         "          - {name: h, labels: [smal]}\n"),
+              testing::AllOf(HasSubstr(":8:"), HasSubstr("smal"), HasSubstr("small")));
+}
+
+TEST_F(StaticConfigTest, the_strict_check_names_everything_at_once) {
+  const auto found = problems(R"(
+labels: [{name: a}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes:
+          - {name: h, labels: [5], timeout: soon, lables: [a]}
+          - {labels: [nowhere]}
+)");
+  EXPECT_THAT(found, testing::IsSupersetOf({HasSubstr("timeout"), HasSubstr("lables"),
+                                            HasSubstr("name"), HasSubstr("nowhere")}));
+}
+
+TEST_F(StaticConfigTest, only_a_real_change_makes_a_provider_another_one) {
+  const std::string text =
+      "labels: [{name: a}]\n"
+      "providers: [{name: rack, driver: static, pools: [{name: main, nodes: [{name: h, labels: "
+      "[a]}]}]}]\n";
+  const auto config = load(text);
+  EXPECT_TRUE(config->same_as(*load("# moved\n\n" + text)));
+  std::string changed = text;
+  changed.replace(changed.find("name: h"), 7, "name: i");
+  EXPECT_FALSE(config->same_as(*load(changed)));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::static_nodes
