@@ -120,15 +120,17 @@ using Subscription = std::shared_ptr<void>;
 // paths, versions, ephemeral and sequential nodes, transactions, persistent recursive watches.
 //
 // All functions run on the loop; handlers are called there too, never from inside a call. Paths
-// start with '/', have no empty component and no trailing '/'. Every operation either succeeds,
-// throws a StoreError, or takes as long as the store's own deadline; none is a cancellation point.
+// start with '/', have no empty component and no trailing '/' (but see create). Every operation
+// either succeeds, throws a StoreError, or takes as long as the store's own deadline; none is a
+// cancellation point. The operations of one session take effect, and answer, in the order of the
+// calls. An error names the path that was asked for.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // Creates a node; returns its actual path. The sequential modes append digits to `path`, which may
-  // then end in '/': the name is the digits alone.
-  // Throws no_node if the parent is missing, node_exists, no_children, invalid.
+  // Creates a node; returns its actual path. The sequential modes append digits to `path`, which
+  // may then end in '/': the name is the digits alone. Throws no_node if the parent is missing,
+  // node_exists, no_children, invalid.
   virtual Task<std::string> create(std::string path, std::string data, CreateMode mode) = 0;
 
   // Throws no_node.
@@ -146,15 +148,17 @@ class Store {
   // The names (not paths) of the children, sorted. Throws no_node.
   virtual Task<std::vector<std::string>> children(std::string path) = 0;
 
-  // All or nothing. Throws TransactionError when an operation is refused.
+  // All or nothing; an empty transaction succeeds. Throws TransactionError when an operation is
+  // refused.
   virtual Task<std::vector<OperationResult>> commit(Transaction transaction) = 0;
 
   // Calls `handler` for every change of `root` and all below it, in the order of the changes, from
   // all processes. `root` need not exist. The first event is a resync: the watch is in place, so a
-  // walk that starts then misses nothing. Later resyncs follow every disconnection.
+  // walk that starts then misses nothing. Later resyncs follow every disconnection. A malformed
+  // root throws at once.
   virtual Subscription watch(std::string root, WatchHandler handler) = 0;
 
-  // Calls `handler` at every change of the session's state.
+  // Calls `handler` at every change of the session's state, `closed` included.
   virtual Subscription on_session(SessionHandler handler) = 0;
 
   virtual SessionState session_state() const = 0;
