@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace nodepool::cli {
+
+// The commands, each with its arguments.
+struct ListNodes {
+  bool detail = false;
+  bool json = false;
+};
+struct ProviderInfo {
+  std::string provider;
+};
+struct HoldNode {
+  std::string node;
+};
+struct DeleteNode {
+  std::string node;
+  bool now = false;
+};
+struct EraseProvider {
+  std::string provider;
+  bool force = false;
+};
+struct ListRequests {
+  bool json = false;
+};
+struct ListLabels {
+  bool json = false;
+};
+struct ValidateConfig {};
+struct PrintConfigSchema {};
+struct RequestNodes {
+  std::vector<std::string> labels;
+  std::chrono::seconds lease = std::chrono::hours(2);
+  std::chrono::seconds timeout = std::chrono::minutes(10);
+  bool json = false;
+};
+struct ReleaseNodes {
+  std::vector<std::string> ids;  // of leases or nodes
+};
+struct RenewLease {
+  std::string lease;
+  std::chrono::seconds duration = std::chrono::hours(2);
+};
+struct RunCommand {
+  std::vector<std::string> labels;
+  std::chrono::seconds timeout = std::chrono::minutes(10);
+  std::vector<std::string> command;
+};
+
+// Those that need neither a configuration that can be loaded nor a store.
+using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema>;
+using OnlineCommand =
+    std::variant<ListNodes, ProviderInfo, HoldNode, DeleteNode, EraseProvider, ListRequests,
+                 ListLabels, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;
+using Command = std::variant<OfflineCommand, OnlineCommand>;
+
+struct Arguments {
+  std::string config = "/etc/nodepool/nodepool.yaml";
+  std::optional<std::string> secure;
+  std::optional<std::string> log_config;
+  bool debug = false;
+  Command command;
+};
+
+// What to do when there is nothing to perform: help has been shown, or an error.
+struct Exit {
+  int status = 0;
+};
+
+// Reads the arguments, without the program's name. Long options may be abbreviated as long as they
+// are unambiguous. Help and version go to `out`, errors with the usage to `err`.
+std::variant<Arguments, Exit> parse_arguments(std::vector<std::string> arguments,
+                                              std::string_view version, std::ostream& out,
+                                              std::ostream& err);
+
+}  // namespace nodepool::cli

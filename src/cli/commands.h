@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+
+#include "cli/arguments.h"
+#include "cli/context.h"
+#include "cli/session.h"
+
+// What the commands do. Each returns the exit status; what it throws is reported as one line, with
+// exit status 1.
+namespace nodepool::cli {
+
+// config_commands.cc
+int perform(Context& context, const Arguments& arguments, const ValidateConfig& command,
+            const std::shared_ptr<telemetry::Log>& log);
+int perform(Context& context, const Arguments& arguments, const PrintConfigSchema& command,
+            const std::shared_ptr<telemetry::Log>& log);
+
+// list_commands.cc
+Task<int> perform(Session& session, ListNodes command);
+Task<int> perform(Session& session, ListRequests command);
+Task<int> perform(Session& session, ListLabels command);
+Task<int> perform(Session& session, ProviderInfo command);
+
+// node_commands.cc
+Task<int> perform(Session& session, HoldNode command);
+Task<int> perform(Session& session, DeleteNode command);
+
+// erase_command.cc
+Task<int> perform(Session& session, EraseProvider command);
+
+// request_commands.cc
+Task<int> perform(Session& session, RequestNodes command);
+Task<int> perform(Session& session, ReleaseNodes command);
+Task<int> perform(Session& session, RenewLease command);
+
+// run_command.cc
+Task<int> perform(Session& session, RunCommand command);
+
+}  // namespace nodepool::cli

@@ -1,0 +1,70 @@
+#include <exception>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "config/json_schema.h"
+#include "config/load.h"
+#include "config/validate.h"
+#include "config/yaml.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+// What the daemons do with the file. Throws ConfigError.
+void load_as_a_daemon(const Context& context, const std::string& path) {
+  config::LoadOptions options;
+  options.path = path;
+  options.environment = context.environment;
+  options.drivers = context.drivers.schemas();
+  const config::LoadResult loaded = config::load(options);
+  for (const config::ProviderSection& section : loaded.config.providers) {
+    context.drivers.driver(section.driver).configure(section, loaded.config);
+  }
+}
+
+// What is wrong with the file, as a heading and one line for each problem; empty if nothing is.
+std::string findings(const Context& context, const std::string& path) {
+  std::string text;
+  try {
+    text = config::read_file(path);
+    config::parse_yaml(config::substitute(text, context.environment, path), path);
+  } catch (const config::ConfigError& error) {
+    return std::string("YAML parsing failed\n") + error.what();
+  }
+  const std::vector<config::Problem> problems =
+      config::validate(text, path, context.environment, context.drivers.schemas());
+  if (!problems.empty()) {
+    std::string list = "Schema validation failed";
+    for (const config::Problem& problem : problems) list.append("\n").append(to_string(problem));
+    return list;
+  }
+  try {
+    load_as_a_daemon(context, path);
+  } catch (const config::ConfigError& error) {
+    return std::string("Loading failed\n") + error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+int perform(Context& context, const Arguments& arguments, const ValidateConfig& /*command*/,
+            const std::shared_ptr<telemetry::Log>& log) {
+  const telemetry::Logger logger(log, "nodepool.config_validator");
+  logger.info("validating {}", arguments.config);
+  const std::string found = findings(context, arguments.config);
+  if (found.empty()) return 0;
+  logger.error("{}", found);
+  return 1;
+}
+
+int perform(Context& context, const Arguments& /*arguments*/, const PrintConfigSchema& /*command*/,
+            const std::shared_ptr<telemetry::Log>& /*log*/) {
+  context.out << config::json_schema(context.drivers.schemas()).dump(2) << '\n';
+  return 0;
+}
+
+}  // namespace nodepool::cli

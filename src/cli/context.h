@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/runtime.h"
+#include "config/config.h"
+#include "config/environment.h"
+#include "coordination/store.h"
+#include "driver/driver.h"
+
+namespace nodepool::cli {
+
+// What the program has from the outside. Everything outlives the command.
+struct Context {
+  std::vector<std::string> arguments;  // without the program's name
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  bool err_is_terminal = false;     // somebody watches the progress
+  config::Environment environment;  // of commands that are run, and for the configuration
+  std::string identity;             // who uses the program: "ada@build1"
+  async::EventLoop& loop;
+  async::Runtime runtime;
+  const driver::DriverRegistry& drivers;
+  // Opens the store that the configuration has chosen. May throw.
+  std::function<async::Task<std::unique_ptr<coordination::Store>>(config::StoreChoice)> open_store;
+};
+
+// The user and the host of this process, as "ada@build1".
+std::string process_identity();
+
+// Performs the command that the arguments give; returns the exit status. Errors are reported on
+// Context::err.
+int run(Context& context);
+
+}  // namespace nodepool::cli

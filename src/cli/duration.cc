@@ -1,0 +1,32 @@
+#include "cli/duration.h"
+
+#include <charconv>
+#include <cstdint>
+
+namespace nodepool::cli {
+
+namespace {
+
+constexpr std::chrono::seconds kLongest = std::chrono::days(36525);
+
+std::optional<std::int64_t> seconds_in(std::string_view unit) {
+  if (unit.empty() || unit == "s") return 1;
+  if (unit == "m") return 60;
+  if (unit == "h") return 3600;
+  if (unit == "d") return 86400;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::optional<std::int64_t> unit = seconds_in({rest, end});
+  if (error != std::errc() || !unit || number <= 0) return std::nullopt;
+  if (number > kLongest.count() / *unit) return std::nullopt;
+  return std::chrono::seconds(number * *unit);
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/image_records.h"
+#include "cli/listing/listings.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+void print(Session& session, const Table& table, bool json) {
+  session.context().out << (json ? table.json() : table.text()) << '\n';
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, ListNodes command) {
+  // A JSON record always has all that is known.
+  const Detail detail = command.detail || command.json ? Detail::full : Detail::brief;
+  const model::NodeTable* nodes = co_await session.nodes();
+  print(session, node_listing(*nodes, session.now(), detail), command.json);
+  co_return 0;
+}
+
+Task<int> perform(Session& session, ListRequests command) {
+  const model::RequestTable* requests = co_await session.requests();
+  print(session, request_listing(*requests), command.json);
+  co_return 0;
+}
+
+Task<int> perform(Session& session, ListLabels command) {
+  const model::ComponentTable* components = co_await session.components();
+  const model::NodeTable* nodes = co_await session.nodes();
+  print(session, label_listing(components->pools(), *nodes), command.json);
+  co_return 0;
+}
+
+Task<int> perform(Session& session, ProviderInfo command) {
+  const ProviderUploads uploads = co_await provider_uploads(session.store(), command.provider);
+  const model::NodeTable* nodes = co_await session.nodes();
+  std::ostream& out = session.context().out;
+  out << "ZooKeeper data for provider " << command.provider << "\n\nImage data:\n";
+  print(session, upload_listing(uploads), /*json=*/false);
+  out << "\nNodes:\n";
+  print(session, server_listing(*nodes, command.provider), /*json=*/false);
+  co_return 0;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,197 @@
+#include "cli/listing/listings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace nodepool::cli {
+
+namespace {
+
+using model::Json;
+using model::json_string;
+using model::Node;
+
+Json json_of(const std::optional<std::string>& text) {
+  return text ? json_string(*text) : Json{};
+}
+
+Json json_of(std::int64_t number) {
+  return {std::to_string(number)};
+}
+
+Json json_of(const std::vector<std::string>& texts) {
+  std::string list = "[";
+  for (const std::string& text : texts) {
+    if (list.size() > 1) list += ", ";
+    list += json_string(text).text;
+  }
+  return {list + "]"};
+}
+
+// Anything but a number may be an object of credentials.
+Json port_or_redacted(const Json& port) {
+  std::string_view digits = port.text;
+  if (digits.starts_with('"')) digits = digits.substr(1, digits.size() - 2);
+  const bool is_number =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? port : json_string("redacted");
+}
+
+}  // namespace
+
+std::string age_text(double now, double then) {
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  const auto seconds = static_cast<std::int64_t>(std::floor(now - then));
+  const auto days = static_cast<std::int64_t>(std::floor(static_cast<double>(seconds) / kDay));
+  const std::int64_t rest = seconds - days * kDay;
+  return fmt::format("{:02}:{:02}:{:02}:{:02}", days, rest / kHour, rest % kHour / kMinute,
+                     rest % kMinute);
+}
+
+Table node_columns(Detail detail) {
+  std::vector<Column> columns = {
+      {"id", "ID"},
+      {"provider", "Provider"},
+      {"label", "Label"},
+      {"server_id", "Server ID"},
+      {"public_ipv4", "Public IPv4"},
+      {"ipv6", "IPv6"},
+      {"state", "State"},
+      {"age", "Age"},
+      {"locked", "Locked"},
+  };
+  if (detail == Detail::full) {
+    const std::vector<Column> more = {
+        {"pool", "Pool"},
+        {"hostname", "Hostname"},
+        {"private_ipv4", "Private IPv4"},
+        {"AZ", "AZ"},
+        {"username", "Username"},
+        {"connection_port", "Port"},
+        {"launcher", "Launcher"},
+        {"allocated_to", "Allocated To"},
+        {"hold_job", "Hold Job"},
+        {"comment", "Comment"},
+        {"user_data", "User Data"},
+        {"driver_data", "Driver Data"},
+    };
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
+  return Table(std::move(columns));
+}
+
+void add_node(Table& table, const Node& node, bool locked, double now, Detail detail) {
+  std::vector<Json> row = {
+      json_string(node.id),
+      json_of(node.provider),
+      json_of(node.type),
+      node.external_id,
+      json_of(node.public_ipv4),
+      json_of(node.public_ipv6),
+      json_string(to_string(node.state)),
+      json_string(age_text(now, node.state_time)),
+      json_string(locked ? "locked" : "unlocked"),
+  };
+  if (detail == Detail::full) {
+    const std::vector<Json> more = {
+        json_of(node.pool),
+        json_of(node.hostname),
+        json_of(node.private_ipv4),
+        json_of(node.az),
+        json_of(node.username),
+        port_or_redacted(node.connection_port),
+        json_of(node.launcher),
+        json_of(node.allocated_to),
+        json_of(node.hold_job),
+        json_of(node.comment),
+        node.user_data,
+        node.driver_data,
+    };
+    row.insert(row.end(), more.begin(), more.end());
+  }
+  table.add(std::move(row));
+}
+
+Table node_listing(const model::NodeTable& nodes, double now, Detail detail) {
+  Table table = node_columns(detail);
+  for (const auto& [id, node] : nodes.all()) {
+    add_node(table, node, nodes.is_locked(id), now, detail);
+  }
+  return table;
+}
+
+Table request_listing(const model::RequestTable& requests) {
+  Table table({{"id", "Request ID"},
+               {"relative_priority", "Priority"},
+               {"state", "State"},
+               {"requestor", "Requestor"},
+               {"node_types", "Node Types"},
+               {"nodes", "Nodes"},
+               {"declined_by", "Declined By"},
+               {"event_id", "Event ID"}});
+  for (const auto& [id, request] : requests.all()) {
+    table.add({json_string(id), json_of(request.relative_priority),
+               json_string(to_string(request.state)), json_of(request.requestor),
+               json_of(request.node_types), json_of(request.nodes), json_of(request.declined_by),
+               json_of(request.event_id)});
+  }
+  return table;
+}
+
+Table label_listing(const std::vector<const model::Component*>& pools,
+                    const model::NodeTable& nodes) {
+  struct Supply {
+    std::set<std::string> pools;
+    std::int64_t free = 0;
+    std::int64_t total = 0;
+  };
+  std::map<std::string, Supply, std::less<>> labels;
+  for (const model::Component* pool : pools) {
+    for (const std::string& label : pool->supported_labels) {
+      labels[label].pools.insert(pool->provider_name + "-" + pool->name);
+    }
+  }
+  for (const auto& [id, node] : nodes.all()) {
+    const bool is_free = node.state == model::NodeState::ready && !node.allocated_to;
+    for (const std::string& label : node.type) {
+      const auto found = labels.find(label);
+      if (found == labels.end()) continue;
+      ++found->second.total;
+      if (is_free) ++found->second.free;
+    }
+  }
+  Table table({{"label", "Label"}, {"pools", "Pools"}, {"free", "Free"}, {"nodes", "Nodes"}});
+  for (const auto& [label, supply] : labels) {
+    const std::vector<std::string> names(supply.pools.begin(), supply.pools.end());
+    table.add({json_string(label), json_of(names), json_of(supply.free), json_of(supply.total)});
+  }
+  return table;
+}
+
+Table upload_listing(const ProviderUploads& uploads) {
+  Table table({{"image", "Image Name"}, {"build_id", "Build ID"}, {"upload_ids", "Upload IDs"}});
+  for (const auto& [key, ids] : uploads) {
+    table.add({json_string(key.first), json_string(key.second), json_of(ids)});
+  }
+  return table;
+}
+
+Table server_listing(const model::NodeTable& nodes, const std::string& provider) {
+  Table table({{"id", "ID"}, {"server_id", "Server ID"}});
+  for (const std::string& id : nodes.of_provider(provider)) {
+    const Node* node = nodes.find(id);
+    if (node == nullptr) continue;
+    table.add(
+        {json_string(id), node->external_id.is_null() ? json_string("None") : node->external_id});
+  }
+  return table;
+}
+
+}  // namespace nodepool::cli

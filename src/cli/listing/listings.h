@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/listing/table.h"
+#include "model/component.h"
+#include "model/node.h"
+#include "model/node_request.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+
+// What is listed of the records, for the commands and the web pages: columns and values are those
+// of the Python Nodepool.
+namespace nodepool::cli {
+
+enum class Detail { brief, full };
+
+// A table of nodes without rows.
+Table node_columns(Detail detail);
+
+// Adds one node. `now` is in seconds since the epoch.
+void add_node(Table& table, const model::Node& node, bool locked, double now, Detail detail);
+
+// All nodes, by id.
+Table node_listing(const model::NodeTable& nodes, double now, Detail detail);
+
+// All requests, by id.
+Table request_listing(const model::RequestTable& requests);
+
+// The labels of all registered pools, with what there is of each: the pools that offer it, its
+// nodes that are ready and free, and all its nodes.
+Table label_listing(const std::vector<const model::Component*>& pools,
+                    const model::NodeTable& nodes);
+
+// The uploads of one provider's images: upload ids by (image, build id).
+using ProviderUploads = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
+Table upload_listing(const ProviderUploads& uploads);
+
+// The nodes of one provider with the ids of their machines.
+Table server_listing(const model::NodeTable& nodes, const std::string& provider);
+
+// The time from `then` to `now`, both in seconds, as "DD:HH:MM:SS"; days have as many digits as
+// they need. The future is a negative number of days and a rest that counts forward.
+std::string age_text(double now, double then);
+
+}  // namespace nodepool::cli

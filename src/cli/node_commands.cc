@@ -1,0 +1,248 @@
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "async/deadline.h"
+#include "async/thread_pool.h"
+#include "cli/commands.h"
+#include "cli/listing/listings.h"
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/lease.h"
+#include "model/paths.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using coordination::Lock;
+using coordination::Store;
+using coordination::StoreError;
+using coordination::Transaction;
+using model::Node;
+using model::NodeState;
+
+constexpr auto kLockPatience = std::chrono::seconds(5);
+
+// The node's record; nothing if there is none.
+Task<std::optional<Node>> read_node(Store& store, std::string id) {
+  std::optional<coordination::Entry> entry;
+  try {
+    entry = co_await store.get(model::node_path(id));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  // Empty data: somebody has locked a node that was just being removed.
+  if (!entry || entry->data.empty()) co_return std::nullopt;
+  co_return model::parse_node(std::move(id), *entry);
+}
+
+// The contenders for the node's lock, the holder first.
+Task<std::vector<std::string>> contenders(Store& store, std::string id) {
+  std::vector<std::string> names;
+  try {
+    names = co_await store.children(model::node_lock_path(id));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  co_return coordination::contenders_in_line(std::move(names));
+}
+
+void print_not_found(Session& session, const std::string& id) {
+  session.context().out << "Node id " << id << " not found\n";
+}
+
+// The table with this one node, as it is now.
+Task<> print_node(Session& session, std::string id) {
+  Table table = node_columns(Detail::brief);
+  const std::optional<Node> node = co_await read_node(session.store(), id);
+  if (node) {
+    const std::vector<std::string> line = co_await contenders(session.store(), id);
+    add_node(table, *node, !line.empty(), session.now(), Detail::brief);
+  }
+  session.context().out << table.text() << '\n';
+}
+
+// Why the lock could not be had.
+Task<std::string> describe_holder(Store& store, std::string id) {
+  std::string text = "Timeout trying to acquire lock " + model::node_lock_path(id);
+  const std::optional<Node> node = co_await read_node(store, id);
+  const std::optional<model::Lease> lease = node ? lease_of(*node) : std::nullopt;
+  if (lease) text += ": the node is leased, `nodepool release " + lease->id + "` ends that";
+  co_return text;
+}
+
+// Takes the lock. Returns false if the node is gone. Throws std::runtime_error if somebody else
+// keeps the lock.
+Task<bool> acquire(Session& session, Lock& lock, std::string id) {
+  async::Clock& clock = session.runtime().clock;
+  bool timed_out = false;
+  try {
+    co_await lock.acquire(clock, clock.now() + kLockPatience);
+  } catch (const async::DeadlineExceeded&) {
+    timed_out = true;
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+    co_return false;
+  }
+  if (timed_out) throw std::runtime_error(co_await describe_holder(session.store(), id));
+  co_return true;
+}
+
+using Action = std::function<Task<>(Node node, Lock& lock)>;
+
+// Does `action` with the locked node. Returns false if the node is gone.
+Task<bool> with_locked_node(Session& session, std::string id, Action action) {
+  Lock lock(session.store(), session.runtime().random, model::node_lock_path(id));
+  if (!co_await acquire(session, lock, id)) co_return false;
+  bool found = false;
+  std::exception_ptr failure;
+  try {
+    std::optional<Node> node = co_await read_node(session.store(), id);
+    found = node.has_value();
+    if (found) {
+      Task<> acting = action(std::move(*node), lock);
+      co_await std::move(acting);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+  co_return found;
+}
+
+// Writes the node's new state and unlocks it, at once.
+Task<> store_state(Session& session, NodeState state, Node node, Lock& lock) {
+  node.set_state(state, session.now());
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+  lock.release_in(transaction);
+  co_await session.store().commit(std::move(transaction));
+  lock.released();
+}
+
+Task<int> change_state(Session& session, std::string id, NodeState state) {
+  const std::optional<Node> node = co_await read_node(session.store(), id);
+  bool found = node.has_value();
+  if (found) {
+    const Action action = [&session, state](Node locked, Lock& lock) {
+      return store_state(session, state, std::move(locked), lock);
+    };
+    found = co_await with_locked_node(session, id, action);
+  }
+  if (found) {
+    co_await print_node(session, id);
+  } else {
+    print_not_found(session, id);
+  }
+  co_return 0;
+}
+
+// Puts the replacement, if there is one, in the place of the node and all below it.
+Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& lock) {
+  while (true) {
+    Transaction transaction;
+    if (replacement) {
+      transaction.create(model::node_path(""), to_record(*replacement),
+                         coordination::CreateMode::persistent_sequential);
+    }
+    // Others may be in line: they find the node gone.
+    const std::vector<std::string> line = co_await contenders(store, node.id);
+    for (const std::string& name : line) {
+      transaction.remove(coordination::join_path(lock.root(), name));
+    }
+    transaction.remove(lock.root());
+    transaction.remove(model::node_path(node.id), node.stat.version);
+    try {
+      co_await store.commit(std::move(transaction));
+      break;
+    } catch (const StoreError& error) {
+      // The line has changed meanwhile.
+      const bool again =
+          error.kind() == StoreError::Kind::not_empty || error.kind() == StoreError::Kind::no_node;
+      if (!again) throw;
+    }
+    const std::optional<Node> left = co_await read_node(store, node.id);
+    if (!left) break;
+  }
+  lock.released();
+}
+
+Task<> take_back(Session& session, driver::Provider& provider, Node node, Lock& lock) {
+  node.set_state(NodeState::deleting, session.now());
+  node.stat =
+      co_await session.store().set(model::node_path(node.id), to_record(node), node.stat.version);
+  std::optional<Node> replacement = co_await provider.take_back(node);
+  co_await replace(session.store(), std::move(node), std::move(replacement), lock);
+}
+
+const config::ProviderSection* find_provider(const config::Config& config,
+                                             const std::optional<std::string>& name) {
+  for (const config::ProviderSection& section : config.providers) {
+    if (section.name == name) return &section;
+  }
+  return nullptr;
+}
+
+// Deletes the node in the foreground, with a provider of this process's own.
+Task<> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
+  const driver::Driver& driver = session.context().drivers.driver(section.driver);
+  async::ThreadPool threads(2);
+  model::NodeTable* nodes = co_await session.nodes();
+  const driver::ProviderContext context{session.runtime(), session.store(), *nodes, threads,
+                                        session.logger("nodepool.driver." + section.driver)};
+  const std::unique_ptr<driver::Provider> provider =
+      driver.provider(driver.configure(section, session.config()), context);
+  std::exception_ptr failure;
+  bool found = false;
+  try {
+    co_await provider->start();
+    const Action action = [&session, &provider](Node node, Lock& lock) {
+      return take_back(session, *provider, std::move(node), lock);
+    };
+    found = co_await with_locked_node(session, id, action);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await provider->stop();
+  if (failure) std::rethrow_exception(failure);
+  if (!found) {
+    print_not_found(session, id);
+  } else {
+    co_await print_node(session, id);
+  }
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, HoldNode command) {
+  return change_state(session, std::move(command.node), NodeState::hold);
+}
+
+Task<int> perform(Session& session, DeleteNode command) {
+  if (!command.now) {
+    co_return co_await change_state(session, std::move(command.node), NodeState::deleting);
+  }
+  const std::optional<Node> node = co_await read_node(session.store(), command.node);
+  if (!node) {
+    print_not_found(session, command.node);
+    co_return 0;
+  }
+  const config::ProviderSection* section = find_provider(session.config(), node->provider);
+  if (section == nullptr) {
+    session.context().out << "Provider " << node->provider.value_or("None") << " for node "
+                          << node->id << " not defined on this launcher\n";
+    co_return 0;
+  }
+  co_await delete_now(session, command.node, *section);
+  co_return 0;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,101 @@
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <ostream>
+#include <utility>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/log_config.h"
+#include "cli/session.h"
+#include "config/load.h"
+#include "telemetry/version.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+telemetry::LogOptions log_options(const Arguments& arguments) {
+  if (!arguments.debug && arguments.log_config) return load_log_config(*arguments.log_config);
+  telemetry::LogOptions options;
+  options.levels[""] = arguments.debug ? telemetry::LogLevel::debug : telemetry::LogLevel::info;
+  return options;
+}
+
+config::Config load_config(const Context& context, const Arguments& arguments,
+                           const telemetry::Logger& log) {
+  config::LoadOptions options{arguments.config, arguments.secure, context.environment,
+                              context.drivers.schemas()};
+  config::LoadResult loaded = config::load(options);
+  for (const config::Problem& problem : loaded.warnings) log.debug("{}", to_string(problem));
+  return std::move(loaded.config);
+}
+
+Task<int> perform_and_close(Session& session, OnlineCommand command) {
+  int status = 0;
+  std::exception_ptr failure;
+  try {
+    Task<int> performing = std::visit(
+        [&session](auto& alternative) { return perform(session, std::move(alternative)); },
+        command);
+    status = co_await std::move(performing);
+    co_await session.close();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!failure) co_return status;
+  try {
+    co_await session.close();
+  } catch (const coordination::StoreError&) {
+    // The command's own failure tells more.
+  }
+  std::rethrow_exception(failure);
+}
+
+Task<int> perform_online(Context& context, config::Config config,
+                         std::shared_ptr<telemetry::Log> log, OnlineCommand command) {
+  Task<std::unique_ptr<coordination::Store>> opening = context.open_store(config.store);
+  std::unique_ptr<coordination::Store> store = co_await std::move(opening);
+  Session session(context, std::move(config), std::move(store), std::move(log));
+  co_return co_await perform_and_close(session, std::move(command));
+}
+
+int perform_any(Context& context, const Arguments& arguments) {
+  const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
+  if (const auto* offline = std::get_if<OfflineCommand>(&arguments.command)) {
+    return std::visit(
+        [&](const auto& command) { return perform(context, arguments, command, log); }, *offline);
+  }
+  config::Config config = load_config(context, arguments, {log, "nodepool.config"});
+  return context.loop.run(
+      perform_online(context, std::move(config), log, std::get<OnlineCommand>(arguments.command)));
+}
+
+}  // namespace
+
+std::string process_identity() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const passwd* user = ::getpwuid(::getuid());
+  const std::string name = user == nullptr ? std::to_string(::getuid()) : user->pw_name;
+  return name + "@" + host.data();
+}
+
+int run(Context& context) {
+  auto parsed = parse_arguments(context.arguments, telemetry::version(), context.out, context.err);
+  if (const auto* exit = std::get_if<Exit>(&parsed)) return exit->status;
+  int status = 1;
+  try {
+    status = perform_any(context, std::get<Arguments>(parsed));
+  } catch (const std::exception& error) {
+    context.err << "nodepool: " << error.what() << '\n';
+  }
+  context.out.flush();
+  context.err.flush();
+  return status;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,145 @@
+#include "cli/arguments.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "cli/duration.h"
+
+namespace nodepool::cli {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class ArgumentsTest : public testing::Test {
+ protected:
+  std::variant<Arguments, Exit> parse(std::vector<std::string> arguments) {
+    out_.str({});
+    err_.str({});
+    return parse_arguments(std::move(arguments), "12.0.0", out_, err_);
+  }
+  Arguments parsed(std::vector<std::string> arguments) {
+    auto result = parse(std::move(arguments));
+    EXPECT_TRUE(std::holds_alternative<Arguments>(result)) << err_.str();
+    return std::get<Arguments>(std::move(result));
+  }
+  template <typename Kind>
+  Kind command(std::vector<std::string> arguments) {
+    return std::get<Kind>(std::get<OnlineCommand>(parsed(std::move(arguments)).command));
+  }
+  int status(std::vector<std::string> arguments) {
+    auto result = parse(std::move(arguments));
+    const Exit* exit = std::get_if<Exit>(&result);
+    return exit == nullptr ? -1 : exit->status;
+  }
+
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(ArgumentsTest, the_version_is_printed) {
+  EXPECT_EQ(status({"--version"}), 0);
+  EXPECT_EQ(out_.str(), "Nodepool version: 12.0.0\n");
+}
+
+TEST_F(ArgumentsTest, help_is_printed) {
+  EXPECT_EQ(status({"--help"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("config-validate"));
+  EXPECT_EQ(status({"run", "-h"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool run [OPTIONS] LABEL... -- COMMAND...\n"));
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(ArgumentsTest, without_a_command_help_is_printed_but_it_is_an_error) {
+  EXPECT_EQ(status({}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("config-validate"));
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(ArgumentsTest, mistakes_are_explained_with_the_usage) {
+  EXPECT_EQ(status({"frobnicate"}), 2);
+  EXPECT_THAT(err_.str(), StartsWith("Usage: nodepool [OPTIONS]"));
+  EXPECT_THAT(err_.str(), HasSubstr("nodepool: error: "));
+  EXPECT_THAT(err_.str(), HasSubstr("frobnicate"));
+  EXPECT_EQ(status({"hold"}), 2);
+  EXPECT_THAT(err_.str(), StartsWith("Usage: nodepool hold [OPTIONS] ID\nnodepool hold: error: "));
+  EXPECT_EQ(status({"hold", "1", "2"}), 2);
+  EXPECT_EQ(status({"list", "--nonsense"}), 2);
+  EXPECT_EQ(status({"list", "-c", "x"}), 2);  // must come first
+  EXPECT_EQ(status({"-c"}), 2);
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(ArgumentsTest, common_options_come_before_the_command) {
+  const Arguments arguments =
+      parsed({"-c", "a.yaml", "-s", "b.yaml", "-l", "c.yaml", "--debug", "list"});
+  EXPECT_EQ(arguments.config, "a.yaml");
+  EXPECT_EQ(arguments.secure, "b.yaml");
+  EXPECT_EQ(arguments.log_config, "c.yaml");
+  EXPECT_TRUE(arguments.debug);
+  const Arguments defaults = parsed({"config-validate"});
+  EXPECT_EQ(defaults.config, "/etc/nodepool/nodepool.yaml");
+  EXPECT_FALSE(defaults.secure);
+  EXPECT_FALSE(defaults.debug);
+}
+
+TEST_F(ArgumentsTest, long_options_can_be_abbreviated) {
+  EXPECT_TRUE(parsed({"--deb", "list"}).debug);
+  EXPECT_TRUE(command<ListNodes>({"list", "--det"}).detail);
+  EXPECT_TRUE(command<DeleteNode>({"-c", "x", "delete", "1", "--no"}).now);
+  EXPECT_EQ(command<RequestNodes>({"request", "a", "--le=3h"}).lease, hours(3));
+  EXPECT_EQ(command<RunCommand>({"run", "--t", "5", "a", "--", "x", "--det"}).timeout, seconds(5));
+  EXPECT_EQ(status({"list", "--x"}), 2);
+}
+
+TEST_F(ArgumentsTest, a_request_names_labels_and_times) {
+  const auto request = command<RequestNodes>(
+      {"request", "small", "large", "small", "--lease", "1d", "--timeout", "90", "--json"});
+  EXPECT_THAT(request.labels, ElementsAre("small", "large", "small"));
+  EXPECT_EQ(request.lease, hours(24));
+  EXPECT_EQ(request.timeout, seconds(90));
+  EXPECT_TRUE(request.json);
+  EXPECT_EQ(command<RequestNodes>({"request", "a"}).lease, hours(2));
+  EXPECT_EQ(command<RequestNodes>({"request", "a"}).timeout, minutes(10));
+  EXPECT_EQ(status({"request"}), 2);
+  EXPECT_EQ(status({"request", "a", "--lease", "soon"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("'soon' is no duration like 90, 30s, 10m, 2h or 1d"));
+}
+
+TEST_F(ArgumentsTest, what_follows_the_dashes_is_the_command_to_run) {
+  const auto run =
+      command<RunCommand>({"run", "small", "large", "--", "sh", "-c", "ls -- x", "--"});
+  EXPECT_THAT(run.labels, ElementsAre("small", "large"));
+  EXPECT_THAT(run.command, ElementsAre("sh", "-c", "ls -- x", "--"));
+  EXPECT_EQ(status({"run", "small"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("COMMAND"));
+  EXPECT_EQ(status({"run", "small", "--"}), 2);
+  EXPECT_EQ(status({"run", "--", "ls"}), 2);
+}
+
+TEST_F(ArgumentsTest, several_leases_can_be_released) {
+  EXPECT_THAT(command<ReleaseNodes>({"release", "200-0000000000", "0000000001"}).ids,
+              ElementsAre("200-0000000000", "0000000001"));
+  EXPECT_EQ(command<RenewLease>({"renew", "200-0000000000", "--lease", "30m"}).duration,
+            minutes(30));
+}
+
+TEST(DurationTest, has_a_unit_or_is_in_seconds) {
+  EXPECT_EQ(parse_duration("90"), seconds(90));
+  EXPECT_EQ(parse_duration("30s"), seconds(30));
+  EXPECT_EQ(parse_duration("10m"), minutes(10));
+  EXPECT_EQ(parse_duration("2h"), hours(2));
+  EXPECT_EQ(parse_duration("1d"), hours(24));
+  for (const char* text : {"", "h", "0", "-5", "1.5h", "2 h", "2hh", "99999999999999999999",
+                           "9223372036854775807d", "40000d"}) {
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::cli

@@ -1,0 +1,87 @@
+#include "tests/cli/cli_test.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace nodepool::cli {
+
+namespace {
+
+std::vector<std::unique_ptr<driver::Driver>> driver_doubles(std::shared_ptr<DriverLog> log) {
+  std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(std::make_unique<DriverDouble>(std::move(log)));
+  return drivers;
+}
+
+}  // namespace
+
+CliTest::CliTest()
+    : store_(server_, runtime_),
+      launcher_(runtime_, store_),
+      drivers_(driver_doubles(driver_log_)),
+      scope_(runtime_, [](const std::string& name, const std::string& error) {
+        ADD_FAILURE() << name << ": " << error;
+      }) {
+  launcher_.start();
+}
+
+CliTest::~CliTest() {
+  loop_.run(launcher_.stop());
+  loop_.run(scope_.stop());
+}
+
+int CliTest::nodepool(std::vector<std::string> arguments) {
+  const std::string file = directory_.write("nodepool.yaml", config_);
+  arguments.insert(arguments.begin(), {"-c", file});
+  return nodepool_bare(std::move(arguments));
+}
+
+int CliTest::nodepool_bare(std::vector<std::string> arguments) {
+  out_.str({});
+  err_.str({});
+  std::istringstream in(input_);
+  auto open_store =
+      [this](config::StoreChoice) -> async::Task<std::unique_ptr<coordination::Store>> {
+    co_return std::make_unique<coordination::MemoryStore>(server_, runtime_);
+  };
+  Context context{.arguments = std::move(arguments),
+                  .in = in,
+                  .out = out_,
+                  .err = err_,
+                  .err_is_terminal = terminal_,
+                  .environment = environment_,
+                  .identity = "ada@build1",
+                  .loop = loop_,
+                  .runtime = runtime_,
+                  .drivers = drivers_,
+                  .open_store = open_store};
+  return cli::run(context);
+}
+
+model::Node CliTest::make_node(const std::string& label) {
+  model::Node node;
+  node.set_state(model::NodeState::ready, 1'700'000'000.0 - 65);
+  node.provider = "rack";
+  node.pool = "main";
+  node.type = {label};
+  node.external_id = model::json_string("host1");
+  node.interface_ip = "192.0.2.1";
+  node.public_ipv4 = "192.0.2.1";
+  return node;
+}
+
+void CliTest::pass_time_when_requested(async::Duration duration) {
+  auto pass = [](requestor::LauncherDouble& launcher, async::VirtualClock& clock,
+                 async::Duration duration) -> async::Task<> {
+    while (true) {
+      const std::vector<std::string> requests = co_await launcher.requests();
+      // The command has asked, and waits.
+      if (!requests.empty() && clock.next_wakeup() != async::Clock::TimePoint::max()) break;
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    clock.advance_by(duration);
+  };
+  scope_.spawn("pass time", pass(launcher_, clock_, duration));
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/log_config.h"
+#include "tests/cli/cli_test.h"
+
+namespace nodepool::cli {
+namespace {
+
+using telemetry::LogLevel;
+using telemetry::LogOptions;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class ConfigCommandTest : public CliTest {
+ protected:
+  // Runs config-validate; returns the exit status and what it has logged, without the times.
+  std::pair<int, std::string> validate() {
+    testing::internal::CaptureStderr();
+    const int status = nodepool({"config-validate"});
+    std::istringstream lines(testing::internal::GetCapturedStderr());
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      text += line.substr(std::string("2026-11-21 05:06:07,123 ").size()) + "\n";
+    }
+    return {status, text};
+  }
+  std::string file() const { return directory_.path() / "nodepool.yaml"; }
+};
+
+TEST_F(ConfigCommandTest, a_good_file_is_silent_but_for_its_name) {
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(log, "INFO nodepool.config_validator: validating " + file() + "\n");
+}
+
+TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
+  testing::internal::CaptureStderr();
+  nodepool({"config-validate"});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              MatchesRegex("[0-9]+-[0-9]+-[0-9]+ [0-9]+:[0-9]+:[0-9]+,[0-9]+ INFO "
+                           "nodepool.config_validator: validating .*\n"));
+}
+
+TEST_F(ConfigCommandTest, all_problems_are_listed_with_their_places) {
+  config_ =
+      "labels:\n"
+      "  - nam: small\n"
+      "  - name: large\n"
+      "    min-ready: many\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(log, HasSubstr("ERROR nodepool.config_validator: Schema validation failed\n"));
+  EXPECT_THAT(log, HasSubstr("  " + file() + ":2:"));
+  EXPECT_THAT(log, HasSubstr("  " + file() + ":4:"));
+  EXPECT_THAT(log, HasSubstr("labels[1]"));
+}
+
+TEST_F(ConfigCommandTest, broken_yaml_is_said_to_be) {
+  config_ = "labels: [\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(log, HasSubstr("ERROR nodepool.config_validator: YAML parsing failed\n"));
+  EXPECT_THAT(log, HasSubstr(file()));
+}
+
+TEST_F(ConfigCommandTest, a_missing_file_is_a_problem) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(nodepool_bare({"-c", "/no/such/file.yaml", "config-validate"}), 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("/no/such/file.yaml"));
+}
+
+TEST_F(ConfigCommandTest, the_environment_is_substituted) {
+  config_ = "labels: [{name: small, min-ready: %(NODEPOOL_READY)}]\n";
+  EXPECT_EQ(validate().first, 1);
+  environment_.emplace_back("NODEPOOL_READY", "3");
+  EXPECT_EQ(validate().first, 0);
+}
+
+TEST_F(ConfigCommandTest, the_schema_is_json) {
+  EXPECT_EQ(nodepool_bare({"config-schema"}), 0);
+  const auto schema = nlohmann::json::parse(out());
+  EXPECT_THAT(schema.at("$schema").get<std::string>(), HasSubstr("2020-12"));
+  EXPECT_TRUE(schema.at("properties").contains("labels"));
+}
+
+TEST_F(ConfigCommandTest, other_commands_need_a_file_that_can_be_loaded) {
+  EXPECT_EQ(nodepool_bare({"-c", "/no/such/file.yaml", "list"}), 1);
+  EXPECT_THAT(err(), MatchesRegex("nodepool: [^\n]*/no/such/file.yaml[^\n]*\n"));
+  config_ = "providers: [{name: rack, driver: nonsense}]\n";
+  EXPECT_EQ(nodepool({"list"}), 1);
+  EXPECT_THAT(err(), MatchesRegex("nodepool: [^\n]*nodepool.yaml:1:[^\n]*nonsense[^\n]*\n"));
+}
+
+TEST_F(ConfigCommandTest, a_logging_configuration_that_cannot_be_read_is_an_error) {
+  EXPECT_EQ(nodepool({"-l", "/no/such/log.yaml", "list"}), 1);
+  EXPECT_EQ(err(), "nodepool: Unable to read logging config file at /no/such/log.yaml\n");
+  EXPECT_EQ(nodepool({"-l", "/no/such/log.yaml", "--debug", "list"}), 0);
+}
+
+TEST_F(ConfigCommandTest, a_logging_configuration_says_what_goes_where) {
+  const std::string log = directory_.path() / "nodepool.log";
+  const std::string file = directory_.write("log.yaml",
+                                            "version: 1\n"
+                                            "handlers:\n"
+                                            "  console: {class: logging.StreamHandler}\n"
+                                            "  file:\n"
+                                            "    class: logging.handlers.WatchedFileHandler\n"
+                                            "    filename: " +
+                                                log +
+                                                "\n"
+                                                "    level: INFO\n"
+                                                "loggers:\n"
+                                                "  nodepool: {level: DEBUG, handlers: [file]}\n"
+                                                "  kazoo: {level: WARNING, handlers: [console]}\n"
+                                                "root: {level: ERROR, handlers: [console]}\n");
+  const LogOptions options = load_log_config(file);
+  EXPECT_EQ(options.target, LogOptions::Target::file);
+  EXPECT_EQ(options.file, log);
+  EXPECT_EQ(options.levels.at("nodepool"), LogLevel::info);  // the handler wants no more
+  EXPECT_EQ(options.levels.at("kazoo"), LogLevel::warning);
+  EXPECT_EQ(options.levels.at(""), LogLevel::error);
+  EXPECT_EQ(nodepool({"-l", file, "config-validate"}), 0);
+  EXPECT_THAT(test_support::read_file(log),
+              HasSubstr("INFO nodepool.config_validator: validating"));
+}
+
+TEST_F(ConfigCommandTest, a_logging_configuration_may_be_json) {
+  const std::string file = directory_.write(
+      "log.json",
+      R"({"version": 1, "handlers": {"out": {"class": "logging.StreamHandler", )"
+      R"("stream": "ext://sys.stdout"}}, "root": {"level": "DEBUG", "handlers": ["out"]}})");
+  const LogOptions options = load_log_config(file);
+  EXPECT_EQ(options.target, LogOptions::Target::standard_output);
+  EXPECT_EQ(options.levels.at(""), LogLevel::debug);
+}
+
+TEST_F(ConfigCommandTest, a_logging_configuration_that_makes_no_sense_is_an_error) {
+  const auto refusal = [this](const char* name, const char* content) {
+    const std::string file = directory_.write(name, content);
+    try {
+      load_log_config(file);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refusal("a.yaml", "root: {level: LOUD}"), HasSubstr("unknown log level 'LOUD'"));
+  EXPECT_THAT(refusal("b.yaml", "root: {handlers: [x]}"), HasSubstr("there is no handler 'x'"));
+  EXPECT_THAT(refusal("c.yaml", "7"), HasSubstr("no logging configuration"));
+  EXPECT_THAT(refusal("d.ini", "[loggers]"), HasSubstr("only logging configurations in YAML or"));
+}
+
+}  // namespace
+}  // namespace nodepool::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+
+namespace nodepool::cli {
+
+// What the providers of a DriverDouble were told to do.
+struct DriverLog {
+  std::vector<std::string> lines;
+  bool replaces = false;  // take_back() returns a record to register
+  bool fails = false;     // take_back() throws
+};
+
+// `driver: double`: providers that only write down what they are told.
+class DriverDouble final : public driver::Driver {
+ public:
+  explicit DriverDouble(std::shared_ptr<DriverLog> log) : log_(std::move(log)) {}
+
+  std::string_view name() const override { return "double"; }
+  const config::Schema& schema() const override;
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+  std::unique_ptr<driver::Provider> provider(std::shared_ptr<const driver::ProviderConfig> config,
+                                             driver::ProviderContext context) const override;
+
+ private:
+  std::shared_ptr<DriverLog> log_;
+};
+
+}  // namespace nodepool::cli

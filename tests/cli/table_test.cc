@@ -1,0 +1,118 @@
+#include "cli/listing/table.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/listing/listings.h"
+
+namespace nodepool::cli {
+namespace {
+
+using model::Json;
+
+std::string cell(const char* json) {
+  return cell_text(Json{json});
+}
+
+TEST(TableTest, columns_are_as_wide_as_their_widest_cell) {
+  Table table({{"id", "ID"}, {"label", "Label"}});
+  table.add({Json{"\"0000000001\""}, Json{R"(["a", "b"])"}});
+  EXPECT_EQ(table.text(),
+            "+------------+-------+\n"
+            "| ID         | Label |\n"
+            "+------------+-------+\n"
+            "| 0000000001 | a,b   |\n"
+            "+------------+-------+");
+  EXPECT_EQ(table.json(), R"([{"id": "0000000001", "label": ["a", "b"]}])");
+}
+
+TEST(TableTest, without_rows_the_rule_is_there_twice) {
+  const Table table({{"id", "ID"}, {"label", "Label"}});
+  EXPECT_EQ(table.text(),
+            "+----+-------+\n"
+            "| ID | Label |\n"
+            "+----+-------+\n"
+            "+----+-------+");
+  EXPECT_EQ(table.json(), "[]");
+}
+
+TEST(TableTest, a_cell_with_several_lines_makes_a_high_row) {
+  Table table({{"a", "A"}, {"b", "B"}});
+  table.add({Json{R"("one\ntwo\n")"}, Json{"7"}});
+  table.add({Json{"null"}, Json{"true"}});
+  EXPECT_EQ(table.text(),
+            "+-----+------+\n"
+            "| A   | B    |\n"
+            "+-----+------+\n"
+            "| one | 7    |\n"
+            "| two |      |\n"
+            "|     |      |\n"
+            "|     | True |\n"
+            "+-----+------+");
+}
+
+TEST(TableTest, wide_characters_take_two_columns) {
+  Table table({{"a", "名前"}, {"b", "B"}});
+  table.add({Json{R"("abc")"}, Json{R"("é")"}});
+  EXPECT_EQ(table.text(),
+            "+------+---+\n"
+            "| 名前 | B |\n"
+            "+------+---+\n"
+            "| abc  | é |\n"
+            "+------+---+");
+}
+
+TEST(TableTest, widths_of_characters) {
+  EXPECT_EQ(display_width(""), 0U);
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("äöü"), 3U);
+  EXPECT_EQ(display_width("e\u0301"), 1U);
+  EXPECT_EQ(display_width("漢字"), 4U);
+  EXPECT_EQ(display_width("한글"), 4U);
+  EXPECT_EQ(display_width("ｆｕｌｌ"), 8U);
+  EXPECT_EQ(display_width("\xff\xe6"), 2U);
+}
+
+TEST(CellTextTest, values_look_as_they_do_in_python) {
+  EXPECT_EQ(cell("null"), "");
+  EXPECT_EQ(cell("true"), "True");
+  EXPECT_EQ(cell("false"), "False");
+  EXPECT_EQ(cell("7"), "7");
+  EXPECT_EQ(cell("2.5"), "2.5");
+  EXPECT_EQ(cell(R"("plain")"), "plain");
+  EXPECT_EQ(cell("[]"), "");
+  EXPECT_EQ(cell(R"(["a", "b"])"), "a,b");
+  EXPECT_EQ(cell(R"({})"), "{}");
+  EXPECT_EQ(cell(R"({"a": 1, "b": null})"), "{'a': 1, 'b': None}");
+  EXPECT_EQ(cell(R"({"a": [1, "x", true], "b": {"c": 1.5}})"),
+            "{'a': [1, 'x', True], 'b': {'c': 1.5}}");
+}
+
+TEST(CellTextTest, strings_in_objects_are_quoted_as_python_quotes_them) {
+  EXPECT_EQ(cell(R"({"k": "it's"})"), R"({'k': "it's"})");
+  EXPECT_EQ(cell(R"({"k": "say \"hi\""})"), R"({'k': 'say "hi"'})");
+  EXPECT_EQ(cell(R"({"k": "it's \"so\""})"), R"({'k': 'it\'s "so"'})");
+  EXPECT_EQ(cell(R"({"k": "a\\b\n\t\r"})"), R"({'k': 'a\\b\n\t\r'})");
+  EXPECT_EQ(cell(R"({"k": "\u00e9\u001b\u0085"})"), "{'k': 'é\\x1b\\x85'}");
+}
+
+TEST(CellTextTest, a_record_cannot_steer_the_terminal) {
+  EXPECT_EQ(cell(R"("\u001b]0;title\u0007")"), R"(\x1b]0;title\x07)");
+  EXPECT_EQ(cell(R"("\u009b2J")"), R"(\x9b2J)");
+  EXPECT_EQ(cell(R"(["a\rb"])"), R"(a\x0db)");
+}
+
+TEST(AgeTest, days_have_as_many_digits_as_they_need) {
+  EXPECT_EQ(age_text(100, 100), "00:00:00:00");
+  EXPECT_EQ(age_text(159.9, 100), "00:00:00:59");
+  EXPECT_EQ(age_text(90061, 0), "01:01:01:01");
+  EXPECT_EQ(age_text(1102.0 * 86400 + 4 * 3600 + 27 * 60 + 30, 0), "1102:04:27:30");
+}
+
+TEST(AgeTest, the_future_is_a_negative_day) {
+  EXPECT_EQ(age_text(0, 10), "-1:23:59:50");
+  EXPECT_EQ(age_text(0, 0.5), "-1:23:59:59");
+  EXPECT_EQ(age_text(0, 86400), "-1:00:00:00");
+}
+
+}  // namespace
+}  // namespace nodepool::cli
