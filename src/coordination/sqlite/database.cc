@@ -1,0 +1,193 @@
+#include "coordination/sqlite/database.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <thread>
+
+#include "coordination/error.h"
+
+namespace nodepool::coordination::sqlite {
+
+using Kind = StoreError::Kind;
+
+namespace {
+
+std::string advice_for(int code, const std::string& path) {
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another process keeps it locked; `fuser -v " + path + "` names who has it open";
+    case SQLITE_FULL:
+      return "free space on its file system; the store goes on by itself then";
+    case SQLITE_IOERR:
+      return "look for errors of the disk in the kernel's log";
+    case SQLITE_CORRUPT:
+      return "restore it from a backup, or move it away to begin with an empty store";
+    case SQLITE_NOTADB:
+      return "this is no store of Nodepool; give the path of one, or of a file that does not exist";
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      return "this user must be able to write the file and its directory";
+    default:
+      return {};
+  }
+}
+
+// Creates the file without opening it: closing a descriptor of a database drops all locks that
+// other connections of this process hold on it (POSIX record locks).
+void create_if_missing(const std::string& path) {
+  if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
+  const std::string reason = std::generic_category().message(errno);
+  throw store_error(Kind::storage, path,
+                    "cannot create the file: " + reason +
+                        "; its directory must exist and be writable for this user");
+}
+
+// Without an address SQLite would store NULL.
+const char* address_of(std::string_view bytes) {
+  return bytes.data() == nullptr ? "" : bytes.data();
+}
+
+}  // namespace
+
+void Database::Closer::operator()(sqlite3* connection) const {
+  sqlite3_close_v2(connection);
+}
+
+Database::Database(std::string path, std::chrono::milliseconds lock_deadline)
+    : path_(std::move(path)), lock_deadline_(lock_deadline) {
+  create_if_missing(path_);
+  sqlite3* connection = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(path_.c_str(), &connection, flags, nullptr);
+  connection_.reset(connection);
+  if (code != SQLITE_OK) fail(code, "open it");
+  // SQLite falls back to reading when it may not write.
+  if (sqlite3_db_readonly(connection, "main") != 0) fail(SQLITE_READONLY, "open it for writing");
+  sqlite3_busy_handler(connection, &Database::wait_for_lock, this);
+}
+
+Database::~Database() = default;
+
+// Other processes hold the lock for one commit, which takes about as long as the disk needs to
+// sync. SQLite's own handler sleeps up to 100 ms between attempts, far too long for that.
+int Database::wait_for_lock(void* database, int attempt) {
+  constexpr std::chrono::microseconds kShortest(100);
+  constexpr int kLongestFactor = 20;
+  Database& self = *static_cast<Database*>(database);
+  if (attempt == 0) self.waited_ = {};
+  if (self.waited_ >= self.lock_deadline_) return 0;
+  const auto pause = kShortest * std::min(attempt + 1, kLongestFactor);
+  std::this_thread::sleep_for(pause);
+  self.waited_ += pause;
+  return 1;
+}
+
+void Database::execute(const std::string& sql) {
+  const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code, "execute " + sql);
+}
+
+bool Database::in_transaction() const {
+  return sqlite3_get_autocommit(connection_.get()) == 0;
+}
+
+void Database::fail(int code, std::string_view doing) const {
+  std::string detail = "cannot " + std::string(doing) + ": " + sqlite3_errstr(code);
+  // What the operating system said last, where that explains more.
+  const int reason = connection_ ? sqlite3_system_errno(connection_.get()) : 0;
+  const int primary = code & 0xff;
+  if (reason != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN)) {
+    detail += " (" + std::generic_category().message(reason) + ")";
+  }
+  const std::string advice = advice_for(code, path_);
+  if (!advice.empty()) detail += "; " + advice;
+  const bool busy = primary == SQLITE_BUSY || primary == SQLITE_LOCKED;
+  throw store_error(busy ? Kind::disconnected : Kind::storage, path_, detail);
+}
+
+void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+Statement::Statement(Database& database, std::string_view sql) : database_(database) {
+  sqlite3_stmt* statement = nullptr;
+  const int code =
+      sqlite3_prepare_v3(database.connection_.get(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  statement_.reset(statement);
+  if (code != SQLITE_OK) database.fail(code, "prepare " + std::string(sql));
+}
+
+void Statement::bind(int index, std::int64_t value) {
+  const int code = sqlite3_bind_int64(statement_.get(), index, value);
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Statement::bind(int index, std::string_view text) {
+  const int code = sqlite3_bind_text(statement_.get(), index, address_of(text),
+                                     static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Statement::bind(int index, Blob blob) {
+  const int code = sqlite3_bind_blob(statement_.get(), index, address_of(blob.bytes),
+                                     static_cast<int>(blob.bytes.size()), SQLITE_TRANSIENT);
+  if (code != SQLITE_OK) fail(code);
+}
+
+std::int64_t Statement::changed_rows() const {
+  return sqlite3_changes64(database_.connection_.get());
+}
+
+void Statement::fail(int code) const {
+  database_.fail(code, std::string("execute ") + sqlite3_sql(statement_.get()));
+}
+
+Statement::Rows::~Rows() {
+  sqlite3_reset(statement_.statement_.get());
+}
+
+bool Statement::Rows::next() {
+  const int code = sqlite3_step(statement_.statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) statement_.fail(code);
+  return false;
+}
+
+std::int64_t Statement::Rows::integer(int column) const {
+  return sqlite3_column_int64(statement_.statement_.get(), column);
+}
+
+std::string Statement::Rows::text(int column) const {
+  sqlite3_stmt* const statement = statement_.statement_.get();
+  // A blob may hold zeros, and an empty one has no address.
+  const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
+  const int size = sqlite3_column_bytes(statement, column);
+  return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
+}
+
+Unit::Unit(Database& database, Access access) : database_(database) {
+  database_.execute(access == Access::write ? "BEGIN IMMEDIATE" : "BEGIN");
+}
+
+Unit::~Unit() {
+  if (!database_.in_transaction()) return;
+  try {
+    database_.execute("ROLLBACK");
+  } catch (const StoreError&) {
+    // Nothing is left to undo then: SQLite rolled back before it failed.
+  }
+}
+
+void Unit::commit() {
+  database_.execute("COMMIT");
+}
+
+}  // namespace nodepool::coordination::sqlite

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace nodepool::coordination::sqlite {
+
+// A connection to one SQLite file, used by one thread at a time. All functions of this file throw
+// StoreError: `disconnected` when another process keeps the file locked past the deadline,
+// `storage` for everything else.
+class Database {
+ public:
+  // Opens `path`, which is created (for this user alone) if it does not exist. `lock_deadline` is
+  // how long a statement waits for other processes.
+  Database(std::string path, std::chrono::milliseconds lock_deadline);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::chrono::milliseconds lock_deadline() const { return lock_deadline_; }
+
+  // Runs SQL that has neither parameters nor results of interest.
+  void execute(const std::string& sql);
+
+  // Whether a transaction is open. SQLite itself rolls back after some failures.
+  bool in_transaction() const;
+
+  // Throws the StoreError for an SQLite result code; `doing` completes "cannot …".
+  [[noreturn]] void fail(int code, std::string_view doing) const;
+
+ private:
+  friend class Statement;
+
+  struct Closer {
+    void operator()(sqlite3* connection) const;
+  };
+
+  static int wait_for_lock(void* database, int attempt);
+
+  std::string path_;
+  std::chrono::milliseconds lock_deadline_;
+  std::chrono::microseconds waited_{};  // for the present lock
+  std::unique_ptr<sqlite3, Closer> connection_;
+};
+
+// Bytes that are stored as they are, where a std::string_view is stored as text.
+struct Blob {
+  std::string_view bytes;
+};
+
+// One SQL statement, prepared once and run often.
+class Statement {
+ public:
+  // The rows of one run. Only one run of a statement exists at a time.
+  class Rows {
+   public:
+    explicit Rows(Statement& statement) : statement_(statement) {}
+    ~Rows();
+    Rows(const Rows&) = delete;
+    Rows& operator=(const Rows&) = delete;
+
+    // Goes to the next row, at first to the first; false if there is none.
+    bool next();
+
+    // The columns of the present row, from 0. Text and blobs are both strings.
+    std::int64_t integer(int column) const;
+    std::string text(int column) const;
+
+   private:
+    Statement& statement_;
+  };
+
+  Statement(Database& database, std::string_view sql);
+
+  // Starts a run with these parameters. The statement must outlive the rows.
+  template <typename... Values>
+  Rows query(const Values&... values) {
+    int index = 0;
+    (bind(++index, values), ...);
+    return Rows(*this);
+  }
+
+  // Runs the statement to its end. Returns the number of rows it inserted, changed or deleted.
+  template <typename... Values>
+  std::int64_t execute(const Values&... values) {
+    Rows rows = query(values...);
+    rows.next();
+    return changed_rows();
+  }
+
+ private:
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+
+  void bind(int index, std::int64_t value);
+  void bind(int index, std::string_view text);
+  void bind(int index, Blob blob);
+  std::int64_t changed_rows() const;
+  [[noreturn]] void fail(int code) const;
+
+  Database& database_;
+  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+};
+
+// A database transaction, rolled back unless it is committed.
+class Unit {
+ public:
+  enum class Access {
+    read,   // all reads see the same state
+    write,  // takes the write lock at once, so that it cannot be lost half way
+  };
+
+  Unit(Database& database, Access access);
+  ~Unit();
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+
+  void commit();
+
+ private:
+  Database& database_;
+};
+
+}  // namespace nodepool::coordination::sqlite

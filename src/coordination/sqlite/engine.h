@@ -1,0 +1,133 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "async/thread_pool.h"
+#include "coordination/sqlite/live_watch.h"
+#include "coordination/sqlite/sqlite_store.h"
+#include "coordination/sqlite/storage.h"
+#include "coordination/sqlite/watchers.h"
+#include "coordination/store.h"
+
+namespace nodepool::coordination::sqlite {
+
+// What runs a store on the event loop: it passes operations to the storage's thread in batches,
+// tells watches and sessions, and cleans up after processes that died. Its tasks keep it alive,
+// so a store may be destroyed while some are still on their way to their end.
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  // Throws as open_store().
+  static Task<std::shared_ptr<Engine>> open(async::Runtime runtime, SqliteOptions options);
+
+  // For open() only.
+  Engine(async::Runtime runtime, SqliteOptions options);
+
+  // Runs `work(NodeTree&)`, which may happen twice, and returns its result. `path` is what the
+  // operation is about, for errors.
+  template <typename Work>
+  static Task<std::invoke_result_t<Work&, NodeTree&>> read(std::shared_ptr<Engine> engine,
+                                                           std::string path, Work work) {
+    engine->require_open(path);
+    auto call = [work = std::move(work)](Storage& storage) mutable { return work(storage.tree()); };
+    co_return co_await engine->perform(Operation::Access::read, std::move(call));
+  }
+
+  // Runs `work(NodeTree&, const Author&)` in the session's name, and returns its result when the
+  // changes are committed.
+  template <typename Work>
+  static Task<std::invoke_result_t<Work&, NodeTree&, const Author&>> write(
+      std::shared_ptr<Engine> engine, std::string path, Work work) {
+    engine->require_open(path);
+    const Author author{engine->session_.session, engine->now()};
+    auto call = [work = std::move(work), author, path](Storage& storage) mutable {
+      storage.sessions().require_open(author.session, path);
+      return work(storage.tree(), author);
+    };
+    try {
+      co_return co_await engine->perform(Operation::Access::write, std::move(call));
+    } catch (const StoreError& error) {
+      if (error.kind() == StoreError::Kind::session_expired) engine->lose_session(author.session);
+      throw;
+    }
+  }
+
+  Subscription watch(std::string root, WatchHandler handler);
+  Subscription on_session(SessionHandler handler);
+  SessionState session_state() const { return state_; }
+  std::int64_t session_id() const { return session_.session; }
+
+  static Task<> close(std::shared_ptr<Engine> engine);
+
+  // Lets go of everything at once, as if the process had died. Waits for the batch under way.
+  void abandon();
+
+ private:
+  // Runs `work(Storage&)` in a batch and returns its result.
+  template <typename Work>
+  Task<std::invoke_result_t<Work&, Storage&>> perform(Operation::Access access, Work work) {
+    using Result = std::invoke_result_t<Work&, Storage&>;
+    if constexpr (std::is_void_v<Result>) {
+      co_await submit(access, std::move(work));
+    } else {
+      // Shared, because the task may be torn down while its operation is under way.
+      auto result = std::make_shared<std::optional<Result>>();
+      auto call = [result, work = std::move(work)](Storage& storage) mutable {
+        result->emplace(work(storage));
+      };
+      co_await submit(access, std::move(call));
+      co_return std::move(**result);
+    }
+  }
+  Task<> submit(Operation::Access access, Operation::Work work);
+
+  // The tasks in the background.
+  void start();
+  Task<> run_batches();
+  Task<> listen();
+  Task<> clean_up_sessions();
+  Task<> keep_session();
+  Task<> retry();
+
+  Batch take_batch();
+  void tell(const Storage::Report& report);
+  Task<> listen_again();
+  Task<> end_dead_sessions();
+  Task<> open_session();
+  void lose_session(std::int64_t session);
+  void enter(SessionState state);
+  void refuse_queued();
+  void require_open(const std::string& path) const;
+  std::int64_t now() const;
+
+  async::Runtime runtime_;
+  SqliteOptions options_;
+  std::optional<async::ThreadPool> thread_;
+  std::unique_ptr<Storage> storage_;  // used on that thread
+  std::unique_ptr<LiveWatch> live_;
+
+  std::deque<std::shared_ptr<Operation>> queue_;
+  async::Event wake_;       // there may be something to do in the storage
+  bool accepting_ = false;  // operations are taken from the queue
+  bool retry_due_ = false;  // a later batch will be run for what failed in one
+  bool closing_ = false;
+
+  Watchers watchers_;
+  std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
+  SessionLock session_;
+  SessionState state_ = SessionState::closed;
+  async::Event session_lost_;
+  async::Event sessions_changed_;  // processes may have died
+
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::coordination::sqlite

@@ -1,0 +1,116 @@
+#include "coordination/sqlite/live_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "coordination/error.h"
+
+namespace nodepool::coordination::sqlite {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, std::string_view doing, int reason) {
+  throw store_error(
+      StoreError::Kind::storage, path,
+      "cannot " + std::string(doing) + ": " + std::generic_category().message(reason));
+}
+
+// flock() may be interrupted by a signal.
+bool lock(const Descriptor& file, int operation) {
+  int result = -1;
+  do {
+    result = ::flock(file.number(), operation);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (is_open()) ::close(number_);
+}
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+LiveDirectory::LiveDirectory(std::string path) : path_(std::move(path)) {
+  restore();
+}
+
+void LiveDirectory::restore() const {
+  if (::mkdir(path_.c_str(), S_IRWXU) == 0 || errno == EEXIST) return;
+  fail(path_, "create the directory (this user must be able to write beside the store)", errno);
+}
+
+bool LiveDirectory::ring() const {
+  // Nothing is written: opening a file for writing and closing it is the event, and works on a full
+  // disk. By name, because a bell that somebody removed would ring unheard.
+  const std::string bell = path_ + '/' + kBellName;
+  const Descriptor file(::open(bell.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  return file.is_open();
+}
+
+SessionLock LiveDirectory::hold(std::int64_t session) const {
+  restore();
+  const std::string path = file_of(session);
+  drop(session);  // left by a process that died before it could tell anyone of its session
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open()) fail(path, "create the session's file", errno);
+  // Waits for those who are just looking whether it is held.
+  if (!lock(file, LOCK_EX)) fail(path, "lock the session's file", errno);
+  return {session, std::move(file)};
+}
+
+bool LiveDirectory::is_held(std::int64_t session) const {
+  const std::string path = file_of(session);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    if (errno == ENOENT) return false;
+    fail(path, "open the session's file", errno);
+  }
+  // Shared, so that several who look do not take each other for the holder. A lock belongs to an
+  // open file, not to a process: this tells the truth about sessions of this process as well.
+  if (lock(file, LOCK_SH | LOCK_NB)) return false;
+  if (errno != EWOULDBLOCK) fail(path, "test the lock of the session's file", errno);
+  return true;
+}
+
+void LiveDirectory::drop(std::int64_t session) const {
+  const std::string path = file_of(session);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+    fail(path, "remove the session's file", errno);
+}
+
+std::vector<std::int64_t> LiveDirectory::sessions() const {
+  std::vector<std::int64_t> found;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path_, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    std::int64_t session = 0;
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), session);
+    if (failure == std::errc() && end == name.data() + name.size()) found.push_back(session);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    fail(path_, "list the directory", error.value());
+  }
+  return found;
+}
+
+std::string LiveDirectory::file_of(std::int64_t session) const {
+  return path_ + '/' + std::to_string(session);
+}
+
+}  // namespace nodepool::coordination::sqlite

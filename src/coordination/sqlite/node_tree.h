@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordination/sqlite/change_log.h"
+#include "coordination/sqlite/database.h"
+#include "coordination/store.h"
+
+namespace nodepool::coordination::sqlite {
+
+// In whose name and when something is changed.
+struct Author {
+  std::int64_t session = 0;
+  std::int64_t now = 0;  // milliseconds since the epoch
+};
+
+// The nodes and ZooKeeper's rules for changing them. The errors are those that Store documents, and
+// Database's; after an error the caller rolls back what has been done so far.
+class NodeTree {
+ public:
+  // Every change is added to `log`, which outlives the tree as `database` does.
+  NodeTree(Database& database, ChangeLog& log);
+
+  Entry get(std::string_view path);
+  std::optional<Stat> exists(std::string_view path);
+  std::vector<std::string> children(std::string_view path);
+
+  // Does one operation, in a database transaction.
+  OperationResult apply(const Transaction::Operation& operation, const Author& author);
+
+  // Does all operations as one transaction of ZooKeeper's, in a database transaction. Throws
+  // TransactionError when one is refused.
+  std::vector<OperationResult> apply(const Transaction& transaction, const Author& author);
+
+  // Removes the ephemeral nodes of a session that has ended, in a database transaction.
+  void remove_ephemerals(std::int64_t session);
+
+ private:
+  // The operation under way: its author and the number of its transaction, which is that of the
+  // transaction's first change.
+  struct Context {
+    const Author& author;
+    std::int64_t zxid;
+  };
+  struct Node {
+    Stat stat;
+    std::int64_t children_created = 0;
+  };
+
+  OperationResult apply(const Transaction::Operation& operation, const Context& context);
+  OperationResult create(const Transaction::Operation& operation, const Context& context);
+  OperationResult set(const Transaction::Operation& operation, const Context& context);
+  OperationResult remove(const Transaction::Operation& operation);
+  OperationResult check(const Transaction::Operation& operation);
+
+  std::optional<Node> find(std::string_view path);
+  Node find_at(std::string_view path, std::int32_t expected);
+  void erase(std::string_view path);
+
+  ChangeLog& log_;
+  Statement find_;
+  Statement data_;
+  Statement children_;
+  Statement insert_;
+  Statement count_new_child_;
+  Statement count_removed_child_;
+  Statement update_;
+  Statement delete_;
+  Statement ephemerals_;
+};
+
+}  // namespace nodepool::coordination::sqlite

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "coordination/sqlite/database.h"
+#include "coordination/sqlite/sqlite_store.h"
+
+namespace nodepool::coordination::sqlite {
+
+// Makes an empty file a store and checks that any other one is. Throws StoreError(storage) for a
+// file of another program or of a later Nodepool, which stays untouched; for others as Database.
+void prepare_schema(Database& database, Durability durability);
+
+}  // namespace nodepool::coordination::sqlite
