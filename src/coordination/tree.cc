@@ -12,7 +12,7 @@ Task<> ensure_path(Store& store, std::string path) {
     co_await store.create(path, {}, CreateMode::persistent);
   } catch (const StoreError& error) {
     if (error.kind() == Kind::node_exists) co_return;
-    if (error.kind() != Kind::no_node) throw;
+    if (error.kind() != Kind::no_node || path == "/") throw;
     parent_missing = true;
   }
   if (!parent_missing) co_return;
