@@ -1,0 +1,179 @@
+#include "nodescan/connection.h"
+
+#include <fcntl.h>
+#include <libssh/libssh.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "async/deadline.h"
+#include "async/parking.h"
+
+namespace nodepool::nodescan {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+// Any method does, as the connection carries no secret. The cheap ones come first: the event loop
+// does the arithmetic. The last one is all that some old network devices know.
+constexpr char kKeyExchanges[] =
+    "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"
+    "ecdh-sha2-nistp521,diffie-hellman-group14-sha256,diffie-hellman-group-exchange-sha256,"
+    "diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,diffie-hellman-group14-sha1";
+
+// As OpenSSH's clients have it; libssh by itself refuses less than 2048.
+constexpr int kShortestRsaKey = 1024;
+
+struct EndSession {
+  void operator()(ssh_session session) const {
+    ssh_disconnect(session);
+    ssh_free(session);
+  }
+};
+using Session = std::unique_ptr<ssh_session_struct, EndSession>;
+
+struct FreeKey {
+  void operator()(ssh_key key) const { ssh_key_free(key); }
+};
+using Key = std::unique_ptr<ssh_key_struct, FreeKey>;
+
+struct FreeString {
+  void operator()(char* text) const { ssh_string_free_char(text); }
+};
+using String = std::unique_ptr<char, FreeString>;
+
+Failure failed_to_connect(const boost::system::error_code& error) {
+  return {Failure::Stage::connecting, error.message()};
+}
+
+// libssh quotes what the host sent, and that shall neither fill nor garble a log.
+std::string printable(std::string_view text) {
+  constexpr std::size_t kLongest = 200;
+  std::string result(text.substr(0, kLongest));
+  std::ranges::replace_if(result, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
+Failure failed_to_negotiate(ssh_session session) {
+  const std::string_view error = ssh_get_error(session);
+  // The only sign of it that libssh gives.
+  const bool no_match = error.contains("no match for method server host key algo");
+  return {no_match ? Failure::Stage::no_common_algorithm : Failure::Stage::negotiating,
+          error.empty() ? "The SSH key exchange failed" : printable(error)};
+}
+
+void set_option(ssh_session session, ssh_options_e option, const void* value) {
+  if (ssh_options_set(session, option, value) != SSH_OK) {
+    throw std::runtime_error(std::string("libssh refuses a setting: ") + ssh_get_error(session));
+  }
+}
+
+// A session that knows nothing of this machine's users: no configuration, known hosts, keys or
+// agent.
+Session new_session() {
+  Session session(ssh_new());
+  if (!session) throw std::bad_alloc();
+  const bool process_config = false;
+  set_option(session.get(), SSH_OPTIONS_PROCESS_CONFIG, &process_config);
+  set_option(session.get(), SSH_OPTIONS_USER, "nodepool");
+  set_option(session.get(), SSH_OPTIONS_SSH_DIR, "/dev/null");
+  set_option(session.get(), SSH_OPTIONS_KNOWNHOSTS, "/dev/null");
+  set_option(session.get(), SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
+  set_option(session.get(), SSH_OPTIONS_KEY_EXCHANGE, kKeyExchanges);
+  set_option(session.get(), SSH_OPTIONS_RSA_MIN_SIZE, &kShortestRsaKey);
+  ssh_set_blocking(session.get(), 0);
+  return session;
+}
+
+// Gives the session a descriptor of its own for the connection: libssh closes the one it has, at
+// its end or when something fails, and Asio must be able to rely on the one that it watches.
+boost::system::error_code share_socket(ssh_session session, tcp::socket& socket) {
+  const int descriptor = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return {errno, boost::system::system_category()};
+  set_option(session, SSH_OPTIONS_FD, &descriptor);
+  return {};
+}
+
+std::string host_key_of(ssh_session session) {
+  ssh_key raw_key = nullptr;
+  if (ssh_get_server_publickey(session, &raw_key) != SSH_OK) throw std::bad_alloc();
+  const Key key(raw_key);
+  char* raw_text = nullptr;
+  if (ssh_pki_export_pubkey_base64(key.get(), &raw_text) != SSH_OK) throw std::bad_alloc();
+  const String base64(raw_text);
+  return std::string(ssh_key_type_to_char(ssh_key_type(key.get()))) + " " + base64.get();
+}
+
+async::Task<boost::system::error_code> open_socket(tcp::socket& socket, tcp::endpoint endpoint) {
+  co_await async::throw_if_cancelled();
+  const auto [error] = co_await socket.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
+  co_await async::throw_if_cancelled();
+  co_return error;
+}
+
+async::Task<Attempt<std::string>> negotiate(tcp::socket& socket, std::string algorithms) {
+  const Session session = new_session();
+  if (ssh_options_set(session.get(), SSH_OPTIONS_HOSTKEYS, algorithms.c_str()) != SSH_OK) {
+    // Switched off on this machine, as ed25519 is in FIPS mode.
+    co_return std::unexpected(
+        Failure{Failure::Stage::no_common_algorithm, "libssh does not support " + algorithms});
+  }
+  if (const auto error = share_socket(session.get(), socket)) {
+    co_return std::unexpected(failed_to_connect(error));
+  }
+  while (true) {
+    const int result = ssh_connect(session.get());
+    if (result == SSH_OK) co_return host_key_of(session.get());
+    if (result != SSH_AGAIN) co_return std::unexpected(failed_to_negotiate(session.get()));
+    // libssh makes the connection blocking when it takes it over.
+    socket.native_non_blocking(true);
+    const bool writing = (ssh_get_poll_flags(session.get()) & SSH_WRITE_PENDING) != 0;
+    const auto [error] =
+        co_await socket.async_wait(writing ? tcp::socket::wait_write : tcp::socket::wait_read,
+                                   asio::as_tuple(asio::use_awaitable));
+    co_await async::throw_if_cancelled();
+    if (error) co_return std::unexpected(failed_to_connect(error));
+  }
+}
+
+}  // namespace
+
+async::Task<Attempt<tcp::socket>> connect(async::Clock& clock, Address address, std::uint16_t port,
+                                          async::Clock::TimePoint until) {
+  tcp::socket socket(co_await asio::this_coro::executor);
+  const tcp::endpoint endpoint(asio::ip::make_address(address.text), port);
+  auto opening = async::with_deadline(clock, until, open_socket(socket, endpoint), "connecting");
+  try {
+    const auto error = co_await std::move(opening);
+    if (error) co_return std::unexpected(failed_to_connect(error));
+    co_return socket;
+  } catch (const async::DeadlineExceeded&) {
+    co_return std::unexpected(Failure{Failure::Stage::connecting, "No answer"});
+  }
+}
+
+async::Task<Attempt<std::string>> read_host_key(async::Clock& clock, tcp::socket& socket,
+                                                std::string algorithms,
+                                                async::Clock::TimePoint until) {
+  auto negotiating = async::with_deadline(clock, until, negotiate(socket, std::move(algorithms)),
+                                          "exchanging keys");
+  try {
+    co_return co_await std::move(negotiating);
+  } catch (const async::DeadlineExceeded&) {
+    co_return std::unexpected(
+        Failure{Failure::Stage::negotiating, "Connected, but the SSH key exchange did not end"});
+  }
+}
+
+}  // namespace nodepool::nodescan

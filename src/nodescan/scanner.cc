@@ -1,0 +1,210 @@
+#include "nodescan/scanner.h"
+
+#include <string_view>
+#include <utility>
+
+#include "async/deadline.h"
+#include "nodescan/address.h"
+#include "nodescan/connection.h"
+#include "nodescan/slots.h"
+
+namespace nodepool::nodescan {
+
+namespace {
+
+constexpr char kFakeKey[] = "ssh-rsa FAKEKEY";
+constexpr char kWaitingForTurn[] = "Still waiting for other scans to end";
+
+// More than one try: a busy SSH server turns connections away at random, and a key that was missed
+// looks like one that the machine does not have.
+constexpr int kTriesPerKeyType = 2;
+
+struct KeyType {
+  std::string_view name;
+  std::string_view algorithms;  // the ways to prove such a key, by preference
+};
+
+constexpr KeyType kKeyTypes[] = {
+    {"ssh-ed25519", "ssh-ed25519"},
+    {"ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256"},
+    {"ecdsa-sha2-nistp384", "ecdsa-sha2-nistp384"},
+    {"ecdsa-sha2-nistp521", "ecdsa-sha2-nistp521"},
+    {"ssh-rsa", "rsa-sha2-512,rsa-sha2-256"},
+};
+
+std::string all_algorithms() {
+  std::string all;
+  for (const KeyType& type : kKeyTypes) {
+    if (!all.empty()) all += ',';
+    all += type.algorithms;
+  }
+  return all;
+}
+
+struct Target {
+  std::string host;  // as the caller calls it
+  Address address;
+  std::uint16_t port;
+  async::Clock::TimePoint deadline;
+};
+
+std::string to_string(const Target& target) {
+  return target.host + " on port " + std::to_string(target.port);
+}
+
+ScanError timeout_error(const Target& target, const std::string& last_failure) {
+  std::string text = "Timeout connecting to " + to_string(target);
+  if (!last_failure.empty()) text += ": " + last_failure;
+  return {ScanError::Kind::timeout, text};
+}
+
+}  // namespace
+
+struct Scanner::Impl {
+  Impl(const async::Runtime& on, async::ThreadPool& threads, const Limits& with)
+      : runtime(on), pool(threads), limits(with), slots(with.concurrent_scans) {}
+
+  async::Task<Target> find(std::string host, std::uint16_t port, async::Clock::TimePoint deadline);
+
+  // Runs `scan` in its turn, and ends it at the deadline.
+  template <typename T>
+  async::Task<T> limit(const Target& target, Progress& progress, async::Task<T> scan);
+  template <typename T>
+  async::Task<T> in_turn(Progress& progress, async::Task<T> scan);
+
+  async::Task<> open_connection(const Target& target, Attempts attempts, Progress& progress);
+  async::Task<Attempt<std::string>> read_key(const Target& target, std::string algorithms);
+  async::Task<std::string> first_key(const Target& target, Progress& progress);
+  async::Task<std::string> key_of_type(const Target& target, const KeyType& type,
+                                       Progress& progress);
+  async::Task<std::vector<std::string>> gather_keys(const Target& target, Progress& progress);
+
+  async::Runtime runtime;
+  async::ThreadPool& pool;
+  Limits limits;
+  Slots slots;
+};
+
+async::Task<Target> Scanner::Impl::find(std::string host, std::uint16_t port,
+                                        async::Clock::TimePoint deadline) {
+  Address address = co_await resolve(runtime, pool, host, deadline);
+  co_return Target{std::move(host), std::move(address), port, deadline};
+}
+
+template <typename T>
+async::Task<T> Scanner::Impl::limit(const Target& target, Progress& progress, async::Task<T> scan) {
+  auto limited = async::with_deadline(runtime.clock, target.deadline,
+                                      in_turn(progress, std::move(scan)), to_string(target));
+  try {
+    co_return co_await std::move(limited);
+  } catch (const async::DeadlineExceeded&) {
+    throw timeout_error(target, progress.last_failure);
+  }
+}
+
+template <typename T>
+async::Task<T> Scanner::Impl::in_turn(Progress& progress, async::Task<T> scan) {
+  progress.last_failure = kWaitingForTurn;
+  const Slots::Hold turn = co_await slots.take();
+  progress.last_failure.clear();
+  co_return co_await std::move(scan);
+}
+
+async::Task<> Scanner::Impl::open_connection(const Target& target, Attempts attempts,
+                                             Progress& progress) {
+  async::Clock& clock = runtime.clock;
+  while (true) {
+    ++progress.attempts;
+    const auto until =
+        attempts == Attempts::one ? async::Clock::TimePoint::max() : clock.now() + limits.connect;
+    const auto socket = co_await connect(clock, target.address, target.port, until);
+    if (socket) co_return;
+    progress.last_failure = socket.error().text;
+    if (attempts == Attempts::one) {
+      throw ScanError(ScanError::Kind::unreachable,
+                      "Could not connect to " + to_string(target) + ": " + progress.last_failure);
+    }
+    co_await clock.sleep_for(limits.pause);
+  }
+}
+
+async::Task<Attempt<std::string>> Scanner::Impl::read_key(const Target& target,
+                                                          std::string algorithms) {
+  async::Clock& clock = runtime.clock;
+  auto socket = co_await connect(clock, target.address, target.port, clock.now() + limits.connect);
+  if (!socket) co_return std::unexpected(std::move(socket.error()));
+  auto reading =
+      read_host_key(clock, *socket, std::move(algorithms), clock.now() + limits.exchange);
+  co_return co_await std::move(reading);
+}
+
+// Offers everything: that proves that the SSH server works, whatever keys it has.
+async::Task<std::string> Scanner::Impl::first_key(const Target& target, Progress& progress) {
+  while (true) {
+    ++progress.attempts;
+    auto reading = read_key(target, all_algorithms());
+    auto key = co_await std::move(reading);
+    progress.last_failure = key ? "" : std::move(key.error().text);
+    if (key) co_return std::move(*key);
+    co_await runtime.clock.sleep_for(limits.pause);
+  }
+}
+
+// Empty if the host has no such key, or does not show it.
+async::Task<std::string> Scanner::Impl::key_of_type(const Target& target, const KeyType& type,
+                                                    Progress& progress) {
+  for (int i = 0; i < kTriesPerKeyType; ++i) {
+    auto reading = read_key(target, std::string(type.algorithms));
+    auto key = co_await std::move(reading);
+    if (key) co_return std::move(*key);
+    if (key.error().stage == Failure::Stage::no_common_algorithm) break;
+    const bool connected = key.error().stage == Failure::Stage::negotiating;
+    ++(connected ? progress.failed_negotiations : progress.failed_connections);
+    progress.last_failure = std::move(key.error().text);
+  }
+  co_return std::string();
+}
+
+async::Task<std::vector<std::string>> Scanner::Impl::gather_keys(const Target& target,
+                                                                 Progress& progress) {
+  const std::string first = co_await first_key(target, progress);
+  std::vector<std::string> keys;
+  for (const KeyType& type : kKeyTypes) {
+    if (first.starts_with(std::string(type.name) + " ")) {
+      keys.push_back(first);
+      continue;
+    }
+    std::string key = co_await key_of_type(target, type, progress);
+    if (!key.empty()) keys.push_back(std::move(key));
+  }
+  co_return keys;
+}
+
+Scanner::Scanner(const async::Runtime& runtime, async::ThreadPool& pool, const Limits& limits)
+    : impl_(std::make_unique<Impl>(runtime, pool, limits)) {}
+
+Scanner::~Scanner() = default;
+
+async::Task<> Scanner::connectable(std::string host, std::uint16_t port,
+                                   async::Clock::TimePoint deadline, Attempts attempts) {
+  if (is_fake(host)) co_return;
+  auto finding = impl_->find(std::move(host), port, deadline);
+  const Target target = co_await std::move(finding);
+  Progress progress;
+  auto scan = impl_->limit(target, progress, impl_->open_connection(target, attempts, progress));
+  co_await std::move(scan);
+}
+
+async::Task<std::vector<std::string>> Scanner::host_keys(std::string host, std::uint16_t port,
+                                                         async::Clock::TimePoint deadline,
+                                                         Progress* progress) {
+  if (is_fake(host)) co_return std::vector<std::string>{kFakeKey};
+  auto finding = impl_->find(std::move(host), port, deadline);
+  const Target target = co_await std::move(finding);
+  Progress own_progress;
+  Progress& kept = progress != nullptr ? *progress : own_progress;
+  auto scan = impl_->limit(target, kept, impl_->gather_keys(target, kept));
+  co_return co_await std::move(scan);
+}
+
+}  // namespace nodepool::nodescan

@@ -1,0 +1,58 @@
+#include "nodescan/slots.h"
+
+#include <list>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "async/parking.h"
+
+namespace nodepool::nodescan {
+
+struct Slots::State {
+  std::size_t free;
+  std::list<Waiter*> waiting;
+};
+
+// In the waiting task's frame. A slot that arrives while its task is being cancelled goes on to the
+// next one when the frame ends.
+struct Slots::Waiter {
+  Waiter(State& slots, const async::Executor& executor) : state(slots), task(executor) {
+    state.waiting.push_back(this);
+  }
+  ~Waiter() { state.waiting.remove(this); }
+
+  State& state;
+  async::ParkedTask task;
+  std::optional<Hold> hold;
+};
+
+Slots::Hold::Hold(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Slots::Hold::~Hold() {
+  if (!state_) return;  // moved from
+  if (state_->waiting.empty()) {
+    ++state_->free;
+    return;
+  }
+  Waiter* next = state_->waiting.front();
+  state_->waiting.pop_front();
+  next->hold.emplace(state_);
+  next->task.wake();
+}
+
+Slots::Slots(std::size_t count) : state_(std::make_shared<State>(count)) {}
+
+async::Task<Slots::Hold> Slots::take() {
+  const auto state = state_;
+  if (state->free > 0) {
+    --state->free;
+    co_return Hold(state);
+  }
+  Waiter waiter(*state, co_await boost::asio::this_coro::executor);
+  co_await waiter.task.park();
+  co_return std::move(*waiter.hold);
+}
+
+}  // namespace nodepool::nodescan
