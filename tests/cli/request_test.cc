@@ -1,0 +1,184 @@
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include "model/lease.h"
+#include "tests/cli/cli_test.h"
+
+namespace nodepool::cli {
+namespace {
+
+using model::NodeState;
+using requestor::LauncherDouble;
+using std::chrono::minutes;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+class RequestCommandTest : public CliTest {
+ protected:
+  RequestCommandTest() {
+    ::setenv("TZ", "UTC", 1);
+    ::tzset();
+    launcher_.adorn = [](model::Node& node, std::size_t index) {
+      node.username = "ada";
+      if (index == 1) node.connection_port.text = "2222";
+      if (index == 2) {
+        node.connection_type = "winrm";
+        node.connection_port.text = "5986";
+      }
+    };
+  }
+};
+
+TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their_lease) {
+  run(launcher_.add_pool("rack", {"small", "large", "windows"}));
+  EXPECT_EQ(nodepool({"request", "small", "small", "windows", "--lease", "1h"}), 0);
+  EXPECT_EQ(out(),
+            "+---------+------------+-----------+------+----------+------------+\n"
+            "| Label   | ID         | Host      | Port | Username | Connection |\n"
+            "+---------+------------+-----------+------+----------+------------+\n"
+            "| small   | 0000000000 | 192.0.2.1 | 22   | ada      | ssh        |\n"
+            "| small   | 0000000001 | 192.0.2.2 | 2222 | ada      | ssh        |\n"
+            "| windows | 0000000002 | 192.0.2.3 | 5986 | ada      | winrm      |\n"
+            "+---------+------------+-----------+------+----------+------------+\n"
+            "\n"
+            "ssh ada@192.0.2.1    # small-1\n"
+            "ssh -p 2222 ada@192.0.2.2    # small-2\n"
+            "\n"
+            "Lease 200-0000000000 until 2023-11-14 23:13:20\n"
+            "Keep longer:  nodepool renew 200-0000000000\n"
+            "Give back:    nodepool release 200-0000000000\n");
+  EXPECT_EQ(err(), "");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+  const model::Node node = run(launcher_.node("0000000000"));
+  EXPECT_EQ(node.state, NodeState::in_use);
+  EXPECT_EQ(lease_of(node),
+            (model::Lease{"200-0000000000", clock_.wall_seconds() + 3600, "nodepool:ada@build1"}));
+  EXPECT_THAT(run(launcher_.lock_line("0000000000")), ElementsAre("lease 200-0000000000"));
+}
+
+TEST_F(RequestCommandTest, json_is_one_object_with_the_nodes_as_they_are_recorded) {
+  run(launcher_.add_pool("rack", {"small", "large"}));
+  EXPECT_EQ(nodepool({"request", "large", "small", "--json"}), 0);
+  EXPECT_THAT(out(), StartsWith(R"({"lease": "200-0000000000", "expires": 1700007200, "nodes": )"
+                                R"([{"id": "0000000000", "label": "large", "state": "in-use", )"));
+  const auto answer = nlohmann::json::parse(out());
+  ASSERT_EQ(answer.at("nodes").size(), 2U);
+  const auto& second = answer.at("nodes").at(1);
+  EXPECT_EQ(second.at("id"), "0000000001");
+  EXPECT_EQ(second.at("label"), "small");
+  EXPECT_EQ(second.at("type"), nlohmann::json::array({"small"}));
+  EXPECT_EQ(second.at("interface_ip"), "192.0.2.2");
+  EXPECT_EQ(second.at("connection_port"), 2222);
+  EXPECT_EQ(second.at("user_data").at("nodepool_lease").at("id"), "200-0000000000");
+}
+
+TEST_F(RequestCommandTest, a_failure_names_the_pools_that_declined_and_why) {
+  launcher_.react(LauncherDouble::Reaction::decline);
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small"}), 2);
+  EXPECT_EQ(out(), "");
+  EXPECT_EQ(err(),
+            "nodepool: request 200-0000000000 failed: every pool has declined it\n"
+            "  host-PoolWorker.rack-main-0123456789abcdef: it would exceed quota\n");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestCommandTest, a_request_that_takes_too_long_is_withdrawn) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  pass_time_when_requested(minutes(6));
+  EXPECT_EQ(nodepool({"request", "small", "--timeout", "5m"}), 3);
+  EXPECT_EQ(err(),
+            "nodepool: request 200-0000000000 was not fulfilled in time; it has been withdrawn\n");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestCommandTest, a_label_that_nobody_offers_is_pointed_out_at_once) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(launcher_.add_pool("cloud", {"large"}));
+  pass_time_when_requested(minutes(11));
+  EXPECT_EQ(nodepool({"request", "smal", "large", "huge"}), 3);
+  EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present, waiting for one "
+                                "that does\nnodepool: request "));
+  pass_time_when_requested(minutes(11));
+  EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
+  EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
+}
+
+TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {
+  terminal_ = true;
+  launcher_.react(LauncherDouble::Reaction::decline);
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small"}), 2);
+  EXPECT_THAT(err(), HasSubstr("Request 200-0000000000 for small: requested\r\x1b[K"));
+  EXPECT_THAT(err(), HasSubstr("failed, declined by 1 of 1 pools\r\x1b[Knodepool: request "));
+}
+
+TEST_F(RequestCommandTest, an_interruption_withdraws_the_request) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  auto interrupt = [](LauncherDouble& launcher) -> async::Task<> {
+    while (true) {
+      const std::vector<std::string> requests = co_await launcher.requests();
+      if (!requests.empty()) break;
+    }
+    std::raise(SIGTERM);
+  };
+  scope_.spawn("interrupt", interrupt(launcher_));
+  EXPECT_EQ(nodepool({"request", "small"}), 128 + SIGTERM);
+  EXPECT_EQ(err(), "nodepool: interrupted; the request has been withdrawn\n");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestCommandTest, a_node_that_cannot_be_taken_over_is_an_error) {
+  run(launcher_.add_pool("rack", {"small"}));
+  launcher_.adorn = [](model::Node& node, std::size_t) { node.allocated_to = "someone else"; };
+  EXPECT_EQ(nodepool({"request", "small"}), 1);
+  EXPECT_EQ(err(), "nodepool: node 0000000000 is ready and allocated to someone else\n");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(RequestCommandTest, leases_and_single_nodes_are_released) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small", "small"}), 0);
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  EXPECT_EQ(nodepool({"release", "0000000001", "200-0000000001"}), 0);
+  EXPECT_EQ(out(), "Released 0000000001\nReleased 0000000002\n");
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::in_use);
+  EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::used);
+  EXPECT_EQ(run(launcher_.node("0000000002")).state, NodeState::used);
+}
+
+TEST_F(RequestCommandTest, what_is_not_leased_does_not_keep_the_others_from_being_released) {
+  run(launcher_.add_pool("rack", {"small"}));
+  run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  EXPECT_EQ(nodepool({"release", "0000000000", "200-0000000077", "200-0000000000"}), 1);
+  EXPECT_EQ(out(), "Released 0000000001\n");
+  EXPECT_EQ(err(),
+            "nodepool: node 0000000000 is not leased\n"
+            "nodepool: there is no lease 200-0000000077: it has expired, or has been released\n");
+}
+
+TEST_F(RequestCommandTest, a_lease_is_renewed) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small", "--lease", "10m"}), 0);
+  clock_.advance_by(minutes(5));
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "30m"}), 0);
+  EXPECT_EQ(out(), "Lease 200-0000000000 until 2023-11-14 22:48:20\n");
+  EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 1800);
+  EXPECT_EQ(nodepool({"renew", "200-0000000009"}), 1);
+  EXPECT_THAT(err(), MatchesRegex("nodepool: there is no lease 200-0000000009: [^\n]*\n"));
+}
+
+}  // namespace
+}  // namespace nodepool::cli
