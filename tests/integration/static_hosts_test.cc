@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <thread>
-
 #include "tests/integration/installation.h"
 #include "tests/support/network.h"
 #include "tests/support/sshd.h"
@@ -238,6 +236,23 @@ TEST_F(StaticHostsTest, a_killed_launcher_is_continued_by_the_next) {
   site_.wait_until_all_ready(3);
   EXPECT_THAT(site_.json({"request-list"}), IsEmpty());
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(StaticHostsTest, a_thousand_hosts_are_checked_side_by_side_within_limits) {
+  // One listener stands for all: hosts differ by their user.
+  const test_support::TcpListener listener(test_support::TcpListener::Behaviour::silent);
+  std::vector<std::string> hosts;
+  for (int i = 0; i < 1000; ++i) {
+    hosts.push_back("          - {name: 127.0.0.1, connection-type: winrm, connection-port: " +
+                    std::to_string(listener.port()) + ", username: u" + std::to_string(i) +
+                    ", labels: [a], timeout: 20}\n");
+  }
+  site_.configure(provider(hosts));
+  site_.start_launcher();
+  site_.wait_until("1,000 ready nodes", [this] { return site_.nodes("ready").size() == 1000; });
+  EXPECT_GE(listener.accepted(), 1000U);
+  const nlohmann::json lease = site_.json({"request", "a", "a", "a"});
+  EXPECT_THAT(lease.at("nodes"), SizeIs(3));
 }
 
 TEST_F(StaticHostsTest, run_gives_the_nodes_back_whatever_happens) {
