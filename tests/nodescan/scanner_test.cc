@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "async/deadline.h"
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "tests/support/network.h"
@@ -44,6 +45,9 @@ std::size_t open_descriptors() {
 
 class ScannerTest : public testing::Test {
  protected:
+  // Asio opens descriptors of its own when the first task waits.
+  void SetUp() override { loop_.run(clock_.sleep_for(milliseconds(0))); }
+
   // Works at a pace for tests.
   static Limits quick(std::size_t concurrent_scans = 100) {
     return {.concurrent_scans = concurrent_scans,
@@ -82,13 +86,14 @@ class ScannerTest : public testing::Test {
     co_return std::vector<std::string>();
   }
 
-  // Runs the loop until `condition` holds.
+  // Runs the loop until `condition` holds, and expects it to.
   template <typename Condition>
   void run_until(Condition condition) {
     auto waiting = [](async::Clock& clock, Condition& holds) -> async::Task<> {
       while (!holds()) co_await clock.sleep_for(milliseconds(1));
     };
-    loop_.run(waiting(clock_, condition));
+    auto limited = async::with_deadline(clock_, in(minutes(2)), waiting(clock_, condition), "test");
+    EXPECT_NO_THROW(loop_.run(std::move(limited)));
   }
 
   async::TaskScope::ErrorHandler no_errors() {
