@@ -25,6 +25,13 @@ model::Component launcher_component(const Launcher::Options& options) {
   return component;
 }
 
+NodeAges node_ages(const config::Config& config) {
+  NodeAges ages;
+  ages.max_hold_age = config.max_hold_age;
+  for (const auto& [name, label] : config.labels) ages.max_ready_age[name] = label.max_ready_age;
+  return ages;
+}
+
 }  // namespace
 
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
@@ -47,7 +54,8 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       threads_(kThreads),
       registration_(runtime, store, log_, launcher_component(options)),
       deleted_nodes_(context_, providers_),
-      leases_(context_),
+      expiry_(context_, providers_),
+      cleanup_(context_),
       tables_scope_(runtime, context_.report_to(log_)) {}
 
 Launcher::~Launcher() = default;
@@ -63,7 +71,8 @@ Task<> Launcher::start(config::Config config) {
   co_await wait_for_tables();
   co_await registration_.start();
   deleted_nodes_.start();
-  leases_.start();
+  expiry_.start();
+  cleanup_.start();
   co_await apply(std::move(config));
   model::Component running = registration_.component();
   running.state = "running";
@@ -109,6 +118,7 @@ Task<> Launcher::apply(config::Config config) {
   }
   co_await stop_pool_workers_without_pool();
   co_await start_missing_pool_workers();
+  expiry_.reconfigure(node_ages(config));
   for (const auto& [name, provider] : replaced) co_await provider->stop();
 }
 
@@ -181,7 +191,8 @@ Task<> Launcher::stop() {
   log_.info("Stopping");
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
-  co_await leases_.stop();
+  co_await cleanup_.stop();
+  co_await expiry_.stop();
   co_await deleted_nodes_.stop();
   for (auto& [name, provider] : providers_) {
     provider->idle();

@@ -8,9 +8,10 @@
 
 #include "async/event.h"
 #include "config/load.h"
+#include "launcher/cleanup_worker.h"
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
-#include "launcher/lease_worker.h"
+#include "launcher/expiry_worker.h"
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
 #include "model/registration.h"
@@ -69,7 +70,8 @@ class Launcher {
   Providers providers_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;
   DeletedNodeWorker deleted_nodes_;
-  LeaseWorker leases_;
+  ExpiryWorker expiry_;
+  CleanupWorker cleanup_;
   async::TaskScope tables_scope_;
   bool ready_ = false;
 };

@@ -70,7 +70,14 @@ coordination::TreeListener::Interest NodeTable::interest(std::string_view path) 
 
 void NodeTable::on_changed(std::string_view path, const coordination::Entry& entry) {
   const auto slashes = std::ranges::count(path, '/');
-  if (slashes == 0) return record_changed(path, entry);
+  if (slashes == 0) {
+    if (entry.data.empty()) {
+      empty_records_.emplace(path);
+    } else {
+      empty_records_.erase(std::string(path));
+    }
+    return record_changed(path, entry);
+  }
   if (slashes == 1) return;  // the lock root
   const auto [id, contender] = split_contender(path);
   contenders_changed(id, [contender](IdSet& line) { line.emplace(contender); });
@@ -78,7 +85,10 @@ void NodeTable::on_changed(std::string_view path, const coordination::Entry& ent
 
 void NodeTable::on_removed(std::string_view path) {
   const auto slashes = std::ranges::count(path, '/');
-  if (slashes == 0) return record_removed(path);
+  if (slashes == 0) {
+    empty_records_.erase(std::string(path));
+    return record_removed(path);
+  }
   if (slashes == 1) return;
   const auto [id, contender] = split_contender(path);
   contenders_changed(id, [contender](IdSet& line) { line.erase(std::string(contender)); });

@@ -10,8 +10,6 @@
 
 namespace nodepool::model {
 
-using IdSet = std::set<std::string, std::less<>>;
-
 // All nodes, with the indexes that decisions need: looking something up costs the same with ten
 // thousand nodes as with ten.
 class NodeTable final : public RecordTable<Node> {
@@ -33,6 +31,9 @@ class NodeTable final : public RecordTable<Node> {
 
   // Whether the node is known to have a lock root below it.
   bool has_lock_root(std::string_view id) const;
+
+  // The ids of records without any content.
+  const IdSet& empty_records() const { return empty_records_; }
 
   // The names of those who are known to contend for the node's lock.
   const IdSet& contenders(std::string_view id) const;
@@ -62,6 +63,7 @@ class NodeTable final : public RecordTable<Node> {
   std::map<std::string, IdSet, std::less<>> by_request_;
   std::map<std::string, IdSet, std::less<>> by_provider_;
   std::map<std::string, IdSet, std::less<>> contenders_;  // node id -> contender names
+  IdSet empty_records_;
   Observers<const std::string&> lock_changes_;
 };
 

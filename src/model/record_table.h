@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "telemetry/log.h"
 
 namespace nodepool::model {
+
+using IdSet = std::set<std::string, std::less<>>;
 
 // The records of one kind, kept in memory as the store has them, with whatever indexes a subclass
 // adds. A record that cannot be understood is reported once and left out; it disturbs no other.

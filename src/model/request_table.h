@@ -19,6 +19,9 @@ class RequestTable final : public RecordTable<NodeRequest> {
   // The requests in state `requested`.
   const Line& waiting() const { return waiting_; }
 
+  // The ids of those in state `pending`.
+  const IdSet& pending() const { return pending_; }
+
  private:
   Interest interest(std::string_view path) const override;
   void on_changed(std::string_view path, const coordination::Entry& entry) override;
@@ -28,6 +31,7 @@ class RequestTable final : public RecordTable<NodeRequest> {
   void index(const NodeRequest& request) override;
 
   Line waiting_;
+  IdSet pending_;
 };
 
 }  // namespace nodepool::model

@@ -70,6 +70,8 @@ class LauncherFixture : public testing::Test {
     return loop_.run(std::move(task));
   }
 
+  void as_requestor(async::Task<> task) { loop_.run(std::move(task)); }
+
   async::EventLoop loop_;
   async::VirtualClock clock_;
   async::Random random_{7};

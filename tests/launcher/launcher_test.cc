@@ -224,6 +224,69 @@ TEST_F(LauncherTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
+TEST_F(LauncherTest, held_and_ready_nodes_beyond_their_age_are_replaced) {
+  const std::string limits = "max-hold-age: 600\n";
+  start(limits + kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);
+  accept(id);
+  give_back(node, NodeState::hold);
+  pass(seconds(599));
+  EXPECT_EQ(read_node(node).state, NodeState::hold);
+  pass(seconds(2));
+  EXPECT_FALSE(exists(model::node_path(node)));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+
+  std::string aging = kTwoHosts;
+  aging.replace(aging.find("{name: large}"), 13, "{name: large, max-ready-age: 60}");
+  reconfigure(aging);
+  const std::string reserved = request({"large"});
+  pass(hours(1));
+  EXPECT_EQ(read_request(reserved).state, RequestState::fulfilled);
+  EXPECT_TRUE(exists(model::node_path(read_request(reserved).nodes.at(0))));
+  cancel(reserved);
+  pass(minutes(3));
+  for (const Node& each : nodes(NodeState::ready)) {
+    if (each.has_label("large")) EXPECT_GT(each.state_time, clock_.wall_seconds() - 61);
+  }
+}
+
+TEST_F(LauncherTest, a_pending_request_that_nobody_works_on_is_served) {
+  start(kTwoHosts);
+  const std::string user = request({"large"});
+  Node node = read_node(read_request(user).nodes.at(0));
+  cancel(user);
+  // As a launcher of another kind leaves it: pending, unlocked, with a node.
+  const std::string lost =
+      request({"large"}, [](NodeRequest& r) { r.set_state(RequestState::pending, 1); });
+  node = read_node(node.id);
+  node.allocated_to = lost;
+  write_node(node);
+  pass(minutes(2));
+  EXPECT_EQ(read_request(lost).state, RequestState::fulfilled);
+  EXPECT_THAT(read_request(lost).nodes, ElementsAre(node.id));
+  // One that is being worked on is left alone.
+  const std::string busy =
+      request({"small"}, [](NodeRequest& r) { r.set_state(RequestState::pending, 1); });
+  coordination::Lock lock(*requestor_, random_, model::request_lock_path(busy));
+  ASSERT_TRUE(as_requestor(lock.try_acquire()));
+  pass(hours(1));
+  EXPECT_EQ(read_request(busy).state, RequestState::pending);
+  as_requestor(lock.release());
+}
+
+TEST_F(LauncherTest, locks_of_gone_requests_and_empty_records_are_removed) {
+  start(kTwoHosts);
+  cancel(request({"large"}));
+  cancel(request({"unknown"}));
+  const std::string open = request({"small"});
+  as_requestor(
+      requestor_->create("/nodepool/nodes/", "", coordination::CreateMode::persistent_sequential));
+  pass(minutes(2));
+  EXPECT_THAT(children(std::string(model::kRequestLocksRoot)), ElementsAre(open));
+  EXPECT_THAT(nodes(), SizeIs(3));
+}
+
 TEST_F(LauncherTest, a_malformed_record_disturbs_nobody) {
   start(kTwoHosts);
   as_requestor(requestor_->create("/nodepool/requests/200-", "{\"state\": \"wishful\"}",

@@ -1,0 +1,212 @@
+#include "launcher/cleanup_worker.h"
+
+#include <fmt/format.h>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+
+// Requests that another launcher gives up without dying, and empty records, give no sign: the
+// reference's cleanup interval.
+constexpr auto kInterval = std::chrono::seconds(60);
+
+// What happens in quick succession is dealt with together.
+constexpr auto kGathering = std::chrono::seconds(5);
+
+// Locks removed in one transaction.
+constexpr std::size_t kLocksAtOnce = 100;
+
+}  // namespace
+
+CleanupWorker::CleanupWorker(LauncherContext& context)
+    : context_(context),
+      log_(context.log.child("CleanupWorker")),
+      scope_(context.runtime, context.report_to(log_)) {}
+
+void CleanupWorker::start() {
+  subscriptions_.push_back(
+      context_.requests.observe([this](const model::RequestTable::Change& change) {
+        if (change.after != nullptr) return;
+        gone_requests_.insert(change.id);
+        wake_.set();
+      }));
+  subscriptions_.push_back(
+      context_.components.observe([this](const model::ComponentTable::Change& change) {
+        if (change.after == nullptr) wake_.set();
+      }));
+  subscriptions_.push_back(context_.requests.observe_readiness([this](bool) {
+    sweep_due_ = true;  // some may have gone unseen
+    wake_.set();
+  }));
+  wake_.set();
+  scope_.spawn("CleanupWorker", run());
+}
+
+Task<> CleanupWorker::stop() {
+  subscriptions_.clear();
+  co_await scope_.stop();
+}
+
+Task<> CleanupWorker::run() {
+  while (true) {
+    const bool something_to_watch =
+        !context_.requests.pending().empty() || !context_.nodes.empty_records().empty();
+    if (something_to_watch) {
+      co_await wake_.wait_until(context_.runtime.clock, context_.runtime.clock.now() + kInterval);
+    } else {
+      co_await wake_.wait();
+    }
+    co_await context_.runtime.clock.sleep_for(kGathering);
+    if (!context_.tables_ready()) continue;
+    std::string failure;
+    try {
+      co_await look();
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) log_.warning("Not everything could be cleaned up: {}", failure);
+  }
+}
+
+Task<> CleanupWorker::look() {
+  const model::IdSet pending = context_.requests.pending();
+  for (const std::string& id : pending) co_await reset_if_lost(id);
+  co_await remove_request_locks();
+  co_await remove_empty_nodes();
+}
+
+// --- lost requests
+// ---------------------------------------------------------------------------------
+
+Task<> CleanupWorker::reset_if_lost(std::string request_id) {
+  coordination::Lock lock(context_.store, context_.runtime.random,
+                          model::request_lock_path(request_id));
+  if (!co_await lock.try_acquire()) co_return;  // somebody works on it
+  std::exception_ptr failure;
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::request_path(request_id));
+    NodeRequest request = model::parse_node_request(request_id, entry);
+    if (request.state == RequestState::pending) co_await reset(std::move(request));
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<> CleanupWorker::reset(NodeRequest request) {
+  const auto log = log_.about(request.event_id.value_or(""), request.id);
+  const model::IdSet nodes = context_.nodes.allocated_to(request.id);
+  for (const std::string& id : nodes) {
+    if (!co_await free_node(id, request.id)) co_return;  // left for the next look
+  }
+  request.nodes.clear();
+  request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
+  const std::string text = to_record(request);
+  const coordination::Stat stat =
+      co_await context_.store.set(model::request_path(request.id), text, request.stat.version);
+  context_.requests.written(request.id, text, stat);
+  log.info("Nobody was working on the pending request, it is requested again");
+}
+
+// Returns whether the request no longer has the node.
+Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id) {
+  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(node_id));
+  bool freed = false;
+  std::exception_ptr failure;
+  try {
+    if (!co_await lock.try_acquire()) co_return false;
+    Node node = model::parse_node(node_id, co_await context_.store.get(model::node_path(node_id)));
+    if (node.allocated_to == request_id) {
+      if (node.state == NodeState::init) {
+        node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+      }
+      node.allocated_to.reset();
+      const std::string text = to_record(node);
+      Transaction transaction;
+      transaction.set(model::node_path(node_id), text, node.stat.version);
+      lock.release_in(transaction);
+      const auto results = co_await context_.store.commit(std::move(transaction));
+      lock.released();
+      context_.nodes.written(node_id, text, results.front().stat);
+    }
+    freed = true;
+  } catch (const StoreError& error) {
+    freed = error.kind() == StoreError::Kind::no_node;
+    if (!error.is_answer()) failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+  co_return freed;
+}
+
+// --- what is left of requests and nodes
+// -------------------------------------------------------------
+
+Task<> CleanupWorker::remove_request_locks() {
+  if (std::exchange(sweep_due_, false)) {
+    const auto ids = co_await context_.store.children(std::string(model::kRequestLocksRoot));
+    for (const std::string& id : ids) {
+      if (context_.requests.find(id) == nullptr) gone_requests_.insert(id);
+    }
+  }
+  std::vector<std::string> ids(gone_requests_.begin(), gone_requests_.end());
+  gone_requests_.clear();
+  for (std::size_t first = 0; first < ids.size(); first += kLocksAtOnce) {
+    const std::size_t last = std::min(first + kLocksAtOnce, ids.size());
+    Transaction transaction;
+    for (std::size_t i = first; i < last; ++i) {
+      transaction.remove(model::request_lock_path(ids[i]));
+    }
+    bool one_by_one = false;
+    try {
+      co_await context_.store.commit(std::move(transaction));
+    } catch (const StoreError& error) {
+      if (!error.is_answer()) throw;
+      one_by_one = true;  // one of them is gone already, or somebody stands in line
+    }
+    for (std::size_t i = first; one_by_one && i < last; ++i) {
+      co_await remove_request_lock(ids[i]);
+    }
+  }
+}
+
+// A lock that somebody stands in line for is left to them: they find no request.
+Task<> CleanupWorker::remove_request_lock(std::string request_id) {
+  try {
+    co_await context_.store.remove(model::request_lock_path(request_id), coordination::kAnyVersion);
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+    if (error.kind() == StoreError::Kind::not_empty) gone_requests_.insert(request_id);
+  }
+}
+
+Task<> CleanupWorker::remove_empty_nodes() {
+  const model::IdSet ids = context_.nodes.empty_records();
+  for (const std::string& id : ids) {
+    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+    if (!entry.data.empty()) continue;
+    co_await coordination::remove_tree(context_.store, model::node_path(id));
+    log_.about({}, {}, id).info("Removed the empty record of a node");
+  }
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "async/task_scope.h"
+#include "launcher/context.h"
+
+namespace nodepool::launcher {
+
+// Puts right what others left behind:
+//
+// * a request that is `pending` though nobody works on it (its launcher died, or gave it up) is
+//   `requested` again, and its nodes are free;
+// * what is left of the lock of a request that is gone is removed;
+// * a node's record without any content, which a racer for its lock may leave, is removed.
+//
+// It looks when something happens that may have left such a thing: a pool goes, a request goes;
+// and, for those that leave no trace, once in kInterval while there is something to look at.
+class CleanupWorker {
+ public:
+  explicit CleanupWorker(LauncherContext& context);
+
+  // Begins to work.
+  void start();
+
+  // Ends the work in progress.
+  Task<> stop();
+
+ private:
+  Task<> run();
+  Task<> look();
+  Task<> reset_if_lost(std::string request_id);
+  Task<> reset(model::NodeRequest request);
+  Task<bool> free_node(std::string node_id, std::string request_id);
+  Task<> remove_request_locks();
+  Task<> remove_request_lock(std::string request_id);
+  Task<> remove_empty_nodes();
+
+  LauncherContext& context_;
+  telemetry::Logger log_;
+  async::Event wake_;
+  std::set<std::string> gone_requests_;  // whose locks are to be removed
+  bool sweep_due_ = true;                // all locks are to be looked at
+  std::vector<coordination::Subscription> subscriptions_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::launcher

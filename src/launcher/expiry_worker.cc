@@ -1,0 +1,195 @@
+#include "launcher/expiry_worker.h"
+
+#include <algorithm>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "model/lease.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using model::Node;
+using model::NodeState;
+
+// Before another attempt when a node could not be dealt with: it is locked, or the store failed.
+constexpr auto kRetryPause = std::chrono::seconds(5);
+
+// Seconds. Expiry is a wall-clock time: a clock that is set forward is noticed within this.
+constexpr double kLongestSleep = 60;
+
+std::optional<double> hold_expiry(const Node& node, const NodeAges& ages) {
+  std::optional<std::int64_t> limit;
+  if (ages.max_hold_age && *ages.max_hold_age > 0) limit = ages.max_hold_age;
+  if (node.hold_expiration && *node.hold_expiration > 0) {
+    limit = std::min(limit.value_or(*node.hold_expiration), *node.hold_expiration);
+  }
+  if (!limit) return std::nullopt;
+  return node.state_time + static_cast<double>(*limit);
+}
+
+std::optional<double> ready_expiry(const Node& node, const NodeAges& ages) {
+  if (node.allocated_to) return std::nullopt;
+  std::optional<double> first;
+  for (const std::string& label : node.type) {
+    const auto age = ages.max_ready_age.find(label);
+    if (age == ages.max_ready_age.end() || age->second <= 0) continue;
+    const double end = node.state_time + static_cast<double>(age->second);
+    first = std::min(first.value_or(end), end);
+  }
+  return first;
+}
+
+}  // namespace
+
+std::optional<double> expiry(const Node& node, const NodeAges& ages) {
+  switch (node.state) {
+    case NodeState::in_use: {
+      const std::optional<model::Lease> lease = model::lease_of(node);
+      return lease ? std::optional(lease->expires) : std::nullopt;
+    }
+    case NodeState::hold:
+      return hold_expiry(node, ages);
+    case NodeState::ready:
+      return ready_expiry(node, ages);
+    default:
+      return std::nullopt;
+  }
+}
+
+ExpiryWorker::ExpiryWorker(LauncherContext& context, const Providers& providers)
+    : context_(context),
+      providers_(providers),
+      log_(context.log.child("ExpiryWorker")),
+      scope_(context.runtime, context.report_to(log_)) {}
+
+void ExpiryWorker::start() {
+  subscriptions_.push_back(context_.nodes.observe(
+      [this](const model::NodeTable::Change& change) { look_at(change.id); }));
+  look_at_all();
+  scope_.spawn("ExpiryWorker", run());
+}
+
+void ExpiryWorker::reconfigure(NodeAges ages) {
+  ages_ = std::move(ages);
+  look_at_all();
+}
+
+Task<> ExpiryWorker::stop() {
+  subscriptions_.clear();
+  co_await scope_.stop();
+}
+
+void ExpiryWorker::look_at_all() {
+  for (const auto& [id, node] : context_.nodes.all()) look_at(id);
+}
+
+void ExpiryWorker::forget(const std::string& id) {
+  const auto known = expiry_.find(id);
+  if (known == expiry_.end()) return;
+  next_to_expire_.erase({known->second, id});
+  expiry_.erase(known);
+}
+
+void ExpiryWorker::look_at(const std::string& id) {
+  forget(id);
+  const Node* node = context_.nodes.find(id);
+  if (node == nullptr || !node->provider || !providers_.contains(*node->provider)) return;
+  const std::optional<double> end = expiry(*node, ages_);
+  if (!end) return;
+  expiry_[id] = *end;
+  next_to_expire_.emplace(*end, id);
+  changed_.set();
+}
+
+bool ExpiryWorker::is_due(const Node& node) const {
+  const std::optional<double> end = expiry(node, ages_);
+  return end && *end <= context_.runtime.clock.wall_seconds();
+}
+
+Task<> ExpiryWorker::run() {
+  while (true) {
+    if (next_to_expire_.empty()) {
+      co_await changed_.wait();
+      continue;
+    }
+    const auto [when, id] = *next_to_expire_.begin();
+    const double left = when - context_.runtime.clock.wall_seconds();
+    if (left > 0) {
+      const auto pause = std::chrono::duration_cast<async::Duration>(
+          std::chrono::duration<double>(std::min(left, kLongestSleep)));
+      co_await changed_.wait_until(context_.runtime.clock, context_.runtime.clock.now() + pause);
+      continue;
+    }
+    forget(id);
+    scope_.spawn("end of node " + id, end(id));
+  }
+}
+
+Task<> ExpiryWorker::end(std::string id) {
+  std::string failure;
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+    Node node = model::parse_node(id, entry);
+    if (is_due(node)) {
+      if (node.state == NodeState::in_use) {
+        co_await end_lease(std::move(node));
+      } else {
+        co_await retire(std::move(node));
+      }
+    }
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) failure = error.what();
+  }
+  if (!failure.empty()) log_.about({}, {}, id).debug("Trying again: {}", failure);
+  // If it is still due, it is locked or has changed: its next change or this look decides.
+  const Node* node = context_.nodes.find(id);
+  if (node == nullptr || !is_due(*node)) co_return;
+  co_await context_.runtime.clock.sleep_for(kRetryPause);
+  look_at(id);
+}
+
+// The holder's contender and the node's state in one transaction: it is refused if the lease was
+// renewed or given back meanwhile.
+Task<> ExpiryWorker::end_lease(Node node) {
+  const model::Lease lease = *model::lease_of(node);
+  node.set_state(NodeState::used, context_.runtime.clock.wall_seconds());
+  const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), text, node.stat.version);
+  for (const std::string& contender : context_.nodes.contenders(node.id)) {
+    transaction.remove(coordination::join_path(model::node_lock_path(node.id), contender));
+  }
+  const auto results = co_await context_.store.commit(std::move(transaction));
+  context_.nodes.written(node.id, text, results.front().stat);
+  log_.about({}, lease.id, node.id).info("The lease of {} has expired", lease.holder);
+}
+
+Task<> ExpiryWorker::retire(Node node) {
+  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(node.id));
+  if (!co_await lock.try_acquire()) co_return;
+  const std::string_view was = to_string(node.state);
+  const double age = context_.runtime.clock.wall_seconds() - node.state_time;
+  node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+  const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), text, node.stat.version);
+  lock.release_in(transaction);
+  std::exception_ptr failure;
+  try {
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    lock.released();
+    context_.nodes.written(node.id, text, results.front().stat);
+    log_.about({}, {}, node.id).info("Deleting the node, it has been {} for {:.0f} s", was, age);
+  } catch (const StoreError&) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace nodepool::launcher
