@@ -9,9 +9,9 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/log_config.h"
 #include "cli/session.h"
 #include "config/load.h"
+#include "program/log_config.h"
 #include "telemetry/version.h"
 
 namespace nodepool::cli {
@@ -19,7 +19,8 @@ namespace nodepool::cli {
 namespace {
 
 telemetry::LogOptions log_options(const Arguments& arguments) {
-  if (!arguments.debug && arguments.log_config) return load_log_config(*arguments.log_config);
+  if (!arguments.debug && arguments.log_config)
+    return program::load_log_config(*arguments.log_config);
   telemetry::LogOptions options;
   options.levels[""] = arguments.debug ? telemetry::LogLevel::debug : telemetry::LogLevel::info;
   return options;

@@ -3,30 +3,11 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <stdexcept>
+#include <utility>
 
 #include "cli/context.h"
-#include "coordination/sqlite/sqlite_store.h"
 #include "drivers/registry.h"
-
-namespace {
-
-using nodepool::async::Task;
-using nodepool::config::StoreChoice;
-using nodepool::coordination::Store;
-
-Task<std::unique_ptr<Store>> open_store(nodepool::async::Runtime runtime, StoreChoice choice) {
-  if (choice.kind == StoreChoice::Kind::zookeeper) {
-    throw std::runtime_error(
-        "this release cannot use ZooKeeper: write `store: sqlite:///path/to/nodepool.db` into the "
-        "configuration, or leave `zookeeper-servers` out");
-  }
-  nodepool::coordination::sqlite::SqliteOptions options;
-  options.path = choice.sqlite_path;
-  return nodepool::coordination::sqlite::open_store(runtime, std::move(options));
-}
-
-}  // namespace
+#include "program/open_store.h"
 
 int main(int argc, char** argv) {
   nodepool::async::EventLoop loop;
@@ -45,7 +26,10 @@ int main(int argc, char** argv) {
       .loop = loop,
       .runtime = runtime,
       .drivers = drivers,
-      .open_store = [&runtime](StoreChoice choice) { return open_store(runtime, choice); },
+      .open_store =
+          [&runtime](nodepool::config::StoreChoice choice) {
+            return nodepool::program::open_store(runtime, std::move(choice));
+          },
   };
   return nodepool::cli::run(context);
 }

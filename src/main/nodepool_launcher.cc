@@ -17,11 +17,12 @@
 #include "async/signals.h"
 #include "async/task_scope.h"
 #include "config/load.h"
-#include "coordination/sqlite/sqlite_store.h"
-#include "daemon/background.h"
-#include "daemon/options.h"
 #include "drivers/registry.h"
 #include "launcher/launcher.h"
+#include "program/background.h"
+#include "program/log_config.h"
+#include "program/open_store.h"
+#include "program/options.h"
 #include "telemetry/log.h"
 #include "telemetry/version.h"
 
@@ -30,14 +31,17 @@ namespace {
 using namespace nodepool;
 using async::Task;
 
-const daemon::Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
+const program::Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
 
 // Editors and deployment tools write a file in several steps: what follows within this time belongs
 // to the same change.
 constexpr auto kSettlingTime = std::chrono::milliseconds(100);
 
-std::shared_ptr<telemetry::Log> open_log(const daemon::Options& options) {
+std::shared_ptr<telemetry::Log> open_log(const program::Options& options) {
   using telemetry::LogLevel;
+  if (options.log_config) {
+    return std::make_shared<telemetry::Log>(program::load_log_config(*options.log_config));
+  }
   telemetry::LogOptions log;
   log.levels = {{"", LogLevel::info}};
   if (options.debug) log.levels["nodepool"] = LogLevel::debug;
@@ -67,7 +71,7 @@ launcher::Launcher::Options host_names() {
 // The daemon between start and stop.
 class LauncherDaemon {
  public:
-  LauncherDaemon(const daemon::Options& options, const std::shared_ptr<telemetry::Log>& log)
+  LauncherDaemon(const program::Options& options, const std::shared_ptr<telemetry::Log>& log)
       : options_(options),
         log_(log, "nodepool.NodePool"),
         runtime_{loop_.executor(), clock_, random_},
@@ -88,7 +92,9 @@ class LauncherDaemon {
     async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
     async::FileWatch watch(runtime_.executor, watched_files());
     config::Config config = load();
-    const std::unique_ptr<coordination::Store> store = co_await open_store(config);
+    explain_choice(config.store);
+    const std::unique_ptr<coordination::Store> store =
+        co_await program::open_store(runtime_, config.store);
     launcher::Launcher launcher(runtime_, *store, log_sink_, drivers_, host_names());
     scope_.spawn("signals", wait_for_signal(signals));
     scope_.spawn("launcher", run_launcher(launcher, std::move(config), watch));
@@ -144,16 +150,10 @@ class LauncherDaemon {
            (options_.secure && config::stamp(*options_.secure) != secure_stamp_);
   }
 
-  Task<std::unique_ptr<coordination::Store>> open_store(const config::Config& config) {
-    const config::StoreChoice& choice = config.store;
-    if (choice.kind != config::StoreChoice::Kind::sqlite) {
-      throw std::runtime_error("this release has no ZooKeeper client: set store: sqlite:///…");
-    }
-    if (choice.is_default) {
-      log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
-                choice.sqlite_path);
-    }
-    co_return co_await coordination::sqlite::open_store(runtime_, {.path = choice.sqlite_path});
+  void explain_choice(const config::StoreChoice& choice) const {
+    if (!choice.is_default) return;
+    log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
+              choice.sqlite_path);
   }
 
   Task<> reload_on_change(async::FileWatch& watch, launcher::Launcher& launcher) {
@@ -176,7 +176,7 @@ class LauncherDaemon {
     }
   }
 
-  daemon::Options options_;
+  program::Options options_;
   telemetry::Logger log_;
   async::EventLoop loop_;
   async::SystemClock clock_;
@@ -191,11 +191,11 @@ class LauncherDaemon {
   config::FileStamp secure_stamp_;
 };
 
-int run(const daemon::Options& options) {
-  std::optional<daemon::PidFile> pid_file;
+int run(const program::Options& options) {
+  std::optional<program::PidFile> pid_file;
   if (!options.foreground) {
-    daemon::PidFile::require_free(options.pid_file);
-    daemon::detach();
+    program::PidFile::require_free(options.pid_file);
+    program::detach();
     pid_file.emplace(options.pid_file);
   }
   const auto log = open_log(options);
@@ -215,9 +215,9 @@ int run(const daemon::Options& options) {
 
 int main(int argc, char** argv) {
   try {
-    const auto parsed = daemon::parse_options(kProgram, argc, argv);
+    const auto parsed = program::parse_options(kProgram, argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;
-    return run(std::get<daemon::Options>(parsed));
+    return run(std::get<program::Options>(parsed));
   } catch (const std::exception& error) {
     std::cerr << kProgram.name << ": " << error.what() << std::endl;
     return EXIT_FAILURE;

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/log_config.h"
+#include "program/log_config.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -115,7 +115,7 @@ TEST_F(ConfigCommandTest, a_logging_configuration_says_what_goes_where) {
                                                 "  nodepool: {level: DEBUG, handlers: [file]}\n"
                                                 "  kazoo: {level: WARNING, handlers: [console]}\n"
                                                 "root: {level: ERROR, handlers: [console]}\n");
-  const LogOptions options = load_log_config(file);
+  const LogOptions options = program::load_log_config(file);
   EXPECT_EQ(options.target, LogOptions::Target::file);
   EXPECT_EQ(options.file, log);
   EXPECT_EQ(options.levels.at("nodepool"), LogLevel::info);  // the handler wants no more
@@ -131,7 +131,7 @@ TEST_F(ConfigCommandTest, a_logging_configuration_may_be_json) {
       "log.json",
       R"({"version": 1, "handlers": {"out": {"class": "logging.StreamHandler", )"
       R"("stream": "ext://sys.stdout"}}, "root": {"level": "DEBUG", "handlers": ["out"]}})");
-  const LogOptions options = load_log_config(file);
+  const LogOptions options = program::load_log_config(file);
   EXPECT_EQ(options.target, LogOptions::Target::standard_output);
   EXPECT_EQ(options.levels.at(""), LogLevel::debug);
 }
@@ -140,7 +140,7 @@ TEST_F(ConfigCommandTest, a_logging_configuration_that_makes_no_sense_is_an_erro
   const auto refusal = [this](const char* name, const char* content) {
     const std::string file = directory_.write(name, content);
     try {
-      load_log_config(file);
+      program::load_log_config(file);
     } catch (const std::runtime_error& error) {
       return std::string(error.what());
     }

@@ -1,4 +1,4 @@
-#include "cli/log_config.h"
+#include "program/log_config.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 #include "config/yaml.h"
 
-namespace nodepool::cli {
+namespace nodepool::program {
 
 namespace {
 
@@ -87,4 +87,4 @@ LogOptions load_log_config(const std::string& path) {
   return options;
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::program

@@ -1,4 +1,4 @@
-#include "daemon/options.h"
+#include "program/options.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 #include "telemetry/version.h"
 
-namespace nodepool::daemon {
+namespace nodepool::program {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::variant<Options, int> parse_options(const Program& program, int argc,
   return options;
 }
 
-}  // namespace nodepool::daemon
+}  // namespace nodepool::program

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace nodepool::daemon {
+namespace nodepool::program {
 
 // The pid file of a daemon in the background: one line, the process id; removed at the end.
 class PidFile {
@@ -27,4 +27,4 @@ class PidFile {
 // exists. Throws std::system_error.
 void detach();
 
-}  // namespace nodepool::daemon
+}  // namespace nodepool::program

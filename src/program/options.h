@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-namespace nodepool::daemon {
+namespace nodepool::program {
 
 // The command line of a daemon. Paths are absolute.
 struct Options {
@@ -28,4 +28,4 @@ struct Program {
 // and returns the exit status instead: 0, or 2 for an error.
 std::variant<Options, int> parse_options(const Program& program, int argc, const char* const* argv);
 
-}  // namespace nodepool::daemon
+}  // namespace nodepool::program

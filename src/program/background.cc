@@ -1,4 +1,4 @@
-#include "daemon/background.h"
+#include "program/background.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace nodepool::daemon {
+namespace nodepool::program {
 
 namespace {
 
@@ -63,4 +63,4 @@ void detach() {
   ::close(null);
 }
 
-}  // namespace nodepool::daemon
+}  // namespace nodepool::program

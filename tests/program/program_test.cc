@@ -6,10 +6,10 @@
 #include <fstream>
 #include <vector>
 
-#include "daemon/background.h"
-#include "daemon/options.h"
+#include "program/background.h"
+#include "program/options.h"
 
-namespace nodepool::daemon {
+namespace nodepool::program {
 namespace {
 
 const Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
@@ -105,4 +105,4 @@ TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {
 }
 
 }  // namespace
-}  // namespace nodepool::daemon
+}  // namespace nodepool::program
