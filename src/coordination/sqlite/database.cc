@@ -1,11 +1,11 @@
 #include "coordination/sqlite/database.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <system_error>
 #include <thread>
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include <boost/asio/post.hpp>
+
 namespace nodepool::coordination::sqlite {
 
 using Access = Operation::Access;
@@ -96,7 +98,9 @@ Task<> Engine::close(std::shared_ptr<Engine> engine) {
 void Engine::abandon() {
   closing_ = true;
   state_ = SessionState::closed;
-  scope_.cancel();
+  // By the loop itself: whoever destroys a store may do so while the loop stands still, and Asio
+  // passes a cancellation from there to tasks that may have ended when it arrives.
+  boost::asio::post(runtime_.executor, [self = shared_from_this()] { self->scope_.cancel(); });
   thread_.reset();
   storage_.reset();
   session_ = {};
@@ -121,6 +125,8 @@ Task<> Engine::run_batches() {
   try {
     while (true) {
       co_await wake_.wait();
+      // The cancellation arrives a turn later than abandon() takes effect.
+      if (!accepting_) co_return;
       const Batch batch = take_batch();
       watchers_.prepare();
       auto execute = [storage = storage_.get(), &batch] { return storage->execute(batch); };
@@ -243,7 +249,7 @@ Task<> Engine::open_session() {
   auto open = [at = now()](Storage& storage) { return storage.sessions().open(at); };
   Task<SessionLock> opening = perform(Access::write, std::move(open));
   session_ = co_await std::move(opening);
-  state_ = SessionState::connected;
+  if (!closing_) state_ = SessionState::connected;
 }
 
 // Tells nobody yet: handlers are not called from inside an operation.
@@ -268,6 +274,7 @@ Task<> Engine::keep_session() {
       }
       co_await runtime_.clock.sleep_for(kRetryPause);
     }
+    if (closing_) co_return;
     enter(SessionState::connected);
     // What was derived from the old session has been dropped: everybody begins anew.
     watchers_.resync();

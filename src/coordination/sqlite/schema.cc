@@ -1,7 +1,9 @@
 #include "coordination/sqlite/schema.h"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "coordination/error.h"

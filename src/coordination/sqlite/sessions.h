@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "coordination/sqlite/database.h"
 #include "coordination/sqlite/live_directory.h"

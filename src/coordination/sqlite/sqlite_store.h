@@ -41,7 +41,8 @@ struct SqliteOptions {
 // of which has happened, and reads go on; when there is space again, so do writes. While the file
 // cannot be read the session is `suspended`.
 //
-// Destroying the store without close() is like the death of its process.
+// Destroying the store without close() is like the death of its process. Other processes live by
+// the machine's time, so `runtime` must have its clock.
 Task<std::unique_ptr<Store>> open_store(async::Runtime runtime, SqliteOptions options);
 
 }  // namespace nodepool::coordination::sqlite

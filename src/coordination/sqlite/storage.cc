@@ -1,6 +1,7 @@
 #include "coordination/sqlite/storage.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "coordination/sqlite/schema.h"
 

@@ -1,0 +1,157 @@
+// Sessions: what several processes do about one that is gone.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "tests/coordination/sqlite/raw_sqlite.h"
+#include "tests/coordination/sqlite/sqlite_fixture.h"
+
+namespace nodepool::coordination::sqlite {
+namespace {
+
+using conformance::WatchLog;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Kind = StoreError::Kind;
+
+class SqliteSession : public testing::Test {
+ protected:
+  template <typename T>
+  T run(Task<T> task) {
+    return fixture_.loop().run(std::move(task));
+  }
+  void run(Task<> task) { fixture_.loop().run(std::move(task)); }
+
+  Subscription collect(Store& store, std::vector<SessionState>& states) {
+    return store.on_session([&states](SessionState state) { states.push_back(state); });
+  }
+
+  bool run_until_connected_again(const std::vector<SessionState>& states) {
+    return fixture_.run_until(
+        [&states] { return !states.empty() && states.back() == SessionState::connected; });
+  }
+
+  SqliteFixture fixture_;
+};
+
+TEST_F(SqliteSession, the_nodes_of_a_dead_process_vanish_though_nobody_was_there) {
+  auto dying = fixture_.open();
+  run(dying->create("/a", "", CreateMode::ephemeral));
+  const std::string file = fixture_.session_file(*dying);
+  dying.reset();
+  EXPECT_TRUE(std::filesystem::exists(file));
+  const auto later = fixture_.open();
+  EXPECT_EQ(run(later->exists("/a")), std::nullopt);
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST_F(SqliteSession, several_survivors_tell_of_a_death_once) {
+  std::vector<std::unique_ptr<Store>> survivors;
+  std::vector<std::unique_ptr<WatchLog>> logs;
+  for (int i = 0; i < 4; ++i) {
+    survivors.push_back(fixture_.open());
+    logs.push_back(std::make_unique<WatchLog>(fixture_, *survivors.back(), "/"));
+    ASSERT_TRUE(logs.back()->run_until_last_is("resync"));
+  }
+  auto dying = fixture_.open();
+  run(dying->create("/a", "", CreateMode::ephemeral));
+  dying.reset();
+  for (const auto& log : logs) ASSERT_TRUE(log->run_until_last_is("removed /a"));
+  run(survivors[0]->create("/b", "", CreateMode::persistent));
+  for (const auto& log : logs) {
+    ASSERT_TRUE(log->run_until_last_is("created /b"));
+    EXPECT_THAT(log->lines(), ElementsAre("resync", "created /a", "removed /a", "created /b"));
+  }
+}
+
+TEST_F(SqliteSession, a_process_that_was_declared_dead_writes_nothing) {
+  const auto store = fixture_.open();
+  std::vector<SessionState> states;
+  const auto listening = collect(*store, states);
+  const std::int64_t old_session = store->session_id();
+  RawSqlite(fixture_.path()).run("DELETE FROM sessions");
+  try {
+    run(store->create("/a", "", CreateMode::ephemeral));
+    ADD_FAILURE() << "written in the name of a dead session";
+  } catch (const StoreError& error) {
+    EXPECT_EQ(error.kind(), Kind::session_expired);
+  }
+  EXPECT_EQ(run(store->exists("/a")), std::nullopt);
+  ASSERT_TRUE(run_until_connected_again(states));
+  EXPECT_THAT(states, ElementsAre(SessionState::expired, SessionState::connected));
+  EXPECT_NE(store->session_id(), old_session);
+  run(store->create("/a", "", CreateMode::ephemeral));
+  EXPECT_EQ(run(store->get("/a")).stat.ephemeral_owner, store->session_id());
+}
+
+TEST_F(SqliteSession, a_store_can_be_closed_while_its_session_is_replaced) {
+  const auto other = fixture_.open();
+  const auto store = fixture_.open();
+  std::vector<SessionState> states;
+  async::Event changed;
+  const auto listening = store->on_session([&states, &changed](SessionState state) {
+    states.push_back(state);
+    changed.set();
+  });
+  ASSERT_TRUE(fixture_.expire(*store));
+  auto close_after = [](async::Event& event, Store& target) -> Task<> {
+    co_await event.wait();
+    co_await target.close();
+  };
+  run(close_after(changed, *store));
+  EXPECT_THAT(states, ElementsAre(SessionState::expired, SessionState::closed));
+  EXPECT_EQ(store->session_state(), SessionState::closed);
+  RawSqlite raw(fixture_.path());
+  EXPECT_TRUE(
+      fixture_.run_until([&raw] { return raw.run("SELECT count(*) FROM sessions") == "1"; }));
+}
+
+TEST_F(SqliteSession, losing_the_directory_of_the_living_ends_all_sessions_but_no_store) {
+  const auto one = fixture_.open();
+  const auto two = fixture_.open();
+  std::vector<SessionState> states_of_one;
+  std::vector<SessionState> states_of_two;
+  const auto listening_to_one = collect(*one, states_of_one);
+  const auto listening_to_two = collect(*two, states_of_two);
+  run(one->create("/a", "", CreateMode::ephemeral));
+  std::filesystem::remove_all(fixture_.path() + "-live");
+  ASSERT_TRUE(run_until_connected_again(states_of_one));
+  ASSERT_TRUE(run_until_connected_again(states_of_two));
+  EXPECT_EQ(run(two->exists("/a")), std::nullopt);
+  // Both still hear of each other and of deaths.
+  WatchLog log(fixture_, *one, "/");
+  ASSERT_TRUE(log.run_until_last_is("resync"));
+  run(two->create("/b", "", CreateMode::persistent));
+  EXPECT_TRUE(log.run_until_last_is("created /b"));
+  auto dying = fixture_.open();
+  run(dying->create("/c", "", CreateMode::ephemeral));
+  dying.reset();
+  EXPECT_TRUE(log.run_until_last_is("removed /c"));
+}
+
+TEST_F(SqliteSession, files_without_a_session_are_cleaned_up) {
+  const std::string left = fixture_.path() + "-live/123456";
+  const auto store = fixture_.open();
+  std::ofstream(left) << "";
+  EXPECT_TRUE(fixture_.run_until([&left] { return !std::filesystem::exists(left); }));
+}
+
+TEST_F(SqliteSession, closing_leaves_no_trace) {
+  const auto store = fixture_.open();
+  run(store->create("/a", "", CreateMode::ephemeral));
+  run(store->close());
+  RawSqlite raw(fixture_.path());
+  EXPECT_EQ(raw.run("SELECT count(*) FROM sessions"), "0");
+  EXPECT_EQ(raw.run("SELECT count(*) FROM nodes"), "1");
+  for (const auto& file : std::filesystem::directory_iterator(fixture_.path() + "-live")) {
+    EXPECT_EQ(file.path().filename(), "bell");
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::coordination::sqlite
