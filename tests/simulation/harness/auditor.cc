@@ -1,0 +1,305 @@
+#include "tests/simulation/harness/auditor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "model/lease.h"
+#include "model/paths.h"
+
+namespace nodepool::simulation {
+
+namespace {
+
+using coordination::WatchEvent;
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+
+bool is_record(std::string_view path, std::string_view root) {
+  return coordination::parent_path(path) == root;
+}
+
+bool is_contender(std::string_view path) {
+  return !coordination::contender_sequence(coordination::base_name(path)).empty();
+}
+
+// What a launcher must carry over when it writes a node.
+auto carried(const Node& node) {
+  return std::tie(node.user_data, node.comment, node.hold_job, node.hold_expiration, node.unknown,
+                  node.provider, node.pool, node.hostname, node.created_time);
+}
+
+auto carried(const NodeRequest& request) {
+  return std::tie(request.node_types, request.reuse, request.requestor, request.requestor_data,
+                  request.provider, request.relative_priority, request.event_id,
+                  request.created_time, request.tenant_name, request.unknown);
+}
+
+// The record at `path`, or nothing if it is not there or cannot be understood.
+template <typename Parse>
+auto read(const coordination::memory::Tree& tree, const std::string& path, Parse parse)
+    -> std::optional<decltype(parse(std::string(), coordination::Entry()))> {
+  if (!tree.exists(path)) return std::nullopt;
+  try {
+    return parse(std::string(coordination::base_name(path)), tree.get(path));
+  } catch (const model::RecordError&) {
+    return std::nullopt;
+  }
+}
+
+template <typename Record>
+void replace(std::map<std::string, Record>& records, std::map<std::string, Record>& before,
+             const std::string& path, std::optional<Record> record) {
+  const std::string id(coordination::base_name(path));
+  const auto found = records.find(id);
+  if (found != records.end()) {
+    before.try_emplace(id, found->second);
+    records.erase(found);
+  }
+  if (record) records.emplace(id, std::move(*record));
+}
+
+}  // namespace
+
+Auditor::Auditor(World& world, const Holds& holds)
+    : world_(world),
+      holds_(holds),
+      session_(world.server.open_session(
+          [this](const std::vector<WatchEvent>& events) { committed(events); })) {}
+
+Auditor::~Auditor() {
+  world_.server.end_session(session_);
+}
+
+bool Auditor::launcher_acts() const {
+  return world_.actor != nullptr && world_.actor->name().starts_with("launcher");
+}
+
+void Auditor::violation(std::string_view text) {
+  world_.journal.violation(text);
+}
+
+void Auditor::committed(const std::vector<WatchEvent>& events) {
+  ++transactions_;
+  nodes_before_.clear();
+  requests_before_.clear();
+  contenders_before_ = contenders_;
+  for (const WatchEvent& event : events) refresh(event);
+  for (const WatchEvent& event : events) note(event);
+  for (const auto& [id, before] : requests_before_) {
+    const auto after = requests_.find(id);
+    if (after != requests_.end()) {
+      check_request(before, after->second);
+    } else if (launcher_acts() && !world_.server.tree().exists(model::request_path(id))) {
+      violation(fmt::format("a launcher removed request {}", id));
+    }
+  }
+  for (const auto& [id, before] : nodes_before_) {
+    const auto after = nodes_.find(id);
+    check_node(before, after == nodes_.end() ? nullptr : &after->second);
+  }
+  for (const WatchEvent& event : events) {
+    if (event.kind == WatchEvent::Kind::removed) check_contender_removed(event.path);
+  }
+}
+
+void Auditor::refresh(const WatchEvent& event) {
+  const coordination::memory::Tree& tree = world_.server.tree();
+  if (is_record(event.path, model::kNodesRoot)) {
+    replace(nodes_, nodes_before_, event.path, read(tree, event.path, model::parse_node));
+  } else if (is_record(event.path, model::kRequestsRoot)) {
+    replace(requests_, requests_before_, event.path,
+            read(tree, event.path, model::parse_node_request));
+  } else if (is_contender(event.path)) {
+    const auto stat = tree.exists(event.path);
+    if (stat) {
+      contenders_[event.path] = stat->ephemeral_owner;
+    } else {
+      contenders_.erase(event.path);
+    }
+  }
+}
+
+void Auditor::note(const WatchEvent& event) {
+  const std::string actor = world_.actor == nullptr ? "-" : world_.actor->name();
+  const std::string id(coordination::base_name(event.path));
+  std::string detail;
+  if (event.kind == WatchEvent::Kind::removed) {
+    detail = "removed";
+  } else if (const auto node = nodes_.find(id);
+             is_record(event.path, model::kNodesRoot) && node != nodes_.end()) {
+    detail = fmt::format("{} of {}/{} for {}", to_string(node->second.state),
+                         node->second.hostname.value_or(""), node->second.slot.value_or(-1),
+                         node->second.allocated_to.value_or("nobody"));
+  } else if (const auto request = requests_.find(id);
+             is_record(event.path, model::kRequestsRoot) && request != requests_.end()) {
+    detail = fmt::format("{} [{}] -> [{}]", to_string(request->second.state),
+                         fmt::join(request->second.node_types, ","),
+                         fmt::join(request->second.nodes, ","));
+  } else {
+    detail = event.kind == WatchEvent::Kind::created ? "created" : "changed";
+  }
+  world_.journal.note(actor, event.path + " " + detail);
+}
+
+// --- requests
+// -------------------------------------------------------------------------------------
+
+void Auditor::check_request(const NodeRequest& before, const NodeRequest& after) {
+  if (before.state != after.state) {
+    world_.journal.count(
+        fmt::format("request: {} -> {}", to_string(before.state), to_string(after.state)));
+  }
+  if (!launcher_acts()) return;
+  const std::string& id = after.id;
+  if (carried(before) != carried(after)) {
+    violation(fmt::format("a launcher changed what is the requestor's in request {}", id));
+  }
+  if (before.state == RequestState::fulfilled || before.state == RequestState::failed) {
+    violation(
+        fmt::format("a launcher wrote request {}, which was {}", id, to_string(before.state)));
+  }
+  for (const std::string& pool : before.declined_by) {
+    if (!after.declined(pool)) violation(fmt::format("request {} lost a pool that declined", id));
+  }
+  if (after.state == RequestState::fulfilled) {
+    check_fulfilled(after);
+  } else if (!after.nodes.empty()) {
+    violation(fmt::format("request {} is {} and has nodes", id, to_string(after.state)));
+  }
+}
+
+void Auditor::check_fulfilled(const NodeRequest& request) {
+  if (request.nodes.size() != request.node_types.size()) {
+    violation(fmt::format("request {} has {} nodes for {} labels", request.id, request.nodes.size(),
+                          request.node_types.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+    const std::string& id = request.nodes[i];
+    const auto found = nodes_.find(id);
+    if (found == nodes_.end()) {
+      violation(fmt::format("request {} was given node {}, which is gone", request.id, id));
+      continue;
+    }
+    const Node& node = found->second;
+    if (node.state != NodeState::ready || node.allocated_to != request.id) {
+      violation(fmt::format("request {} was given node {}, which is {} for {}", request.id, id,
+                            to_string(node.state), node.allocated_to.value_or("nobody")));
+    }
+    if (!node.has_label(request.node_types[i])) {
+      violation(fmt::format("request {} was given node {} for label {}", request.id, id,
+                            request.node_types[i]));
+    }
+    for (const auto& [path, session] : contenders_) {
+      if (coordination::is_within(path, model::node_path(id)) &&
+          session == world_.actor->session()) {
+        violation(fmt::format("node {} was handed out locked by its launcher", id));
+      }
+    }
+    if (std::ranges::count(request.nodes, id) > 1) {
+      violation(fmt::format("request {} was given node {} twice", request.id, id));
+    }
+  }
+}
+
+// --- nodes
+// ----------------------------------------------------------------------------------------
+
+std::int64_t Auditor::lock_owner_before(const std::string& id) const {
+  const std::string root = model::node_lock_path(id);
+  std::string_view lowest;
+  std::int64_t owner = -1;
+  for (const auto& [path, session] : contenders_before_) {
+    if (coordination::parent_path(path) != root) continue;
+    const std::string_view sequence = coordination::contender_sequence(path);
+    if (!lowest.empty() && sequence > lowest) continue;
+    lowest = sequence;
+    owner = session;
+  }
+  return owner;
+}
+
+void Auditor::check_node(const Node& before, const Node* after) {
+  const std::string to = after == nullptr ? "gone" : std::string(to_string(after->state));
+  if (after == nullptr || before.state != after->state) {
+    world_.journal.count(fmt::format("node: {} -> {}", to_string(before.state), to));
+  }
+  if (!launcher_acts()) return;
+  const std::string& id = before.id;
+  if (const Holds::Hold* hold = holds_.holder(id)) {
+    violation(fmt::format("a launcher wrote node {} ({} -> {}), which {} holds", id,
+                          to_string(before.state), to, hold->holder));
+  }
+  const std::int64_t owner = lock_owner_before(id);
+  const bool somebody_elses = owner > 0 && owner != world_.actor->session();
+  if (after != nullptr && somebody_elses) {
+    violation(fmt::format("a launcher wrote node {} ({} -> {}), which session {} had locked", id,
+                          to_string(before.state), to, owner));
+  }
+  if (after == nullptr) {
+    if (before.state != NodeState::deleting && before.state != NodeState::deleted) {
+      violation(
+          fmt::format("a launcher removed node {}, which was {}", id, to_string(before.state)));
+    }
+    return;
+  }
+  if (carried(before) != carried(*after)) {
+    violation(fmt::format("a launcher changed what it must carry over in node {}", id));
+  }
+  if (before.allocated_to != after->allocated_to) check_allocation(before, *after);
+  if (before.state != after->state && before.allocated_to && before.state == NodeState::ready &&
+      requests_.contains(*before.allocated_to)) {
+    violation(fmt::format("a launcher made node {} {} though it was given to request {}", id, to,
+                          *before.allocated_to));
+  }
+}
+
+void Auditor::check_allocation(const Node& before, const Node& after) {
+  const std::string& id = before.id;
+  if (!after.allocated_to) {
+    if (requests_.contains(*before.allocated_to)) {
+      violation(fmt::format("node {} was taken from request {}, which is there", id,
+                            *before.allocated_to));
+    }
+    return;
+  }
+  if (before.allocated_to) {
+    violation(fmt::format("node {} went from request {} to request {}", id, *before.allocated_to,
+                          *after.allocated_to));
+  }
+  if (lock_owner_before(id) != world_.actor->session()) {
+    violation(fmt::format("node {} was handed out without its lock", id));
+  }
+  const auto request = requests_.find(*after.allocated_to);
+  const bool is_its = request != requests_.end() &&
+                      request->second.state == RequestState::fulfilled &&
+                      std::ranges::find(request->second.nodes, id) != request->second.nodes.end();
+  if (!is_its) {
+    violation(fmt::format("node {} was given to request {}, which does not have it", id,
+                          *after.allocated_to));
+  }
+}
+
+// --- locks
+// ----------------------------------------------------------------------------------------
+
+void Auditor::check_contender_removed(const std::string& path) {
+  const auto found = contenders_before_.find(path);
+  if (found == contenders_before_.end() || !launcher_acts()) return;
+  const std::int64_t owner = found->second;
+  if (owner == world_.actor->session() || !world_.server.has_session(owner)) return;
+  const std::string_view node = coordination::parent_path(coordination::parent_path(path));
+  const std::string id(coordination::base_name(node));
+  if (holds_.is_held(id)) {
+    violation(fmt::format("a launcher broke the lock of node {}, which {} holds", id,
+                          holds_.holder(id)->holder));
+  }
+}
+
+}  // namespace nodepool::simulation

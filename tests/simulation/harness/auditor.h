@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/node.h"
+#include "model/node_request.h"
+#include "tests/simulation/harness/holds.h"
+#include "tests/simulation/harness/process.h"
+
+namespace nodepool::simulation {
+
+// Watches every transaction on the server, as it is committed, and reports each that breaks a
+// promise of the launcher to its requestors. It keeps a copy of the records of its own.
+class Auditor {
+ public:
+  Auditor(World& world, const Holds& holds);
+  ~Auditor();
+  Auditor(const Auditor&) = delete;
+  Auditor& operator=(const Auditor&) = delete;
+
+  const std::map<std::string, model::Node>& nodes() const { return nodes_; }
+  const std::map<std::string, model::NodeRequest>& requests() const { return requests_; }
+
+  // Paths of all contenders for any lock, with the sessions they belong to (0: none).
+  const std::map<std::string, std::int64_t>& contenders() const { return contenders_; }
+
+  // How many transactions there have been.
+  std::uint64_t transactions() const { return transactions_; }
+
+ private:
+  void committed(const std::vector<coordination::WatchEvent>& events);
+  void refresh(const coordination::WatchEvent& event);
+  void refresh_contender(const coordination::WatchEvent& event);
+
+  bool launcher_acts() const;
+  void check_node(const model::Node& before, const model::Node* after);
+  void check_allocation(const model::Node& before, const model::Node& after);
+  void check_request(const model::NodeRequest& before, const model::NodeRequest& after);
+  void check_fulfilled(const model::NodeRequest& request);
+  void check_contender_removed(const std::string& path);
+  void note(const coordination::WatchEvent& event);
+
+  // The session of the lowest contender for a node's lock before this transaction; -1: none.
+  std::int64_t lock_owner_before(const std::string& id) const;
+  void violation(std::string_view text);
+
+  World& world_;
+  const Holds& holds_;
+  std::int64_t session_;
+  std::uint64_t transactions_ = 0;
+  std::map<std::string, model::Node> nodes_;
+  std::map<std::string, model::NodeRequest> requests_;
+  std::map<std::string, std::int64_t> contenders_;
+  // Of the transaction that is being looked at: what the records were before it, and the locks.
+  std::map<std::string, model::Node> nodes_before_;
+  std::map<std::string, model::NodeRequest> requests_before_;
+  std::map<std::string, std::int64_t> contenders_before_;
+};
+
+}  // namespace nodepool::simulation

@@ -1,0 +1,329 @@
+#include "tests/simulation/harness/installation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "drivers/static_nodes/static_driver.h"
+#include "tests/simulation/harness/chance.h"
+
+namespace nodepool::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still run
+
+std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
+  auto hardware = std::make_shared<Hardware>();
+  if (chance(random, 0.5)) hardware->unusable = 0.1;
+  if (chance(random, 0.5)) hardware->take_back_fails = 0.3;
+  if (chance(random, 0.5)) hardware->needs_repair = 0.3;
+  hardware->slowest_check = chance(random, 0.5) ? 0 : 10;
+  hardware->slowest_take_back = chance(random, 0.5) ? 0 : 30;
+  return hardware;
+}
+
+driver::DriverRegistry make_drivers(std::shared_ptr<const Hardware> hardware, Journal& journal) {
+  std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
+  drivers.push_back(std::make_unique<SimulatedDriver>(std::move(hardware), journal));
+  return driver::DriverRegistry(std::move(drivers));
+}
+
+// Requestors and people have slow links too, but do not lose answers: what they would do then is
+// not what is simulated here.
+coordination::FaultPlan only_slow(const coordination::FaultPlan& plan) {
+  coordination::FaultPlan slow;
+  slow.delay = plan.delay;
+  slow.longest_delay = plan.longest_delay;
+  slow.extra_resync = plan.extra_resync;
+  return slow;
+}
+
+}  // namespace
+
+Installation::Installation(World& world, const coordination::FaultPlan& launcher_faults)
+    : world_(world),
+      holds_(world),
+      auditor_(world, holds_),
+      topology_(draw_topology(world.random)),
+      hardware_(draw_hardware(world.random)),
+      drivers_(make_drivers(hardware_, world.journal)),
+      launcher_faults_(launcher_faults),
+      launchers_(topology_.launchers.size()),
+      requestors_(static_cast<std::size_t>(between(world.random, 1, 3))),
+      operator_(std::make_unique<OperatorProcess>(world, holds_, only_slow(launcher_faults_),
+                                                  chance(world.random, 0.5))) {
+  for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
+  for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
+}
+
+std::vector<Process*> Installation::processes() {
+  std::vector<Process*> all;
+  for (const LauncherSlot& slot : launchers_) {
+    if (slot.process) all.push_back(slot.process.get());
+  }
+  for (const RequestorSlot& slot : requestors_) {
+    if (slot.process) all.push_back(slot.process.get());
+  }
+  all.push_back(operator_.get());
+  return all;
+}
+
+void Installation::start_launcher(std::size_t index) {
+  note(fmt::format("launcher{} starts with\n{}", index, to_yaml(topology_, index)));
+  launchers_[index].process =
+      std::make_unique<LauncherProcess>(world_, fmt::format("launcher{}", index), launcher_faults_,
+                                        drivers_, to_config(topology_, index));
+}
+
+void Installation::start_requestor(std::size_t index) {
+  requestors_[index].process = std::make_unique<RequestorProcess>(
+      world_, holds_, fmt::format("zuul{}", index), only_slow(launcher_faults_));
+  if (calm_) requestors_[index].process->finish();
+}
+
+void Installation::later(async::Duration pause, std::function<void()> action) {
+  pending_.push_back({world_.clock.now() + pause, std::move(action)});
+}
+
+// --- steps
+// ----------------------------------------------------------------------------------------
+
+bool Installation::step(async::Clock::TimePoint until) {
+  std::vector<Process*> runnable = processes();
+  std::erase_if(runnable, [this](Process* process) { return quiet_.contains(process); });
+  const bool time_passes = !calm_ && chance(world_.random, kChanceThatTimePasses);
+  if (!runnable.empty() && !time_passes) {
+    Process* process = pick(world_.random, runnable);
+    if (process->poll()) {
+      quiet_.clear();
+    } else {
+      quiet_.insert(process);
+    }
+    for (LauncherSlot& slot : launchers_) {
+      if (!slot.process || !slot.process->ended()) continue;
+      slot.process.reset();
+      slot.back_at = world_.clock.now() + seconds(5);
+    }
+    return true;
+  }
+  const async::Clock::TimePoint next = std::min(world_.clock.next_wakeup(), next_due());
+  world_.clock.advance_to(std::min(next, until));
+  do_due();
+  quiet_.clear();
+  return next <= until;
+}
+
+void Installation::run_until(async::Clock::TimePoint until) {
+  while (step(until)) {
+  }
+}
+
+async::Clock::TimePoint Installation::next_due() {
+  async::Clock::TimePoint next = async::Clock::TimePoint::max();
+  for (const Pending& pending : pending_) next = std::min(next, pending.at);
+  for (const LauncherSlot& slot : launchers_) {
+    if (!slot.process) next = std::min(next, slot.back_at);
+  }
+  for (const RequestorSlot& slot : requestors_) {
+    if (!slot.process) next = std::min(next, slot.back_at);
+  }
+  return next;
+}
+
+void Installation::do_due() {
+  const async::Clock::TimePoint now = world_.clock.now();
+  std::vector<Pending> due;
+  for (Pending& pending : pending_) {
+    if (pending.at <= now) due.push_back(std::move(pending));
+  }
+  std::erase_if(pending_, [now](const Pending& pending) { return pending.at <= now; });
+  for (const Pending& pending : due) pending.action();
+  for (std::size_t i = 0; i < launchers_.size(); ++i) {
+    if (!launchers_[i].process && launchers_[i].back_at <= now) start_launcher(i);
+  }
+  for (std::size_t i = 0; i < requestors_.size(); ++i) {
+    if (!requestors_[i].process && requestors_[i].back_at <= now) start_requestor(i);
+  }
+}
+
+// --- what goes wrong
+// ------------------------------------------------------------------------------
+
+void Installation::mishap() {
+  async::Random& random = world_.random;
+  const std::size_t launcher = random.below(launchers_.size());
+  const std::size_t requestor = random.below(requestors_.size());
+  LauncherProcess* process = launchers_[launcher].process.get();
+  RequestorProcess* zuul = requestors_[requestor].process.get();
+  const auto draw = random.below(100);
+  if (draw < 12) return reload();
+  if (draw < 17) return jump_wall_clock();
+  if (draw < 75) {
+    if (process == nullptr) return;
+    if (draw < 42) return kill_launcher(launcher);
+    if (draw < 50) return stop_launcher(launcher);
+    if (draw < 67) return cut_off(*process);
+    world_.journal.count("mishap: launcher's session lost");
+    return process->expire();
+  }
+  if (zuul == nullptr) return;
+  if (draw < 85) return kill_requestor(requestor);
+  if (draw < 93) return cut_off(*zuul);
+  world_.journal.count("mishap: requestor's session lost");
+  zuul->expire();
+}
+
+void Installation::kill_launcher(std::size_t index) {
+  LauncherSlot& slot = launchers_[index];
+  const bool unnoticed = chance(world_.random, 0.3);
+  note(fmt::format("{} dies{}", slot.process->name(), unnoticed ? " unnoticed" : ""));
+  world_.journal.count("mishap: launcher died");
+  if (unnoticed) {
+    slot.process->abandon();
+    later(seconds_between(world_.random, 1, 30),
+          [this, session = slot.process->session()] { world_.server.end_session(session); });
+  }
+  slot.process.reset();
+  slot.back_at = world_.clock.now() + seconds_between(world_.random, 0, 90);
+  quiet_.clear();
+}
+
+void Installation::kill_requestor(std::size_t index) {
+  RequestorSlot& slot = requestors_[index];
+  note(slot.process->name() + " dies");
+  world_.journal.count("mishap: requestor died");
+  slot.process.reset();
+  slot.back_at = world_.clock.now() + seconds_between(world_.random, 0, 90);
+  quiet_.clear();
+}
+
+void Installation::stop_launcher(std::size_t index) {
+  note(launchers_[index].process->name() + " is stopped");
+  world_.journal.count("mishap: launcher restarted in order");
+  launchers_[index].process->stop();
+  quiet_.clear();
+}
+
+void Installation::cut_off(Process& process) {
+  world_.journal.count("mishap: connection cut");
+  process.suspend();
+  quiet_.clear();
+  Process* const which = &process;
+  const auto find = [this, which]() -> Process* {
+    const std::vector<Process*> all = processes();
+    return std::ranges::find(all, which) == all.end() ? nullptr : which;
+  };
+  const async::Duration pause = seconds_between(world_.random, 0, 40);
+  if (chance(world_.random, 0.4)) {
+    later(pause / 2, [find] {
+      if (Process* found = find()) found->expire();
+    });
+  }
+  later(pause, [find] {
+    if (Process* found = find()) found->resume();
+  });
+}
+
+void Installation::reload() {
+  change_topology(topology_, world_.random);
+  world_.journal.count("mishap: configuration changed");
+  for (std::size_t i = 0; i < launchers_.size(); ++i) {
+    if (!launchers_[i].process) continue;
+    note(fmt::format("launcher{} reloads\n{}", i, to_yaml(topology_, i)));
+    launchers_[i].process->reconfigure(to_config(topology_, i));
+  }
+  quiet_.clear();
+}
+
+void Installation::jump_wall_clock() {
+  const std::int64_t jump = between(world_.random, -300, 4000);
+  note(fmt::format("the wall clock jumps by {} s", jump));
+  world_.journal.count("mishap: wall clock jumped");
+  world_.clock.jump_wall(static_cast<double>(jump));
+}
+
+void Installation::calm_down() {
+  note("no more faults");
+  calm_ = true;
+  *hardware_ = Hardware{};
+  launcher_faults_ = {};
+  for (const Pending& pending : std::exchange(pending_, {})) pending.action();
+  for (LauncherSlot& slot : launchers_) slot.back_at = world_.clock.now();
+  for (RequestorSlot& slot : requestors_) slot.back_at = world_.clock.now();
+  for (Process* process : processes()) process->set_faults({});
+  for (std::size_t i = 0; i < launchers_.size(); ++i) {
+    if (launchers_[i].process) launchers_[i].process->reconfigure(to_config(topology_, i));
+  }
+  for (const RequestorSlot& slot : requestors_) {
+    if (slot.process) slot.process->finish();
+  }
+  operator_->finish();
+  quiet_.clear();
+}
+
+// --- at rest
+// ----------------------------------------------------------------------------------------
+
+void Installation::check_answered() {
+  for (const auto& [id, request] : auditor_.requests()) {
+    if (request.state == model::RequestState::fulfilled) continue;
+    if (request.state == model::RequestState::failed) continue;
+    world_.journal.violation(fmt::format("request {} has not been answered", id));
+  }
+}
+
+void Installation::check_rest() {
+  Journal& journal = world_.journal;
+  for (const auto& [path, session] : auditor_.contenders()) {
+    journal.violation(fmt::format("left behind: {} of session {} ({})", path, session,
+                                  world_.server.has_session(session) ? "alive" : "gone"));
+  }
+  for (const auto& [id, request] : auditor_.requests()) {
+    journal.violation("left behind: request " + id);
+  }
+  for (const LauncherSlot& slot : launchers_) {
+    if (!slot.process || !slot.process->up_to_date()) journal.violation("a launcher is not up");
+  }
+  for (const auto& [name, provider] : topology_.providers) check_slots(provider);
+}
+
+void Installation::check_slots(const ProviderSpec& provider) {
+  Journal& journal = world_.journal;
+  std::map<std::string, const model::Node*> found;
+  const auto describe = [](const PoolSpec& pool, const HostSpec& host, std::int64_t slot) {
+    return fmt::format("{} {}/{} [{}]", pool.name, host.name, slot, fmt::join(host.labels, ","));
+  };
+  std::set<std::string> expected;
+  for (const PoolSpec& pool : provider.pools) {
+    for (const HostSpec& host : pool.hosts) {
+      for (std::int64_t slot = 0; slot < host.slots; ++slot) {
+        expected.insert(describe(pool, host, slot));
+      }
+    }
+  }
+  std::multiset<std::string> present;
+  for (const auto& [id, node] : auditor_.nodes()) {
+    if (node.provider != provider.name) continue;
+    if (node.state != model::NodeState::ready || node.allocated_to) {
+      journal.violation(fmt::format("node {} is {} for {} at rest", id, to_string(node.state),
+                                    node.allocated_to.value_or("nobody")));
+    }
+    const HostSpec host{node.hostname.value_or(""), "", node.type, 0};
+    present.insert(describe({node.pool.value_or(""), 0, {}}, host, node.slot.value_or(-1)));
+  }
+  for (const std::string& slot : expected) {
+    const auto count = present.count(slot);
+    if (count != 1) journal.violation(fmt::format("{} nodes stand for {}", count, slot));
+  }
+  for (const std::string& slot : present) {
+    if (!expected.contains(slot)) journal.violation("a node stands for what is not there: " + slot);
+  }
+}
+
+}  // namespace nodepool::simulation

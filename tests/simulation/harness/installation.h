@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "tests/simulation/harness/auditor.h"
+#include "tests/simulation/harness/holds.h"
+#include "tests/simulation/harness/launcher_process.h"
+#include "tests/simulation/harness/operator_process.h"
+#include "tests/simulation/harness/requestor_process.h"
+#include "tests/simulation/harness/topology.h"
+
+namespace nodepool::simulation {
+
+// The simulated processes, in steps: one step lets one process run, or time pass to the next timer.
+class Installation {
+ public:
+  Installation(World& world, const coordination::FaultPlan& launcher_faults);
+
+  // One step; returns false if nothing is left to do before `until`, which it then is.
+  bool step(async::Clock::TimePoint until);
+  void run_until(async::Clock::TimePoint until);
+
+  // Something happens that nobody asked for.
+  void mishap();
+
+  // No more faults: everything that is down comes up again, and all who use nodes come to an end.
+  void calm_down();
+
+  // Reports what is not as it should be at rest.
+  void check_answered();
+  void check_rest();
+
+  const Auditor& auditor() const { return auditor_; }
+
+ private:
+  struct LauncherSlot {
+    std::unique_ptr<LauncherProcess> process;  // null while it is down
+    async::Clock::TimePoint back_at{};
+  };
+  struct RequestorSlot {
+    std::unique_ptr<RequestorProcess> process;
+    async::Clock::TimePoint back_at{};
+  };
+  // A session that nobody has noticed to be dead, or that is cut off.
+  struct Pending {
+    async::Clock::TimePoint at;
+    std::function<void()> action;
+  };
+
+  std::vector<Process*> processes();
+  void start_launcher(std::size_t index);
+  void start_requestor(std::size_t index);
+  void bring_back();
+  async::Clock::TimePoint next_due();
+  void do_due();
+  void later(async::Duration pause, std::function<void()> action);
+
+  void kill_launcher(std::size_t index);
+  void kill_requestor(std::size_t index);
+  void stop_launcher(std::size_t index);
+  void cut_off(Process& process);
+  void reload();
+  void jump_wall_clock();
+
+  void check_slots(const ProviderSpec& provider);
+  void note(const std::string& text) { world_.journal.note("-", text); }
+
+  World& world_;
+  Holds holds_;
+  Auditor auditor_;
+  Topology topology_;
+  std::shared_ptr<Hardware> hardware_;
+  driver::DriverRegistry drivers_;
+  coordination::FaultPlan launcher_faults_;
+  std::vector<LauncherSlot> launchers_;
+  std::vector<RequestorSlot> requestors_;
+  std::unique_ptr<OperatorProcess> operator_;
+  std::vector<Pending> pending_;
+  std::set<const Process*> quiet_;  // had nothing to do when last asked
+  bool calm_ = false;
+};
+
+}  // namespace nodepool::simulation

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/clock.h"
+
+namespace nodepool::simulation {
+
+// What happened in one run: the event log and its hash, counts, and what was found wrong.
+class Journal {
+ public:
+  // Without `keep`, lines are only hashed.
+  Journal(const async::VirtualClock& clock, bool keep) : clock_(clock), keep_(keep) {}
+
+  // An event, in the name of `actor`.
+  void note(std::string_view actor, std::string_view text);
+
+  // Something that must never happen.
+  void violation(std::string_view text);
+
+  void count(const std::string& what, std::uint64_t number = 1) { counts_[what] += number; }
+
+  std::uint64_t hash() const { return hash_; }
+  const std::vector<std::string>& lines() const { return lines_; }
+  const std::vector<std::string>& violations() const { return violations_; }
+  const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
+
+ private:
+  const async::VirtualClock& clock_;
+  bool keep_;
+  std::uint64_t hash_ = 14695981039346656037U;  // FNV-1a
+  std::vector<std::string> lines_;
+  std::vector<std::string> violations_;
+  std::map<std::string, std::uint64_t> counts_;
+};
+
+}  // namespace nodepool::simulation

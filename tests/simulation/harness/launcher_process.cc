@@ -1,0 +1,77 @@
+#include "tests/simulation/harness/launcher_process.h"
+
+#include <utility>
+
+namespace nodepool::simulation {
+
+namespace {
+
+std::shared_ptr<telemetry::Log> log_to(Journal& journal, const std::string& name) {
+  return telemetry::Log::to_consumer(
+      [&journal, name](telemetry::LogLevel, std::string_view logger, std::string_view message) {
+        journal.note(name, std::string(logger) + ": " + std::string(message));
+      },
+      telemetry::LogLevel::info);
+}
+
+}  // namespace
+
+LauncherProcess::LauncherProcess(World& world, std::string name, coordination::FaultPlan plan,
+                                 const driver::DriverRegistry& drivers, config::Config config)
+    : Process(world, name, std::move(plan)),
+      launcher_(std::make_unique<launcher::Launcher>(
+          runtime_, store_, log_to(world.journal, name), drivers,
+          launcher::Launcher::Options{name, name + ".example"})),
+      scope_(runtime_, [this](const std::string& task, const std::string& error) {
+        world_.journal.violation(this->name() + ", " + task + ": " + error);
+      }) {
+  scope_.spawn("launcher", run(std::move(config)));
+}
+
+LauncherProcess::~LauncherProcess() = default;
+
+void LauncherProcess::reconfigure(config::Config config) {
+  next_ = std::move(config);
+  up_to_date_ = false;
+  changed_.set();
+}
+
+void LauncherProcess::stop() {
+  stopping_ = true;
+  changed_.set();
+}
+
+Task<> LauncherProcess::run(config::Config config) {
+  std::string failure;
+  try {
+    co_await serve(std::move(config));
+  } catch (const coordination::StoreError& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) note("ends: " + failure);
+  co_await launcher_->stop();
+  co_await store_.close();
+  note("has ended");
+  ended_ = true;
+}
+
+Task<> LauncherProcess::serve(config::Config config) {
+  co_await launcher_->start(std::move(config));
+  if (!next_) up_to_date_ = true;
+  while (true) {
+    co_await changed_.wait();
+    if (stopping_) co_return;
+    if (!next_) continue;
+    config::Config wanted = *std::exchange(next_, std::nullopt);
+    std::string failure;
+    try {
+      co_await launcher_->reconfigure(std::move(wanted));
+    } catch (const coordination::StoreError& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) note("not reloaded: " + failure);
+    if (failure.empty() && !next_) up_to_date_ = true;
+  }
+}
+
+}  // namespace nodepool::simulation

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event.h"
+#include "async/task_scope.h"
+#include "driver/driver.h"
+#include "launcher/launcher.h"
+#include "tests/simulation/harness/process.h"
+#include "tests/simulation/harness/simulated_driver.h"
+
+namespace nodepool::simulation {
+
+// A launcher as its daemon runs it: it starts with a configuration, goes over to others, and ends
+// as a process when it cannot start.
+class LauncherProcess final : public Process {
+ public:
+  LauncherProcess(World& world, std::string name, coordination::FaultPlan plan,
+                  const driver::DriverRegistry& drivers, config::Config config);
+  ~LauncherProcess() override;
+
+  void reconfigure(config::Config config);
+
+  // Ends it in order; then ended() is true.
+  void stop();
+
+  // Whether the process has ended, in order or because it could not start.
+  bool ended() const { return ended_; }
+
+  // Whether it serves, with the last configuration it was given.
+  bool up_to_date() const { return up_to_date_; }
+
+ private:
+  Task<> run(config::Config config);
+  Task<> serve(config::Config config);
+
+  std::unique_ptr<launcher::Launcher> launcher_;
+  std::optional<config::Config> next_;
+  async::Event changed_;
+  bool stopping_ = false;
+  bool ended_ = false;
+  bool up_to_date_ = false;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::simulation

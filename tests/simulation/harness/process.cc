@@ -1,0 +1,62 @@
+#include "tests/simulation/harness/process.h"
+
+#include <utility>
+
+namespace nodepool::simulation {
+
+Process::Process(World& world, std::string name, coordination::FaultPlan plan)
+    : world_(world),
+      name_(std::move(name)),
+      random_(world.random.next()),
+      runtime_{loop_.executor(), world.clock, random_},
+      session_(world.server, runtime_),
+      store_(session_, runtime_, with_session(std::move(plan)), world.random.next()) {}
+
+Process::~Process() {
+  const coordination::FaultCounts& counts = store_.counts();
+  Journal& journal = world_.journal;
+  journal.count("fault: disconnected", counts.disconnected);
+  journal.count("fault: lost request", counts.lost_request);
+  journal.count("fault: lost answer", counts.lost_answer);
+  journal.count("fault: session lost at an operation", counts.lost_session);
+  journal.count("fault: extra resync", counts.extra_resync);
+  journal.count("fault: event lost, resync instead", counts.lost_event);
+  journal.count("fault: delay", counts.delay);
+}
+
+coordination::FaultPlan Process::with_session(coordination::FaultPlan plan) {
+  plan.lose_session = [this] { session_.expire_for_tests(); };
+  return plan;
+}
+
+bool Process::poll() {
+  world_.actor = this;
+  const bool ran = loop_.poll();
+  world_.actor = nullptr;
+  return ran;
+}
+
+void Process::suspend() {
+  note("connection lost");
+  session_.suspend_for_tests();
+}
+
+void Process::resume() {
+  note("connection restored");
+  session_.resume_for_tests();
+}
+
+void Process::expire() {
+  note("session lost");
+  session_.expire_for_tests();
+}
+
+void Process::abandon() {
+  session_.abandon_for_tests();
+}
+
+void Process::set_faults(coordination::FaultPlan plan) {
+  store_.set_plan(with_session(std::move(plan)));
+}
+
+}  // namespace nodepool::simulation

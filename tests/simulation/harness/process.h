@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/random.h"
+#include "async/runtime.h"
+#include "coordination/faulty/faulty_store.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "tests/simulation/harness/journal.h"
+
+namespace nodepool::simulation {
+
+// What all simulated processes share.
+struct World {
+  World(std::uint64_t seed, bool keep_log) : random(seed), journal(clock, keep_log) {}
+
+  async::VirtualClock clock;
+  async::Random random;  // of the simulation itself; every process has its own
+  Journal journal;
+  coordination::MemoryServer server;
+  const class Process* actor = nullptr;  // that runs now; null: the simulation itself
+};
+
+// One simulated process: its own loop, its own session behind a link with faults. Its destruction
+// is its sudden death.
+class Process {
+ public:
+  Process(World& world, std::string name, coordination::FaultPlan plan);
+  virtual ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const std::string& name() const { return name_; }
+  std::int64_t session() const { return session_.session_id(); }
+
+  // Runs all that can run now; returns whether anything did.
+  bool poll();
+
+  // What happens to its session.
+  void suspend();
+  void resume();
+  void expire();
+  // Dies without anybody noticing: the session stays until the server is told.
+  void abandon();
+
+  void set_faults(coordination::FaultPlan plan);
+
+ protected:
+  void note(std::string_view text) { world_.journal.note(name_, text); }
+
+  World& world_;
+
+ private:
+  std::string name_;
+  async::EventLoop loop_;
+  async::Random random_;
+
+ protected:
+  async::Runtime runtime_;
+
+ private:
+  coordination::FaultPlan with_session(coordination::FaultPlan plan);
+
+  coordination::MemoryStore session_;
+
+ protected:
+  coordination::FaultyStore store_;
+};
+
+}  // namespace nodepool::simulation

@@ -1,0 +1,96 @@
+#include "tests/simulation/harness/simulation.h"
+
+#include <fmt/format.h>
+
+#include "tests/simulation/harness/chance.h"
+#include "tests/simulation/harness/installation.h"
+
+namespace nodepool::simulation {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// A mishap may also come at any step, whatever the time.
+constexpr double kChanceOfMishapAtAStep = 0.001;
+
+// How long the answer to a request may take once all is in order: builds and leases that hold the
+// nodes end within minutes.
+constexpr auto kTimeToAnswer = minutes(40);
+constexpr auto kTimeToTidyUp = minutes(10);
+constexpr auto kTimeAtRest = minutes(10);
+
+// Steps in kTimeAtRest: nothing is to be done then but to see that nothing is to be done.
+constexpr std::uint64_t kMostStepsAtRest = 200;
+
+coordination::FaultPlan draw_faults(async::Random& random) {
+  coordination::FaultPlan plan;
+  const auto draw = [&random](double most) {
+    return chance(random, 0.5) ? 0 : most * random.fraction();
+  };
+  if (chance(random, 0.7)) {
+    plan.disconnected = draw(0.04);
+    plan.lost_request = draw(0.04);
+    plan.lost_answer = draw(0.04);
+    plan.lost_session = draw(0.005);
+    plan.extra_resync = draw(0.05);
+    plan.lost_event = draw(0.05);
+  }
+  plan.delay = chance(random, 0.2) ? 0.2 : 1;
+  plan.longest_delay = milliseconds(between(random, 1, 300));
+  return plan;
+}
+
+void go_through_trouble(World& world, Installation& installation) {
+  const bool eventful = chance(world.random, 0.8);
+  const async::Clock::TimePoint end = world.clock.now() + seconds_between(world.random, 120, 900);
+  const double pause = world.random.fraction() * 120 + 1;
+  const auto draw_pause = [&] { return seconds_between(world.random, 0, 2 * pause); };
+  async::Clock::TimePoint next = world.clock.now() + draw_pause();
+  while (world.clock.now() < end) {
+    installation.step(std::min(end, next));
+    const bool due = world.clock.now() >= next;
+    if (due) next = world.clock.now() + draw_pause();
+    if (eventful && (due || chance(world.random, kChanceOfMishapAtAStep))) installation.mishap();
+  }
+}
+
+void come_to_rest(World& world, Installation& installation) {
+  installation.calm_down();
+  installation.run_until(world.clock.now() + kTimeToAnswer);
+  installation.check_answered();
+  installation.run_until(world.clock.now() + kTimeToTidyUp);
+  installation.check_rest();
+
+  const std::uint64_t transactions = installation.auditor().transactions();
+  std::uint64_t steps = 0;
+  const async::Clock::TimePoint end = world.clock.now() + kTimeAtRest;
+  while (installation.step(end)) ++steps;
+  const std::uint64_t written = installation.auditor().transactions() - transactions;
+  if (written > 0) world.journal.violation(fmt::format("{} writes at rest", written));
+  if (steps > kMostStepsAtRest) world.journal.violation(fmt::format("{} steps at rest", steps));
+}
+
+}  // namespace
+
+Report simulate(std::uint64_t seed, bool keep_log) {
+  World world(seed, keep_log);
+  {
+    Installation installation(world, draw_faults(world.random));
+    go_through_trouble(world, installation);
+    come_to_rest(world, installation);
+  }
+  Report report;
+  report.seed = seed;
+  report.violations = world.journal.violations();
+  report.log = world.journal.lines();
+  report.log_hash = world.journal.hash();
+  report.counts = world.journal.counts();
+  report.virtual_hours =
+      std::chrono::duration<double, std::ratio<3600>>(world.clock.now().time_since_epoch()).count();
+  return report;
+}
+
+}  // namespace nodepool::simulation
