@@ -5,6 +5,7 @@
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "model/change_node.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -127,35 +128,16 @@ Task<> CleanupWorker::reset(NodeRequest request) {
 
 // Returns whether the request no longer has the node.
 Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id) {
-  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(node_id));
-  bool freed = false;
-  std::exception_ptr failure;
-  try {
-    if (!co_await lock.try_acquire()) co_return false;
-    Node node = model::parse_node(node_id, co_await context_.store.get(model::node_path(node_id)));
-    if (node.allocated_to == request_id) {
-      if (node.state == NodeState::init) {
-        node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-      }
-      node.allocated_to.reset();
-      const std::string text = to_record(node);
-      Transaction transaction;
-      transaction.set(model::node_path(node_id), text, node.stat.version);
-      lock.release_in(transaction);
-      const auto results = co_await context_.store.commit(std::move(transaction));
-      lock.released();
-      context_.nodes.written(node_id, text, results.front().stat);
-    }
-    freed = true;
-  } catch (const StoreError& error) {
-    freed = error.kind() == StoreError::Kind::no_node;
-    if (!error.is_answer()) failure = std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return freed;
+  const double now = context_.runtime.clock.wall_seconds();
+  const auto free = [now, &request_id](Node& node) {
+    if (node.allocated_to != request_id) return false;
+    if (node.state == NodeState::init) node.set_state(NodeState::deleting, now);
+    node.allocated_to.reset();
+    return true;
+  };
+  Task<model::NodeChange> changing =
+      model::change_node(context_.runtime, context_.store, context_.nodes, node_id, free);
+  co_return co_await std::move(changing) != model::NodeChange::locked;
 }
 
 // --- what is left of requests and nodes

@@ -2,6 +2,7 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "model/change_node.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -73,7 +74,10 @@ void DeletedNodeWorker::look_at(const std::string& id) {
 Task<> DeletedNodeWorker::work_on(std::string id) {
   std::string failure;
   try {
-    co_await work_under_lock(id);
+    const Node* node = context_.nodes.find(id);
+    const Duty what = node == nullptr ? Duty::none : duty(*node);
+    if (what == Duty::free) co_await free(id);
+    if (what == Duty::take_back) co_await take_back_under_lock(id);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
@@ -87,48 +91,39 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   look_at(id);  // it may have become due again, or failed
 }
 
-Task<> DeletedNodeWorker::work_under_lock(std::string id) {
+Task<> DeletedNodeWorker::free(std::string id) {
+  std::string request_id;
+  const auto change = [this, &request_id](Node& node) {
+    if (duty(node) != Duty::free) return false;
+    request_id = *node.allocated_to;
+    node.allocated_to.reset();
+    return true;
+  };
+  Task<model::NodeChange> changing =
+      model::change_node(context_.runtime, context_.store, context_.nodes, id, change);
+  if (co_await std::move(changing) != model::NodeChange::written) co_return;
+  log_.about({}, request_id, id).info("Unallocated the node, its request is gone");
+}
+
+Task<> DeletedNodeWorker::take_back_under_lock(std::string id) {
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  // Makes no node: a node that is gone has no place for a lock.
-  if (!co_await lock.try_acquire()) co_return;
   std::exception_ptr failure;
   try {
-    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
-    if (entry.data.empty()) {
-      co_await coordination::remove_tree(context_.store, model::node_path(id));
-      lock.released();
-    } else {
-      Node node = model::parse_node(id, entry);
-      switch (duty(node)) {
-        case Duty::take_back:
-          co_await take_back(std::move(node), lock);
-          break;
-        case Duty::free:
-          co_await free(std::move(node), lock);
-          break;
-        case Duty::none:
-          break;
+    if (co_await lock.try_acquire()) {
+      const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+      if (!entry.data.empty()) {
+        Node node = model::parse_node(id, entry);
+        if (duty(node) == Duty::take_back) co_await take_back(std::move(node), lock);
       }
     }
+  } catch (const StoreError& error) {
+    // Somebody else has removed the record.
+    if (error.kind() != StoreError::Kind::no_node) failure = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
   }
   co_await lock.release();
   if (failure) std::rethrow_exception(failure);
-}
-
-// The node and its unlocking in one write.
-Task<> DeletedNodeWorker::free(Node node, coordination::Lock& lock) {
-  const auto log = log_.about({}, node.allocated_to.value_or(""), node.id);
-  node.allocated_to.reset();
-  const std::string text = to_record(node);
-  Transaction transaction;
-  transaction.set(model::node_path(node.id), text, node.stat.version);
-  lock.release_in(transaction);
-  const auto results = co_await context_.store.commit(std::move(transaction));
-  lock.released();
-  context_.nodes.written(node.id, text, results.front().stat);
-  log.info("Unallocated the node, its request is gone");
 }
 
 Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {

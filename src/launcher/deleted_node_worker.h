@@ -34,9 +34,9 @@ class DeletedNodeWorker {
   void look_at(const std::string& id);
   Duty duty(const model::Node& node) const;
   Task<> work_on(std::string id);
-  Task<> work_under_lock(std::string id);
+  Task<> take_back_under_lock(std::string id);
   Task<> take_back(model::Node node, coordination::Lock& lock);
-  Task<> free(model::Node node, coordination::Lock& lock);
+  Task<> free(std::string id);
   Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
                  coordination::Lock& lock);
 

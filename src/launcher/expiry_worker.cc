@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "coordination/lock.h"
 #include "coordination/path.h"
+#include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
 
@@ -139,7 +139,7 @@ Task<> ExpiryWorker::end(std::string id) {
       if (node.state == NodeState::in_use) {
         co_await end_lease(std::move(node));
       } else {
-        co_await retire(std::move(node));
+        co_await retire(id);
       }
     }
   } catch (const StoreError& error) {
@@ -169,27 +169,21 @@ Task<> ExpiryWorker::end_lease(Node node) {
   log_.about({}, lease.id, node.id).info("The lease of {} has expired", lease.holder);
 }
 
-Task<> ExpiryWorker::retire(Node node) {
-  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(node.id));
-  if (!co_await lock.try_acquire()) co_return;
-  const std::string_view was = to_string(node.state);
-  const double age = context_.runtime.clock.wall_seconds() - node.state_time;
-  node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-  const std::string text = to_record(node);
-  Transaction transaction;
-  transaction.set(model::node_path(node.id), text, node.stat.version);
-  lock.release_in(transaction);
-  std::exception_ptr failure;
-  try {
-    const auto results = co_await context_.store.commit(std::move(transaction));
-    lock.released();
-    context_.nodes.written(node.id, text, results.front().stat);
-    log_.about({}, {}, node.id).info("Deleting the node, it has been {} for {:.0f} s", was, age);
-  } catch (const StoreError&) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
+Task<> ExpiryWorker::retire(std::string id) {
+  const double now = context_.runtime.clock.wall_seconds();
+  std::string was;
+  double age = 0;
+  const auto change = [this, now, &was, &age](Node& node) {
+    if (!is_due(node) || node.state == NodeState::in_use) return false;
+    was = to_string(node.state);
+    age = now - node.state_time;
+    node.set_state(NodeState::deleting, now);
+    return true;
+  };
+  Task<model::NodeChange> changing =
+      model::change_node(context_.runtime, context_.store, context_.nodes, id, change);
+  if (co_await std::move(changing) != model::NodeChange::written) co_return;
+  log_.about({}, {}, id).info("Deleting the node, it has been {} for {:.0f} s", was, age);
 }
 
 }  // namespace nodepool::launcher

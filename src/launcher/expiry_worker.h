@@ -51,7 +51,7 @@ class ExpiryWorker {
   Task<> run();
   Task<> end(std::string id);
   Task<> end_lease(model::Node node);
-  Task<> retire(model::Node node);
+  Task<> retire(std::string id);
   bool is_due(const model::Node& node) const;
 
   LauncherContext& context_;

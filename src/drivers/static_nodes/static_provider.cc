@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "coordination/lock.h"
 #include "coordination/path.h"
+#include "model/change_node.h"
 #include "model/paths.h"
 
 namespace nodepool::drivers::static_nodes {
 
 namespace {
 
-using coordination::StoreError;
 using coordination::Transaction;
 using model::Node;
+using model::NodeChange;
 using model::NodeState;
 
 // A host that is out of order is tried again after these times; the longest is the reference's
@@ -232,59 +232,40 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
 
 // A node that is in use gets the new settings when it comes back.
 Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts) {
+  const auto refresh = [&host, &facts](Node& node) {
+    return is_free(node) && refresh_node(node, host, facts);
+  };
   const Node* current = context_.nodes.find(id);
-  if (current == nullptr || !is_free(*current)) co_return;
-  Node node = *current;
-  if (!refresh_node(node, host, facts)) co_return;
-  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  if (!co_await lock.try_acquire()) {
-    log_.about({}, {}, id).warning("Not updated: the node is locked");
-    co_return;
+  if (current == nullptr) co_return;
+  Node copy = *current;
+  if (!refresh(copy)) co_return;  // nothing to lock it for
+  Task<NodeChange> changing =
+      change_node(context_.runtime, context_.store, context_.nodes, id, refresh);
+  switch (co_await std::move(changing)) {
+    case NodeChange::written:
+      log_.about({}, {}, id).info("Updated static node {}", host.name);
+      break;
+    case NodeChange::locked:
+      log_.about({}, {}, id).warning("Not updated: the node is locked");
+      break;
+    case NodeChange::unchanged:
+    case NodeChange::gone:
+      break;
   }
-  const std::string text = to_record(node);
-  Transaction transaction;
-  transaction.set(model::node_path(id), text, node.stat.version);
-  lock.release_in(transaction);
-  std::exception_ptr failure;
-  try {
-    const auto results = co_await context_.store.commit(std::move(transaction));
-    lock.released();
-    context_.nodes.written(id, text, results.front().stat);
-    log_.about({}, {}, id).info("Updated static node {}", host.name);
-  } catch (const StoreError& error) {
-    if (!error.is_answer()) failure = std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
 }
 
 // Takes a free node out of service: the worker for deleted nodes does the rest.
 Task<> StaticProvider::deregister(std::string id) {
-  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  std::exception_ptr failure;
-  try {
-    if (!co_await lock.try_acquire()) co_return;
-    Node node = model::parse_node(id, co_await context_.store.get(model::node_path(id)));
-    if (is_free(node)) {
-      node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-      const std::string text = to_record(node);
-      Transaction transaction;
-      transaction.set(model::node_path(id), text, node.stat.version);
-      lock.release_in(transaction);
-      const auto results = co_await context_.store.commit(std::move(transaction));
-      lock.released();
-      context_.nodes.written(id, text, results.front().stat);
-      log_.about({}, {}, id).info("Deregistering static node {}", node.hostname.value_or(""));
-    }
-  } catch (const StoreError& error) {
-    if (!error.is_answer()) failure = std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
+  const double now = context_.runtime.clock.wall_seconds();
+  const auto retire = [now](Node& node) {
+    if (!is_free(node)) return false;
+    node.set_state(NodeState::deleting, now);
+    return true;
+  };
+  Task<NodeChange> changing =
+      change_node(context_.runtime, context_.store, context_.nodes, id, retire);
+  const NodeChange change = co_await std::move(changing);
+  if (change == NodeChange::written) log_.about({}, {}, id).info("Deregistering static node");
 }
 
 Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
