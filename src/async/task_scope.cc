@@ -29,6 +29,15 @@ struct TaskScope::State {
   std::list<Running> running;
   std::vector<ParkedTask*> joining;
 
+  void emit_cancellation() {
+    // A task may end, and leave the list, while its signal is being emitted.
+    for (auto task = running.begin(); task != running.end();) {
+      const auto next = std::next(task);
+      task->cancellation.emit(asio::cancellation_type::terminal);
+      task = next;
+    }
+  }
+
   void finished(std::list<Running>::iterator task, const std::exception_ptr& failure) {
     const std::string name = task->description.name;
     running.erase(task);
@@ -73,13 +82,10 @@ void TaskScope::spawn(std::string name, Task<> task) {
 }
 
 void TaskScope::cancel() {
-  state_->cancelled = true;
-  // A task may end, and leave the list, while its signal is being emitted.
-  for (auto task = state_->running.begin(); task != state_->running.end();) {
-    const auto next = std::next(task);
-    task->cancellation.emit(asio::cancellation_type::terminal);
-    task = next;
-  }
+  if (std::exchange(state_->cancelled, true)) return;
+  // From inside the loop: emitted elsewhere, Asio would keep a bare pointer to the signal of a task
+  // that may have ended before the loop runs again.
+  asio::post(state_->runtime.executor, [state = state_] { state->emit_cancellation(); });
 }
 
 Task<> TaskScope::join() {
