@@ -140,14 +140,16 @@ TEST_F(LeaseTest, a_requestor_that_dies_while_accepting_leaves_nothing_behind) {
     co_await accept_with_lease(runtime, store, std::move(request), hours(2), kHolder);
   };
   const std::string contenders = model::node_lock_path(request.nodes[0]) + "/";
-  server_.open_session([&](const std::vector<coordination::WatchEvent>& events) {
+  const auto listener = [&](const std::vector<coordination::WatchEvent>& events) {
     const bool locked = std::ranges::any_of(
         events, [&](const auto& event) { return event.path.starts_with(contenders); });
     if (locked) boost::asio::post(runtime.executor, [&] { store->kill_for_tests(); });
-  });
+  };
+  const std::int64_t listening = server_.open_session(listener);
   scope.spawn("accept", accept(runtime, *store, request));
   while (loop->poll()) {
   }
+  server_.end_session(listening);
   store.reset();
   loop.reset();
   EXPECT_THAT(run(launcher_.lock_line(request.nodes[0])), IsEmpty());
