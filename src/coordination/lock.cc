@@ -4,6 +4,7 @@
 
 #include "async/deadline.h"
 #include "async/event.h"
+#include "coordination/lock_sweeper.h"
 #include "coordination/path.h"
 
 namespace nodepool::coordination {
@@ -51,25 +52,31 @@ CreateMode Lock::create_mode() const {
 }
 
 Task<bool> Lock::try_acquire() {
-  co_await create_contender();
-  if (co_await is_lowest()) {
-    held_ = true;
-    co_return true;
+  std::exception_ptr failure;
+  try {
+    co_await create_contender();
+    held_ = co_await is_lowest();
+  } catch (const StoreError&) {
+    failure = std::current_exception();
   }
-  co_await release();
-  co_return false;
+  if (failure) {
+    co_await abandon();
+    std::rethrow_exception(failure);
+  }
+  if (!held_) co_await release();
+  co_return held_;
 }
 
 Task<> Lock::acquire(async::Clock& clock, async::Clock::TimePoint deadline) {
-  co_await create_contender();
   std::exception_ptr failure;
   try {
+    co_await create_contender();
     co_await wait_in_line(clock, deadline);
   } catch (...) {
     failure = std::current_exception();
   }
   if (failure) {
-    co_await release();
+    co_await abandon();
     std::rethrow_exception(failure);
   }
   held_ = true;
@@ -128,6 +135,20 @@ Task<bool> Lock::is_lowest() {
 
 Task<> Lock::release() {
   held_ = false;
+  return completed_by_sweeper(remove_contender());
+}
+
+Task<> Lock::completed_by_sweeper(Task<> removal) {
+  try {
+    co_await std::move(removal);
+  } catch (const StoreError&) {
+    if (store_.lock_sweeper() == nullptr) throw;
+    store_.lock_sweeper()->take_over(root_, prefix_);
+    contender_.clear();
+  }
+}
+
+Task<> Lock::remove_contender() {
   while (!contender_.empty()) {
     try {
       co_await store_.remove(contender_, kAnyVersion);
@@ -143,6 +164,11 @@ Task<> Lock::release() {
 }
 
 Task<> Lock::abandon() {
+  held_ = false;
+  return completed_by_sweeper(find_and_remove_contender());
+}
+
+Task<> Lock::find_and_remove_contender() {
   if (contender_.empty()) {
     try {
       co_await find_lost_contender();
@@ -150,7 +176,7 @@ Task<> Lock::abandon() {
       if (error.kind() != Kind::no_node) throw;
     }
   }
-  co_await release();
+  co_await remove_contender();
 }
 
 void Lock::contend_in(Transaction& transaction, bool root_exists) {

@@ -43,7 +43,8 @@ class Lock {
   // async::DeadlineExceeded or async::Cancelled, having left the line, or StoreError.
   Task<> acquire(async::Clock& clock, async::Clock::TimePoint deadline);
 
-  // Gives the lock up, or leaves the line. Harmless without a contender.
+  // Gives the lock up, or leaves the line. Harmless without a contender. Throws StoreError, unless
+  // the store has a LockSweeper, which then completes it.
   Task<> release();
 
   // As release(), for when a write that made the contender was left without an answer: looks for
@@ -74,6 +75,9 @@ class Lock {
  private:
   Task<> create_contender();
   Task<> find_lost_contender();
+  Task<> remove_contender();
+  Task<> find_and_remove_contender();
+  Task<> completed_by_sweeper(Task<> removal);
   Task<bool> is_lowest();
   Task<> wait_in_line(async::Clock& clock, async::Clock::TimePoint deadline);
   CreateMode create_mode() const;

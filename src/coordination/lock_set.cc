@@ -89,9 +89,8 @@ Task<> LockSet::release() {
   try {
     co_await store_.commit(std::move(transaction));
     released();
-  } catch (const StoreError& error) {
-    // Some contender is gone already, or nobody knows.
-    if (!error.is_answer() && error.kind() != Kind::unknown_outcome) throw;
+  } catch (const StoreError&) {
+    // Some contender is gone already, or nobody knows, or the store is out of reach.
     one_by_one = true;
   }
   if (!one_by_one) co_return;

@@ -116,6 +116,8 @@ using SessionHandler = std::function<void(SessionState)>;
 // Keeps a handler registered; the handler is not called after this is gone.
 using Subscription = std::shared_ptr<void>;
 
+class LockSweeper;
+
 // A tree of small records shared by all processes of an installation, with ZooKeeper's semantics:
 // paths, versions, ephemeral and sequential nodes, transactions, persistent recursive watches.
 //
@@ -168,6 +170,14 @@ class Store {
 
   // Ends the session: its ephemeral nodes vanish at once. Nothing may be called afterwards.
   virtual Task<> close() = 0;
+
+  // Completes the releases of this store's locks that fail (coordination/lock_sweeper.h); null:
+  // nobody does, they throw.
+  LockSweeper* lock_sweeper() const { return lock_sweeper_; }
+  void set_lock_sweeper(LockSweeper* sweeper) { lock_sweeper_ = sweeper; }
+
+ private:
+  LockSweeper* lock_sweeper_ = nullptr;
 };
 
 }  // namespace nodepool::coordination

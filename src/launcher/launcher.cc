@@ -46,6 +46,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                telemetry::Logger(std::move(log), "nodepool"),
                options.hostname,
                options.fqdn},
+      lock_sweeper_(runtime, store),
       drivers_(drivers),
       log_(context_.log.child("NodePool")),
       nodes_(runtime, store, context_.log.child("zk.nodes")),
@@ -200,6 +201,7 @@ Task<> Launcher::stop() {
   }
   providers_.clear();
   co_await registration_.stop();
+  co_await lock_sweeper_.stop();
   co_await tables_scope_.stop();
 }
 

@@ -8,6 +8,7 @@
 
 #include "async/event.h"
 #include "config/load.h"
+#include "coordination/lock_sweeper.h"
 #include "launcher/cleanup_worker.h"
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
@@ -60,6 +61,7 @@ class Launcher {
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
 
   LauncherContext context_;
+  coordination::LockSweeper lock_sweeper_;
   const driver::DriverRegistry& drivers_;
   telemetry::Logger log_;
   model::NodeTable nodes_;
