@@ -47,7 +47,7 @@ void CleanupWorker::start() {
       context_.components.observe([this](const model::ComponentTable::Change& change) {
         if (change.after == nullptr) wake_.set();
       }));
-  subscriptions_.push_back(context_.requests.observe_readiness([this](bool) {
+  subscriptions_.push_back(context_.observe_tables_ready([this] {
     sweep_due_ = true;  // some may have gone unseen
     wake_.set();
   }));

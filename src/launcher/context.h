@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,16 @@ struct LauncherContext {
   std::string fqdn;
 
   bool tables_ready() const { return nodes.ready() && requests.ready() && components.ready(); }
+
+  // Calls `observer` when all tables have become ready, whichever was the last.
+  coordination::Subscription observe_tables_ready(std::function<void()> observer) {
+    const auto on_readiness = [this, observer = std::move(observer)](bool) {
+      if (tables_ready()) observer();
+    };
+    return std::make_shared<std::array<coordination::Subscription, 3>>(
+        std::array{nodes.observe_readiness(on_readiness), requests.observe_readiness(on_readiness),
+                   components.observe_readiness(on_readiness)});
+  }
 
   // For TaskScope: logs what escapes a task.
   async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {

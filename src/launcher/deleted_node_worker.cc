@@ -37,13 +37,11 @@ void DeletedNodeWorker::start() {
         if (change.after != nullptr) return;
         for (const std::string& id : context_.nodes.allocated_to(change.id)) look_at(id);
       }));
-  const auto on_readiness = [this](bool) {
-    if (!context_.tables_ready()) return;
+  const auto look_at_all = [this] {
     for (const auto& [name, provider] : providers_) look_at_provider(name);
   };
-  subscriptions_.push_back(context_.nodes.observe_readiness(on_readiness));
-  subscriptions_.push_back(context_.requests.observe_readiness(on_readiness));
-  on_readiness(true);
+  subscriptions_.push_back(context_.observe_tables_ready(look_at_all));
+  look_at_all();
 }
 
 void DeletedNodeWorker::look_at_provider(const std::string& provider) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordination/lock.h"
 #include "coordination/path.h"
 #include "model/change_node.h"
 #include "model/lease.h"
@@ -161,8 +162,11 @@ Task<> ExpiryWorker::end_lease(Node node) {
   const std::string text = to_record(node);
   Transaction transaction;
   transaction.set(model::node_path(node.id), text, node.stat.version);
-  for (const std::string& contender : context_.nodes.contenders(node.id)) {
-    transaction.remove(coordination::join_path(model::node_lock_path(node.id), contender));
+  // Read from the store: the table may not have seen the lock yet.
+  const std::string root = model::node_lock_path(node.id);
+  const std::vector<std::string> children = co_await context_.store.children(root);
+  for (const std::string& contender : coordination::contenders_in_line(children)) {
+    transaction.remove(coordination::join_path(root, contender));
   }
   const auto results = co_await context_.store.commit(std::move(transaction));
   context_.nodes.written(node.id, text, results.front().stat);
