@@ -19,6 +19,11 @@ constexpr std::string_view kPythonDrivers[] = {
 
 }  // namespace
 
+const Inventory& Provider::inventory(std::string_view /*pool*/) const {
+  static const Inventory kUnknown;
+  return kUnknown;
+}
+
 PoolConfig load_common_pool(const config::Section& section,
                             const config::ProviderSection& provider) {
   PoolConfig pool;

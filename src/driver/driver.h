@@ -71,6 +71,9 @@ struct ProviderContext {
   telemetry::Logger log;
 };
 
+// The labels of each node that a pool has when all are in good order.
+using Inventory = std::vector<std::vector<std::string>>;
+
 // A running source of nodes: one for each provider of the configuration. All functions run on the
 // loop; a slow one is cancelled by its caller's scope.
 class Provider {
@@ -93,6 +96,11 @@ class Provider {
   // never be served by it. Nothing: no such bound.
   virtual std::optional<std::int64_t> capacity(std::string_view pool,
                                                std::string_view label) const = 0;
+
+  // What the pool has when all its nodes are in good order, if it only hands out nodes that exist:
+  // a request for labels that these cannot carry all at once can never be served by it. Empty: the
+  // driver does not say.
+  virtual const Inventory& inventory(std::string_view pool) const;
 
   // Looks whether a ready node that is about to be handed out, and is locked by the caller, is in
   // working order. If not, the provider takes it out of service once the caller has unlocked it.

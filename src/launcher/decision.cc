@@ -66,6 +66,11 @@ std::string decline_reason(const NodeRequest& request, const PoolView& own,
                          count, label, *capacity);
     }
   }
+  if (!own.has_all_at_once) {
+    return fmt::format(
+        "it would exceed quota: the pool's nodes cannot carry the labels [{}] at once",
+        fmt::join(request.node_types, ","));
+  }
   if (!request.reuse && !own.launches_nodes) {
     return "the request wants new nodes, the pool only has existing ones";
   }

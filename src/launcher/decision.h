@@ -21,6 +21,7 @@ struct PoolView {
   std::optional<std::int64_t> max_servers;
   std::int64_t max_concurrency = -1;  // of the provider; 0 accepts nothing, negative: unlimited
   std::int64_t active_launches = 0;   // of the provider, over all its pools
+  bool has_all_at_once = true;        // the request's labels, with everything in good order
   bool launches_nodes = false;        // false: only hands out nodes that exist
   const model::Component* component = nullptr;  // labels and priority as registered
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "launcher/matching.h"
 #include "telemetry/version.h"
@@ -81,13 +82,14 @@ model::Component PoolWorker::component() const {
   return component;
 }
 
-PoolView PoolWorker::view() const {
+PoolView PoolWorker::view(const NodeRequest& request) const {
   PoolView view;
   view.id = id_;
   view.provider = provider_name_;
   view.max_servers = pool_config().max_servers;
   view.max_concurrency = provider_->config().max_concurrency();
   view.active_launches = static_cast<std::int64_t>(in_hand_.size());
+  view.has_all_at_once = has_all_at_once(request.node_types);
   view.component = &registration_.component();
   return view;
 }
@@ -171,7 +173,7 @@ void PoolWorker::consider(const Order& order) {
   if (waiting == context_.requests.waiting().end()) return;
   const NodeRequest* request = context_.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
-  const Decision decision = decide(*request, view(), context_.components.pools(),
+  const Decision decision = decide(*request, view(*request), context_.components.pools(),
                                    [this](std::string_view label) { return supply(label); });
   carry_out(order, *request, decision);
 }
@@ -260,6 +262,26 @@ LabelSupply PoolWorker::supply(std::string_view label) const {
   const auto reserved = std::ranges::count_if(
       reserved_nodes_, [&free](const std::string& id) { return free.contains(id); });
   return {static_cast<std::int64_t>(free.size()) - reserved, provider_->capacity(pool_, label)};
+}
+
+// A node with several labels is counted by the capacity of each of them, but serves only one. For
+// a single label the capacity says it all.
+bool PoolWorker::has_all_at_once(const std::vector<std::string>& labels) const {
+  const driver::Inventory& inventory = provider_->inventory(pool_);
+  if (inventory.empty() ||
+      std::ranges::adjacent_find(labels, std::ranges::not_equal_to()) == labels.end()) {
+    return true;
+  }
+  std::vector<std::vector<std::string>> candidates(labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    for (std::size_t node = 0; node < inventory.size(); ++node) {
+      // The others take one less than that at most.
+      if (candidates[i].size() == labels.size()) break;
+      if (std::ranges::find(inventory[node], labels[i]) == inventory[node].end()) continue;
+      candidates[i].push_back(std::to_string(node));
+    }
+  }
+  return match(candidates).has_value();
 }
 
 // A node for each of the request's labels, or nothing if the free ones do not go round: a node with

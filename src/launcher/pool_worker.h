@@ -63,7 +63,8 @@ class PoolWorker {
   std::optional<std::vector<std::string>> choose_nodes(const model::NodeRequest& request) const;
   LabelSupply supply(std::string_view label) const;
   bool is_own(const model::Node& node) const;
-  PoolView view() const;
+  PoolView view(const model::NodeRequest& request) const;
+  bool has_all_at_once(const std::vector<std::string>& labels) const;
   model::Component component() const;
   const driver::PoolConfig& pool_config() const;
 

@@ -1,6 +1,7 @@
 #include "drivers/static_nodes/slot_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace nodepool::drivers::static_nodes {
@@ -37,6 +38,7 @@ SlotPlan plan_slots(std::int64_t slots, const std::vector<const Node*>& nodes) {
       plan.surplus.push_back(node->id);
     } else {
       *free = true;
+      plan.moved.emplace(node->id, std::distance(taken.begin(), free));
       plan.placed.push_back(node->id);
     }
   }

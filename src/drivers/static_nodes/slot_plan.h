@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,8 @@ struct SlotPlan {
   std::vector<std::int64_t> missing;  // slots that no record stands for
   std::vector<std::string> placed;    // ids of the records that stand for a slot
   std::vector<std::string> surplus;   // ids of the records beyond the slots
+  // The placed ones that stand for another slot than they say: id -> slot.
+  std::map<std::string, std::int64_t, std::less<>> moved;
 
   bool is_missing(std::int64_t slot) const;
 };

@@ -58,11 +58,15 @@ class StaticProviderConfig final : public driver::ProviderConfig {
   // How many slots of the pool's hosts carry the label.
   std::int64_t slots(std::string_view pool, std::string_view label) const;
 
+  // The labels of each slot of the pool's hosts.
+  const driver::Inventory& inventory(std::string_view pool) const;
+
  private:
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Config& config);
 
   std::map<HostKey, Host> hosts_;
+  std::map<std::string, driver::Inventory, std::less<>> inventory_;                  // by pool
   std::map<std::tuple<std::string, std::string>, std::int64_t, std::less<>> slots_;  // pool, label
 };
 

@@ -80,6 +80,10 @@ std::optional<std::int64_t> StaticProvider::capacity(std::string_view pool,
   return config_->slots(pool, label);
 }
 
+const driver::Inventory& StaticProvider::inventory(std::string_view pool) const {
+  return config_->inventory(pool);
+}
+
 Task<bool> StaticProvider::is_usable(Node node) {
   const Host* host = find_host(node);
   if (host == nullptr) co_return false;
@@ -131,7 +135,7 @@ void StaticProvider::on_node(const model::NodeTable::Change& change) {
 }
 
 void StaticProvider::retire_if_unconfigured(const Node& node) {
-  if (is_free(node)) scope_.spawn("deregister node " + node.id, deregister(node.id));
+  if (is_free(node)) scope_.spawn("deregister node " + node.id, retire(node.id));
 }
 
 SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
@@ -151,10 +155,12 @@ void StaticProvider::look_at(const HostKey& key) {
     return;
   }
   if (!state.unchecked) {
-    const SlotPlan now = plan(config_->hosts().at(key), state);
-    if (now.surplus.empty() && (now.missing.empty() || state.pause > async::Duration::zero())) {
-      return;  // in order, or being tried again later
-    }
+    const Host& host = config_->hosts().at(key);
+    const SlotPlan now = plan(host, state);
+    const bool outdated = has_outdated(host, state, now);
+    if (now.surplus.empty() && now.missing.empty() && !outdated) return;
+    if (now.surplus.empty() && state.pause > async::Duration::zero()) return;  // tried again later
+    state.unchecked = outdated;
   }
   state.busy = true;
   scope_.spawn("static host " + key.name, work_on(key));
@@ -180,14 +186,22 @@ Task<> StaticProvider::work_on(HostKey key) {
 
 Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
   const SlotPlan before = plan(host, state);
-  for (const std::string& id : before.surplus) co_await deregister(id);
+  for (const std::string& id : before.surplus) {
+    if (co_await deregister(id) != NodeChange::locked) continue;
+    scope_.spawn("static host " + host.name + " (again)",
+                 look_again_later(host.key(), kLongestPause));
+  }
   if (!state.unchecked && before.missing.empty()) co_return;
 
   const HostFacts facts = co_await checker_.check(host);
   const SlotPlan now = plan(host, state);
   for (const std::int64_t slot : now.missing) co_await register_slot(host, slot, facts);
   if (!state.unchecked) co_return;
-  for (const std::string& id : now.placed) co_await update(id, host, facts);
+  for (const std::string& id : now.placed) {
+    const auto moved = now.moved.find(id);
+    co_await update(id, host, facts,
+                    moved == now.moved.end() ? std::nullopt : std::optional(moved->second));
+  }
   state.unchecked = false;
 }
 
@@ -197,7 +211,7 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   // What nobody uses is not handed out either.
   for (const std::string& id : state.nodes) {
     const Node* node = context_.nodes.find(id);
-    if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, deregister(id));
+    if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, retire(id));
   }
   state.unchecked = false;
   state.pause = std::clamp(state.pause * 2, kFirstPause, kLongestPause);
@@ -230,10 +244,26 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   log_.about({}, {}, id).info("Registered static node {} slot {}", host.name, slot);
 }
 
-// A node that is in use gets the new settings when it comes back.
-Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts) {
-  const auto refresh = [&host, &facts](Node& node) {
-    return is_free(node) && refresh_node(node, host, facts);
+// Whether a free node does not say what the configuration says: it was in use when that changed.
+bool StaticProvider::has_outdated(const Host& host, const HostState& state,
+                                  const SlotPlan& plan) const {
+  return std::ranges::any_of(state.nodes, [&](const std::string& id) {
+    const Node* node = context_.nodes.find(id);
+    if (node == nullptr || !is_free(*node)) return false;
+    Node copy = *node;
+    return plan.moved.contains(id) || refresh_node(copy, host, {node->host_keys, std::nullopt});
+  });
+}
+
+// A node that is in use gets the new settings when it is free again. With `slot`, it stands for
+// that one from now on.
+Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts,
+                              std::optional<std::int64_t> slot) {
+  const auto refresh = [&host, &facts, slot](Node& node) {
+    if (!is_free(node)) return false;
+    const bool moves = slot && node.slot != slot;
+    if (moves) node.slot = slot;
+    return refresh_node(node, host, facts) || moves;
   };
   const Node* current = context_.nodes.find(id);
   if (current == nullptr) co_return;
@@ -246,7 +276,9 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
       log_.about({}, {}, id).info("Updated static node {}", host.name);
       break;
     case NodeChange::locked:
-      log_.about({}, {}, id).warning("Not updated: the node is locked");
+      log_.about({}, {}, id).info("Not updated yet: the node is locked");
+      scope_.spawn("static host " + host.name + " (again)",
+                   look_again_later(host.key(), kLongestPause));
       break;
     case NodeChange::unchanged:
     case NodeChange::gone:
@@ -255,7 +287,7 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
 }
 
 // Takes a free node out of service: the worker for deleted nodes does the rest.
-Task<> StaticProvider::deregister(std::string id) {
+Task<NodeChange> StaticProvider::deregister(std::string id) {
   const double now = context_.runtime.clock.wall_seconds();
   const auto retire = [now](Node& node) {
     if (!is_free(node)) return false;
@@ -266,6 +298,22 @@ Task<> StaticProvider::deregister(std::string id) {
       change_node(context_.runtime, context_.store, context_.nodes, id, retire);
   const NodeChange change = co_await std::move(changing);
   if (change == NodeChange::written) log_.about({}, {}, id).info("Deregistering static node");
+  co_return change;
+}
+
+// Whether the node's host is configured and in working order.
+bool StaticProvider::is_wanted(const Node& node) const {
+  const auto state = states_.find(host_key_of(node));
+  return state != states_.end() && state->second.pause == async::Duration::zero();
+}
+
+// Deregisters a node once nobody has it locked, unless it is in use or wanted again by then.
+Task<> StaticProvider::retire(std::string id) {
+  while (co_await deregister(id) == NodeChange::locked) {
+    co_await context_.runtime.clock.sleep_for(kFirstPause);
+    const Node* node = context_.nodes.find(id);
+    if (node == nullptr || !is_free(*node) || is_wanted(*node)) co_return;
+  }
 }
 
 Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,

@@ -11,6 +11,7 @@
 #include "drivers/static_nodes/host_check.h"
 #include "drivers/static_nodes/slot_plan.h"
 #include "drivers/static_nodes/static_config.h"
+#include "model/change_node.h"
 
 namespace nodepool::drivers::static_nodes {
 
@@ -31,6 +32,7 @@ class StaticProvider final : public driver::Provider {
   Task<> stop() override;
   std::optional<std::int64_t> capacity(std::string_view pool,
                                        std::string_view label) const override;
+  const driver::Inventory& inventory(std::string_view pool) const override;
   Task<bool> is_usable(model::Node node) override;
   Task<std::optional<model::Node>> take_back(model::Node node) override;
 
@@ -54,8 +56,12 @@ class StaticProvider final : public driver::Provider {
   SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
   Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
-  Task<> update(std::string id, const Host& host, const HostFacts& facts);
-  Task<> deregister(std::string id);
+  Task<> update(std::string id, const Host& host, const HostFacts& facts,
+                std::optional<std::int64_t> slot);
+  Task<model::NodeChange> deregister(std::string id);
+  Task<> retire(std::string id);
+  bool is_wanted(const model::Node& node) const;
+  bool has_outdated(const Host& host, const HostState& state, const SlotPlan& plan) const;
   void retire_if_unconfigured(const model::Node& node);
   const Host* find_host(const model::Node& node) const;
 
