@@ -66,7 +66,7 @@ std::string inventory_host(const NodeAccess& node, const AccessPaths& paths) {
   if (node.port) variables["ansible_port"] = std::to_string(*node.port);
   if (node.is_ssh()) add("ansible_ssh_common_args", ssh_arguments(node, paths));
   std::string text = "        " + quoted(node.name) + ":\n";
-  for (const auto& [key, value] : variables) text += "          " + key + ": " + value + "\n";
+  for (const auto& [key, value] : variables) text += fmt::format("          {}: {}\n", key, value);
   return text;
 }
 

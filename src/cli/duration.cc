@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <memory>
 
 namespace nodepool::cli {
 
@@ -21,8 +22,8 @@ std::optional<std::int64_t> seconds_in(std::string_view unit) {
 
 std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
   std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const char* end = std::to_address(text.end());
+  const auto [rest, error] = std::from_chars(std::to_address(text.begin()), end, number);
   const std::optional<std::int64_t> unit = seconds_in({rest, end});
   if (error != std::errc() || !unit || number <= 0) return std::nullopt;
   if (number > kLongest.count() / *unit) return std::nullopt;

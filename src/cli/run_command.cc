@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -55,7 +56,8 @@ Subprocess::Command command_line(const RunCommand& command,
                                  const config::Environment& environment) {
   Subprocess::Command line;
   line.arguments = command.command;
-  for (const auto& [name, value] : environment) line.environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment)
+    line.environment.push_back(fmt::format("{}={}", name, value));
   // The nodes are given back when this process dies: nobody may go on using them.
   line.signal_when_orphaned = SIGTERM;
   return line;

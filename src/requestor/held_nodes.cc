@@ -11,7 +11,7 @@ using coordination::StoreError;
 using coordination::Transaction;
 using model::NodeState;
 
-HeldNodes::HeldNodes(async::Runtime runtime, coordination::Store& store)
+HeldNodes::HeldNodes(const async::Runtime& runtime, coordination::Store& store)
     : runtime_(runtime), store_(store), locked_(runtime, store) {}
 
 Task<> HeldNodes::accept(model::NodeRequest request) {

@@ -10,7 +10,7 @@ namespace nodepool::requestor {
 // ends: nothing has to be renewed, and nothing is left behind when the process dies.
 class HeldNodes {
  public:
-  HeldNodes(async::Runtime runtime, coordination::Store& store);
+  HeldNodes(const async::Runtime& runtime, coordination::Store& store);
 
   // Accepts the nodes of a fulfilled request; the request is gone afterwards, also when this
   // throws: RequestError if the nodes are not to be had, StoreError, Cancelled.

@@ -51,7 +51,7 @@ Task<> commit_surely(Store& store, Transaction transaction) {
   }
 }
 
-LockedNodes::LockedNodes(async::Runtime runtime, Store& store)
+LockedNodes::LockedNodes(const async::Runtime& runtime, Store& store)
     : runtime_(runtime), store_(store), locks_(store, runtime.random) {}
 
 Task<> LockedNodes::lock(model::NodeRequest request) {

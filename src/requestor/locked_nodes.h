@@ -16,7 +16,7 @@ using async::Task;
 // known to be what was asked for.
 class LockedNodes {
  public:
-  LockedNodes(async::Runtime runtime, coordination::Store& store);
+  LockedNodes(const async::Runtime& runtime, coordination::Store& store);
 
   // Locks and reads the nodes of `request`. Throws RequestError if they are not to be had, and
   // StoreError; nothing is locked then.
