@@ -26,7 +26,7 @@ function(nodepool_room name)
   list(REMOVE_DUPLICATES visible)
 
   if(sources)
-    add_library(${target} STATIC ${sources} ${headers})
+    add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE nodepool_warnings ${room_PRIVATE_LINKS})
   else()
@@ -35,7 +35,11 @@ function(nodepool_room name)
   endif()
   target_include_directories(${target} ${scope} "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(${target} ${scope} ${dependency_targets} ${room_LINKS})
-  set_target_properties(${target} PROPERTIES NODEPOOL_VISIBLE_ROOMS "${visible}")
+  # For tools/check-headers: CMake makes a target that compiles each of them alone.
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${CMAKE_SOURCE_DIR}/src"
+                                    FILES ${headers})
+  set_target_properties(${target} PROPERTIES NODEPOOL_VISIBLE_ROOMS "${visible}"
+                                             VERIFY_INTERFACE_HEADER_SETS ON)
 
   set(stamp "${CMAKE_CURRENT_BINARY_DIR}/includes.stamp")
   string(REPLACE ";" "," visible_list "${visible}")
