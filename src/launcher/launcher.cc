@@ -36,7 +36,7 @@ NodeAges node_ages(const config::Config& config) {
 
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
-                   Options options)
+                   const Options& options)
     : context_{runtime,
                store,
                nodes_,

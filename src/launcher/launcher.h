@@ -30,7 +30,7 @@ class Launcher {
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,
            std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
-           Options options);
+           const Options& options);
   ~Launcher();
 
   // Starts serving with `config`. Returns once all its pools are registered and serve. A provider
