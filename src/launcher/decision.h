@@ -51,7 +51,8 @@ struct Decision {
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
   std::string label;
-  std::string reason;  // for people
+  std::string reason;                          // for people
+  std::vector<std::string> other_labels = {};  // a node with one of these will do as well
 };
 
 // Decides about one request. `pools` are all registered pools, this one among them. `supply` says

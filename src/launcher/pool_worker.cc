@@ -187,7 +187,8 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, Decis
       node_ids = std::move(*chosen);
     } else {
       decision = {Decision::Kind::wait, Decision::Until::label_is_available,
-                  request.node_types.front(), "the free nodes cannot carry all labels at once"};
+                  request.node_types.front(), "the free nodes cannot carry all labels at once",
+                  request.node_types};
     }
   }
   switch (decision.kind) {

@@ -13,12 +13,14 @@ void WaitingLine::remove(const Order& order) {
   to_look_at_.erase(order);
   registry_.erase(order);
   launch_slot_.erase(order);
-  const auto waiting = label_of_.find(order);
-  if (waiting == label_of_.end()) return;
-  const auto line = by_label_.find(waiting->second);
-  line->second.erase(order);
-  if (line->second.empty()) by_label_.erase(line);
-  label_of_.erase(waiting);
+  const auto waiting = labels_of_.extract(order);
+  if (waiting.empty()) return;
+  for (const std::string& label : waiting.mapped()) {
+    const auto line = by_label_.find(label);
+    if (line == by_label_.end()) continue;
+    line->second.erase(order);
+    if (line->second.empty()) by_label_.erase(line);
+  }
 }
 
 std::optional<WaitingLine::Order> WaitingLine::next() {
@@ -30,8 +32,9 @@ void WaitingLine::wait(const Order& order, const Decision& decision) {
   remove(order);
   switch (decision.until) {
     case Decision::Until::label_is_available:
-      by_label_[decision.label].insert(order);
-      label_of_[order] = decision.label;
+      labels_of_[order] = decision.other_labels;
+      labels_of_[order].push_back(decision.label);
+      for (const std::string& label : labels_of_[order]) by_label_[label].insert(order);
       break;
     case Decision::Until::registry_changes:
       registry_.insert(order);

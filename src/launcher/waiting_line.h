@@ -43,7 +43,7 @@ class WaitingLine {
   std::set<Order> registry_;
   std::set<Order> launch_slot_;
   std::map<std::string, std::set<Order>, std::less<>> by_label_;
-  std::map<Order, std::string> label_of_;
+  std::map<Order, std::vector<std::string>> labels_of_;
 };
 
 }  // namespace nodepool::launcher

@@ -307,9 +307,22 @@ bool StaticProvider::is_wanted(const Node& node) const {
   return state != states_.end() && state->second.pause == async::Duration::zero();
 }
 
-// Deregisters a node once nobody has it locked, unless it is in use or wanted again by then.
+// Deregisters a node as soon as the store and its lock allow it, unless it is in use or wanted
+// again by then.
 Task<> StaticProvider::retire(std::string id) {
-  while (co_await deregister(id) == NodeChange::locked) {
+  while (true) {
+    NodeChange change = NodeChange::locked;
+    std::string failure;
+    try {
+      change = co_await deregister(id);
+    } catch (const coordination::StoreError& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) {
+      log_.about({}, {}, id).warning("Not deregistered yet: {}", failure);
+    } else if (change != NodeChange::locked) {
+      co_return;
+    }
     co_await context_.runtime.clock.sleep_for(kFirstPause);
     const Node* node = context_.nodes.find(id);
     if (node == nullptr || !is_free(*node) || is_wanted(*node)) co_return;
