@@ -127,6 +127,7 @@ class Parser {
     add_json(labels, list_labels_.json);
     CLI::App& info = add<OnlineCommand>("info", "show what is stored of a provider", info_);
     add_name(info, "PROVIDER", info_.provider, "the provider's name");
+    add_json(info, info_.json);
   }
 
   void add_operator_commands() {

@@ -17,6 +17,7 @@ struct ListNodes {
 };
 struct ProviderInfo {
   std::string provider;
+  bool json = false;
 };
 struct HoldNode {
   std::string node;

@@ -40,10 +40,16 @@ Task<int> perform(Session& session, ProviderInfo command) {
   const ProviderUploads uploads = co_await provider_uploads(session.store(), command.provider);
   const model::NodeTable* nodes = co_await session.nodes();
   std::ostream& out = session.context().out;
+  if (command.json) {
+    out << "{\"images\": " << upload_listing(uploads).json()
+        << ", \"nodes\": " << server_listing(*nodes, command.provider, {}).json() << "}\n";
+    co_return 0;
+  }
   out << "ZooKeeper data for provider " << command.provider << "\n\nImage data:\n";
   print(session, upload_listing(uploads), /*json=*/false);
   out << "\nNodes:\n";
-  print(session, server_listing(*nodes, command.provider), /*json=*/false);
+  print(session, server_listing(*nodes, command.provider, model::json_string("None")),
+        /*json=*/false);
   co_return 0;
 }
 

@@ -192,6 +192,12 @@ TEST_F(ListTest, what_is_stored_of_a_provider) {
             "| 0000000000 | host1     |\n"
             "| 0000000001 | None      |\n"
             "+------------+-----------+\n");
+  EXPECT_EQ(nodepool({"info", "rack", "--json"}), 0);
+  EXPECT_EQ(out(), R"({"images": [{"image": "img", "build_id": "b1", )"
+                   R"("upload_ids": ["0000000001", "0000000002"]}], )"
+                   R"("nodes": [{"id": "0000000000", "server_id": "host1"}, )"
+                   R"({"id": "0000000001", "server_id": null}]})"
+                   "\n");
 }
 
 TEST_F(ListTest, erasing_asks_first) {

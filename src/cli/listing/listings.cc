@@ -183,13 +183,13 @@ Table upload_listing(const ProviderUploads& uploads) {
   return table;
 }
 
-Table server_listing(const model::NodeTable& nodes, const std::string& provider) {
+Table server_listing(const model::NodeTable& nodes, const std::string& provider,
+                     const model::Json& unknown) {
   Table table({{"id", "ID"}, {"server_id", "Server ID"}});
   for (const std::string& id : nodes.of_provider(provider)) {
     const Node* node = nodes.find(id);
     if (node == nullptr) continue;
-    table.add(
-        {json_string(id), node->external_id.is_null() ? json_string("None") : node->external_id});
+    table.add({json_string(id), node->external_id.is_null() ? unknown : node->external_id});
   }
   return table;
 }

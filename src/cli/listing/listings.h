@@ -39,8 +39,10 @@ Table label_listing(const std::vector<const model::Component*>& pools,
 using ProviderUploads = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
 Table upload_listing(const ProviderUploads& uploads);
 
-// The nodes of one provider with the ids of their machines.
-Table server_listing(const model::NodeTable& nodes, const std::string& provider);
+// The nodes of one provider with the ids of their machines; `unknown` stands for one that is not
+// known.
+Table server_listing(const model::NodeTable& nodes, const std::string& provider,
+                     const model::Json& unknown);
 
 // The time from `then` to `now`, both in seconds, as "DD:HH:MM:SS"; days have as many digits as
 // they need. The future is a negative number of days and a rest that counts forward.
