@@ -106,7 +106,7 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events) {
     if (kind == WatchEvent::Kind::removed) {
       apply_removed(path);
     } else if (!known_.contains(path)) {
-      apply(path, Entry{});
+      take(path, Entry{});
     }
   }
 }
@@ -161,7 +161,7 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
       entry = Entry{{}, *stat};
     }
     if (!entry) co_return apply_removed(path);
-    if (!path.empty()) apply(path, *entry);
+    if (!path.empty()) take(path, *entry);
     if (below == nullptr || entry->stat.num_children == 0) co_return;
     const std::vector<std::string> names = co_await store_.children(absolute(path));
     for (const std::string& name : names) {
@@ -174,7 +174,17 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
   }
 }
 
+// The answer to a write may come after the event that somebody has removed the node since, so what
+// is not known is read once more.
 void TreeCache::apply(std::string_view path, const Entry& entry) {
+  if (!known_.contains(path)) {
+    queue_.push_back({WatchEvent::Kind::created, std::string(path)});
+    wake_.set();
+  }
+  take(path, entry);
+}
+
+void TreeCache::take(std::string_view path, const Entry& entry) {
   const auto known = known_.find(path);
   if (known != known_.end()) {
     if (known->second >= entry.stat.mzxid) return;

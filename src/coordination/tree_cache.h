@@ -69,6 +69,7 @@ class TreeCache {
   void on_event(const WatchEvent& event);
   void on_session(SessionState state);
   void lose();
+  void take(std::string_view path, const Entry& entry);
   Task<> catch_up();
   Task<> apply_events(std::vector<WatchEvent> events);
   Task<> walk();

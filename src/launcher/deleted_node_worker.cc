@@ -106,22 +106,32 @@ Task<> DeletedNodeWorker::free(std::string id) {
 Task<> DeletedNodeWorker::take_back_under_lock(std::string id) {
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
   std::exception_ptr failure;
+  std::optional<Node> node;
   try {
-    if (co_await lock.try_acquire()) {
-      const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
-      if (!entry.data.empty()) {
-        Node node = model::parse_node(id, entry);
-        if (duty(node) == Duty::take_back) co_await take_back(std::move(node), lock);
-      }
-    }
+    if (co_await lock.try_acquire()) node = co_await read(id);
   } catch (const StoreError& error) {
-    // Somebody else has removed the record.
-    if (error.kind() != StoreError::Kind::no_node) failure = std::current_exception();
+    if (error.kind() == StoreError::Kind::no_node) {
+      context_.nodes.removed(id);  // by somebody else; whatever the table still thought
+    } else {
+      failure = std::current_exception();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  try {
+    if (node && duty(*node) == Duty::take_back) co_await take_back(std::move(*node), lock);
   } catch (...) {
     failure = std::current_exception();
   }
   co_await lock.release();
   if (failure) std::rethrow_exception(failure);
+}
+
+// Nothing for an empty record. Throws StoreError, RecordError.
+Task<std::optional<Node>> DeletedNodeWorker::read(std::string id) {
+  const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+  if (entry.data.empty()) co_return std::nullopt;
+  co_return model::parse_node(id, entry);
 }
 
 Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {

@@ -35,6 +35,7 @@ class DeletedNodeWorker {
   Duty duty(const model::Node& node) const;
   Task<> work_on(std::string id);
   Task<> take_back_under_lock(std::string id);
+  Task<std::optional<model::Node>> read(std::string id);
   Task<> take_back(model::Node node, coordination::Lock& lock);
   Task<> free(std::string id);
   Task<> replace(const model::Node& node, std::optional<model::Node> replacement,

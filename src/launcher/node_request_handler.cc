@@ -119,7 +119,8 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   std::vector<Written> written;
   for (std::size_t i = 0; i < node_ids_.size(); ++i) {
     const Node* node = context_.nodes.find(node_ids_[i]);
-    if (node == nullptr || node->state != NodeState::ready || node->allocated_to) {
+    if (node == nullptr || node->state != NodeState::ready || node->allocated_to ||
+        !node->has_label(current->node_types[i])) {
       co_return Outcome::try_again;
     }
     std::string text = to_record(allocated(*node));

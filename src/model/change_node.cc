@@ -21,7 +21,13 @@ Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
   coordination::Transaction transaction;
   transaction.set(node_path(id), text, node.stat.version);
   lock.release_in(transaction);
-  const auto results = co_await store.commit(std::move(transaction));
+  std::vector<coordination::OperationResult> results;
+  try {
+    results = co_await store.commit(std::move(transaction));
+  } catch (const coordination::TransactionError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+    co_return NodeChange::locked;  // our contender is gone, with the session or by force
+  }
   lock.released();
   nodes.written(id, text, results.front().stat);
   co_return NodeChange::written;
@@ -41,6 +47,7 @@ Task<NodeChange> change_node(async::Runtime runtime, coordination::Store& store,
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::no_node) {
       outcome = NodeChange::gone;
+      nodes.removed(id);  // whatever the table still thought
     } else {
       failure = std::current_exception();
     }

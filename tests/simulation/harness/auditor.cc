@@ -196,12 +196,6 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
       violation(fmt::format("request {} was given node {} for label {}", request.id, id,
                             request.node_types[i]));
     }
-    for (const auto& [path, session] : contenders_) {
-      if (coordination::is_within(path, model::node_path(id)) &&
-          session == world_.actor->session()) {
-        violation(fmt::format("node {} was handed out locked by its launcher", id));
-      }
-    }
     if (std::ranges::count(request.nodes, id) > 1) {
       violation(fmt::format("request {} was given node {} twice", request.id, id));
     }
@@ -211,18 +205,21 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
 // --- nodes
 // ----------------------------------------------------------------------------------------
 
-std::int64_t Auditor::lock_owner_before(const std::string& id) const {
+std::string Auditor::lock_holder_before(const std::string& id) const {
   const std::string root = model::node_lock_path(id);
-  std::string_view lowest;
-  std::int64_t owner = -1;
+  std::string lowest;
   for (const auto& [path, session] : contenders_before_) {
     if (coordination::parent_path(path) != root) continue;
-    const std::string_view sequence = coordination::contender_sequence(path);
-    if (!lowest.empty() && sequence > lowest) continue;
-    lowest = sequence;
-    owner = session;
+    const bool is_lower = lowest.empty() || coordination::contender_sequence(path) <
+                                                coordination::contender_sequence(lowest);
+    if (is_lower) lowest = path;
   }
-  return owner;
+  return lowest;
+}
+
+std::int64_t Auditor::lock_owner_before(const std::string& id) const {
+  const auto holder = contenders_before_.find(lock_holder_before(id));
+  return holder == contenders_before_.end() ? -1 : holder->second;
 }
 
 void Auditor::check_node(const Node& before, const Node* after) {
@@ -275,6 +272,10 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
   }
   if (lock_owner_before(id) != world_.actor->session()) {
     violation(fmt::format("node {} was handed out without its lock", id));
+  }
+  // Another contender of the same session may stand in line for a moment, but not this one.
+  if (contenders_.contains(lock_holder_before(id))) {
+    violation(fmt::format("node {} was handed out locked by its launcher", id));
   }
   const auto request = requests_.find(*after.allocated_to);
   const bool is_its = request != requests_.end() &&

@@ -45,7 +45,9 @@ class Auditor {
   void check_contender_removed(const std::string& path);
   void note(const coordination::WatchEvent& event);
 
-  // The session of the lowest contender for a node's lock before this transaction; -1: none.
+  // The lowest contender for a node's lock before this transaction, and its session; empty and -1:
+  // nobody.
+  std::string lock_holder_before(const std::string& id) const;
   std::int64_t lock_owner_before(const std::string& id) const;
   void violation(std::string_view text);
 

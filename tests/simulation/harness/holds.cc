@@ -23,6 +23,12 @@ void Holds::drop(const std::string& node, const std::string& holder) {
   std::erase_if(holds_[node], [&holder](const Hold& hold) { return hold.holder == holder; });
 }
 
+void Holds::forget_expired() {
+  for (auto& [node, holds] : holds_) {
+    std::erase_if(holds, [this](const Hold& hold) { return !counts(hold); });
+  }
+}
+
 bool Holds::is_held(const std::string& node) const {
   return holder(node) != nullptr;
 }

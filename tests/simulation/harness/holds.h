@@ -26,6 +26,9 @@ class Holds {
   void take(const std::string& node, Hold hold);
   void drop(const std::string& node, const std::string& holder);
 
+  // Forgets the leases that have expired by now: no clock that is set back revives them.
+  void forget_expired();
+
   // Whether somebody holds the node now.
   bool is_held(const std::string& node) const;
 

@@ -17,6 +17,10 @@ using std::chrono::seconds;
 
 constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still run
 
+// A run that takes more steps than this will not come to an end.
+constexpr std::uint64_t kMostSteps = 1'000'000;
+constexpr std::uint64_t kMostStepsAtOnce = 20'000;
+
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
   if (chance(random, 0.5)) hardware->unusable = 0.1;
@@ -95,6 +99,8 @@ void Installation::later(async::Duration pause, std::function<void()> action) {
 // ----------------------------------------------------------------------------------------
 
 bool Installation::step(async::Clock::TimePoint until) {
+  if (++steps_ > kMostSteps) throw Stuck("too many steps");
+  if (++steps_at_once_ > kMostStepsAtOnce) throw Stuck("too many steps without time passing");
   std::vector<Process*> runnable = processes();
   std::erase_if(runnable, [this](Process* process) { return quiet_.contains(process); });
   const bool time_passes = !calm_ && chance(world_.random, kChanceThatTimePasses);
@@ -113,6 +119,7 @@ bool Installation::step(async::Clock::TimePoint until) {
     return true;
   }
   const async::Clock::TimePoint next = std::min(world_.clock.next_wakeup(), next_due());
+  if (next > world_.clock.now()) steps_at_once_ = 0;
   world_.clock.advance_to(std::min(next, until));
   do_due();
   quiet_.clear();
@@ -245,6 +252,7 @@ void Installation::jump_wall_clock() {
   const std::int64_t jump = between(world_.random, -300, 4000);
   note(fmt::format("the wall clock jumps by {} s", jump));
   world_.journal.count("mishap: wall clock jumped");
+  holds_.forget_expired();
   world_.clock.jump_wall(static_cast<double>(jump));
 }
 
@@ -276,6 +284,10 @@ void Installation::check_answered() {
     if (request.state == model::RequestState::failed) continue;
     world_.journal.violation(fmt::format("request {} has not been answered", id));
   }
+  for (const RequestorSlot& slot : requestors_) {
+    if (slot.process) slot.process->give_up();
+  }
+  quiet_.clear();
 }
 
 void Installation::check_rest() {

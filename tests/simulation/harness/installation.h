@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,12 +18,19 @@
 
 namespace nodepool::simulation {
 
+// A run that will never end.
+class Stuck : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // The simulated processes, in steps: one step lets one process run, or time pass to the next timer.
 class Installation {
  public:
   Installation(World& world, const coordination::FaultPlan& launcher_faults);
 
-  // One step; returns false if nothing is left to do before `until`, which it then is.
+  // One step; returns false if nothing is left to do before `until`, which it then is. Throws
+  // Stuck.
   bool step(async::Clock::TimePoint until);
   void run_until(async::Clock::TimePoint until);
 
@@ -82,6 +92,8 @@ class Installation {
   std::vector<Pending> pending_;
   std::set<const Process*> quiet_;  // had nothing to do when last asked
   bool calm_ = false;
+  std::uint64_t steps_ = 0;
+  std::uint64_t steps_at_once_ = 0;  // without time passing
 };
 
 }  // namespace nodepool::simulation

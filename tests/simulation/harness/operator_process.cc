@@ -57,7 +57,7 @@ Task<> OperatorProcess::run() {
     }
   }
   // Requestors may hold nodes for a while yet.
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 35; ++i) {
     co_await end_holds();
     co_await runtime_.clock.sleep_for(std::chrono::minutes(1));
   }

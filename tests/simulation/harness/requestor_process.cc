@@ -39,6 +39,7 @@ RequestorProcess::RequestorProcess(World& world, Holds& holds, std::string syste
                                    coordination::FaultPlan plan)
     : Process(world, system_id, std::move(plan)),
       holds_(holds),
+      lock_sweeper_(runtime_, store_),
       system_id_(std::move(system_id)),
       scope_(runtime_, [this](const std::string& name, const std::string& error) {
         note(name + ": " + error);
@@ -60,6 +61,11 @@ RequestorProcess::RequestorProcess(World& world, Holds& holds, std::string syste
 void RequestorProcess::finish() {
   finishing_ = true;
   finish_.set();
+  for (auto& [id, event] : changed_) event.set();
+}
+
+void RequestorProcess::give_up() {
+  gives_up_ = true;
   for (auto& [id, event] : changed_) event.set();
 }
 
@@ -167,7 +173,6 @@ Task<> RequestorProcess::leave(coordination::Lock& lock) {
 Task<> RequestorProcess::job(Plan plan) {
   const std::string id = co_await ask(plan);
   own_.insert(id);
-  waiting_.insert(id);
   changed_.try_emplace(id);
   std::string failure;
   try {
@@ -176,7 +181,6 @@ Task<> RequestorProcess::job(Plan plan) {
     failure = error.what();
   }
   if (!failure.empty()) note("gives up on request " + id + ": " + failure);
-  waiting_.erase(id);
   changed_.erase(id);
   if (plan.ending != Plan::Ending::not_accepted || !failure.empty()) {
     co_await remove_surely(model::request_path(id));
@@ -186,7 +190,6 @@ Task<> RequestorProcess::job(Plan plan) {
 
 Task<> RequestorProcess::serve(const Plan& plan, const std::string& id) {
   const std::optional<NodeRequest> answer = co_await await_answer(plan, id);
-  waiting_.erase(id);
   if (!answer) co_return;
   world_.journal.count(fmt::format("answered: {}", to_string(answer->state)));
   if (answer->state != RequestState::fulfilled) co_return;
@@ -227,7 +230,7 @@ Task<std::optional<NodeRequest>> RequestorProcess::await_answer(const Plan& plan
       // Out of reach: another time.
     }
     if (request && is_answered(*request)) co_return request;
-    if (cancels && !finishing_ && runtime_.clock.now() >= end) {
+    if (gives_up_ || (cancels && !finishing_ && runtime_.clock.now() >= end)) {
       world_.journal.count("cancelled");
       co_return std::nullopt;
     }

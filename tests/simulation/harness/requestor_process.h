@@ -10,6 +10,7 @@
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "coordination/lock.h"
+#include "coordination/lock_sweeper.h"
 #include "model/node.h"
 #include "model/node_request.h"
 #include "tests/simulation/harness/holds.h"
@@ -29,11 +30,8 @@ class RequestorProcess final : public Process {
   // nobody waits for are removed.
   void finish();
 
-  // Whether finish() is through.
-  bool is_finished() const { return finished_; }
-
-  // Requests that a job still waits for.
-  const std::set<std::string>& waiting() const { return waiting_; }
+  // Withdraws the requests that have still not been answered.
+  void give_up();
 
  private:
   // What a job is going to do.
@@ -79,10 +77,11 @@ class RequestorProcess final : public Process {
   std::string job_name(const std::string& request) const { return name() + "/" + request; }
 
   Holds& holds_;
+  coordination::LockSweeper lock_sweeper_;
   std::string system_id_;
   bool finishing_ = false;
   bool finished_ = false;
-  std::set<std::string> waiting_;
+  bool gives_up_ = false;
   std::set<std::string> own_;                    // requests with a job
   std::map<std::string, async::Event> changed_;  // by request
   coordination::Subscription watch_;

@@ -48,6 +48,10 @@ class SimulatedConfig final : public driver::ProviderConfig {
 
   const std::map<std::string, Machine>& machines() const { return machines_; }
 
+  const driver::Inventory& inventory(std::string_view pool) const {
+    return inventory_.at(std::string(pool));
+  }
+
  private:
   void add(driver::PoolConfig& pool, const config::Value& host) {
     std::vector<std::string> labels;
@@ -57,11 +61,13 @@ class SimulatedConfig final : public driver::ProviderConfig {
     }
     const std::int64_t slots = host.find("max-parallel-jobs")->as_integer();
     for (std::int64_t slot = 0; slot < slots; ++slot) {
+      inventory_[pool.name].push_back(labels);
       machines_[machine_name(host.find("name")->as_string(), slot)] = {pool.name, labels};
     }
   }
 
   std::map<std::string, Machine> machines_;
+  std::map<std::string, driver::Inventory> inventory_;  // by pool
 };
 
 class SimulatedProvider final : public driver::Provider {
@@ -82,6 +88,7 @@ class SimulatedProvider final : public driver::Provider {
         if (node != nullptr && node->provider == config_->name()) wake_.set();
       }
     });
+    locks_ = context_.nodes.observe_locks([this](const std::string&) { wake_.set(); });
     readiness_ = context_.nodes.observe_readiness([this](bool) { wake_.set(); });
     scope_.spawn("simulated provider", run());
     wake_.set();
@@ -91,6 +98,7 @@ class SimulatedProvider final : public driver::Provider {
   void idle() override {
     idle_ = true;
     nodes_.reset();
+    locks_.reset();
     readiness_.reset();
     scope_.cancel();
   }
@@ -108,6 +116,10 @@ class SimulatedProvider final : public driver::Provider {
         ++count;
     }
     return count;
+  }
+
+  const driver::Inventory& inventory(std::string_view pool) const override {
+    return config_->inventory(pool);
   }
 
   Task<bool> is_usable(Node node) override {
@@ -148,8 +160,11 @@ class SimulatedProvider final : public driver::Provider {
       journal_.count("machine: no replacement");
       co_return std::nullopt;
     }
-    if (idle_ || !config_->machines().contains(machine_of(node))) co_return std::nullopt;
-    co_return record(machine_of(node));
+    const std::string machine = machine_of(node);
+    if (idle_ || !config_->machines().contains(machine) || is_registered(machine, node.id)) {
+      co_return std::nullopt;
+    }
+    co_return record(machine);
   }
 
   Node record(const std::string& machine) const {
@@ -206,9 +221,10 @@ class SimulatedProvider final : public driver::Provider {
     }
   }
 
-  bool is_registered(const std::string& machine) const {
+  // Whether a record beside `except` stands for the machine.
+  bool is_registered(const std::string& machine, std::string_view except = {}) const {
     for (const std::string& id : context_.nodes.of_provider(config_->name())) {
-      if (machine_of(*context_.nodes.find(id)) == machine) return true;
+      if (id != except && machine_of(*context_.nodes.find(id)) == machine) return true;
     }
     return false;
   }
@@ -238,6 +254,7 @@ class SimulatedProvider final : public driver::Provider {
   std::set<std::string> taking_back_;
   async::Event wake_;
   coordination::Subscription nodes_;
+  coordination::Subscription locks_;
   coordination::Subscription readiness_;
   async::TaskScope scope_;
 };

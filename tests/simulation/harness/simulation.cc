@@ -79,8 +79,12 @@ Report simulate(std::uint64_t seed, bool keep_log) {
   World world(seed, keep_log);
   {
     Installation installation(world, draw_faults(world.random));
-    go_through_trouble(world, installation);
-    come_to_rest(world, installation);
+    try {
+      go_through_trouble(world, installation);
+      come_to_rest(world, installation);
+    } catch (const Stuck& stuck) {
+      world.journal.violation(stuck.what());
+    }
   }
   Report report;
   report.seed = seed;

@@ -127,12 +127,4 @@ config::Config to_config(const Topology& topology, std::size_t launcher) {
   return config;
 }
 
-std::map<std::string, std::int64_t> slots_by_label(const PoolSpec& pool) {
-  std::map<std::string, std::int64_t> slots;
-  for (const HostSpec& host : pool.hosts) {
-    for (const std::string& label : host.labels) slots[label] += host.slots;
-  }
-  return slots;
-}
-
 }  // namespace nodepool::simulation

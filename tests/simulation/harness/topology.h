@@ -46,7 +46,4 @@ void change_topology(Topology& topology, async::Random& random);
 std::string to_yaml(const Topology& topology, std::size_t launcher);
 config::Config to_config(const Topology& topology, std::size_t launcher);
 
-// How many nodes a pool has of each label when all is in order.
-std::map<std::string, std::int64_t> slots_by_label(const PoolSpec& pool);
-
 }  // namespace nodepool::simulation
