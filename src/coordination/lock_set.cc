@@ -1,5 +1,7 @@
 #include "coordination/lock_set.h"
 
+#include <numeric>
+
 namespace nodepool::coordination {
 
 namespace {
@@ -13,45 +15,58 @@ std::size_t LockSet::add(std::string root, bool root_exists) {
   return members_.size() - 1;
 }
 
-Task<LockSet::Outcome> LockSet::try_acquire() {
+bool LockSet::held(std::size_t index) const {
+  const Member& member = members_[index];
+  return member.lock && member.lock->held();
+}
+
+Task<LockSet::Outcome> LockSet::try_acquire(Transaction also) {
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (!held(i)) wanted.push_back(i);
+  }
   std::optional<Outcome> outcome;
   std::exception_ptr failure;
   try {
-    while (!outcome) outcome = co_await contend();
+    while (!outcome) outcome = co_await contend(wanted, also);
   } catch (const StoreError&) {
     failure = std::current_exception();
   }
   if (failure) {
-    for (Member& member : members_) {
-      if (member.lock) co_await member.lock->abandon();
+    for (const std::size_t index : wanted) {
+      if (members_[index].lock) co_await members_[index].lock->abandon();
     }
     std::rethrow_exception(failure);
   }
-  if (outcome->kind != Outcome::Kind::acquired) co_await release();
+  if (outcome->kind != Outcome::Kind::acquired) co_await release(wanted);
   co_return *outcome;
 }
 
 // One attempt: an outcome, or nothing if a guess about a root was wrong and has been corrected.
-Task<std::optional<LockSet::Outcome>> LockSet::contend() {
+Task<std::optional<LockSet::Outcome>> LockSet::contend(const std::vector<std::size_t>& wanted,
+                                                       Transaction also) {
   Transaction transaction;
   std::vector<std::size_t> operation_owners;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    Member& member = members_[i];
+  for (const std::size_t index : wanted) {
+    Member& member = members_[index];
     member.lock.emplace(store_, random_, member.root);
     member.lock->contend_in(transaction, member.root_exists);
-    operation_owners.resize(transaction.size(), i);
+    operation_owners.resize(transaction.size(), index);
   }
+  transaction.append(also);
   std::vector<OperationResult> results;
   try {
     results = co_await store_.commit(std::move(transaction));
   } catch (const TransactionError& error) {
     co_return learn_from(error, operation_owners);
   }
+  also_results_.assign(results.begin() + static_cast<std::ptrdiff_t>(operation_owners.size()),
+                       results.end());
   std::optional<Outcome> lost;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    Member& member = members_[i];
+  for (const std::size_t index : wanted) {
+    Member& member = members_[index];
     const bool holds = co_await member.lock->settle(results);
-    if (!holds && !lost) lost = Outcome{Outcome::Kind::contended, i};
+    if (!holds && !lost) lost = Outcome{Outcome::Kind::contended, index};
     member.root_exists = true;
   }
   co_return lost ? *lost : Outcome{Outcome::Kind::acquired};
@@ -59,7 +74,10 @@ Task<std::optional<LockSet::Outcome>> LockSet::contend() {
 
 std::optional<LockSet::Outcome> LockSet::learn_from(
     const TransactionError& error, const std::vector<std::size_t>& operation_owners) {
-  const std::size_t index = operation_owners.at(error.index());
+  if (error.index() >= operation_owners.size()) {
+    throw TransactionError(error, error.index() - operation_owners.size());
+  }
+  const std::size_t index = operation_owners[error.index()];
   Member& member = members_[index];
   if (error.kind() == Kind::node_exists && !member.root_exists) {
     member.root_exists = true;
@@ -71,31 +89,43 @@ std::optional<LockSet::Outcome> LockSet::learn_from(
   return std::nullopt;
 }
 
+void LockSet::check_in(Transaction& transaction, std::size_t index) const {
+  transaction.check(members_[index].lock->contender());
+}
+
 void LockSet::release_in(Transaction& transaction, std::size_t index) const {
   if (members_[index].lock) members_[index].lock->release_in(transaction);
 }
 
+void LockSet::released(std::size_t index) {
+  if (members_[index].lock) members_[index].lock->released();
+}
+
 void LockSet::released() {
-  for (Member& member : members_) {
-    if (member.lock) member.lock->released();
-  }
+  for (std::size_t i = 0; i < members_.size(); ++i) released(i);
 }
 
 Task<> LockSet::release() {
+  std::vector<std::size_t> all(members_.size());
+  std::iota(all.begin(), all.end(), 0);
+  co_await release(std::move(all));
+}
+
+Task<> LockSet::release(std::vector<std::size_t> indexes) {
   Transaction transaction;
-  for (std::size_t i = 0; i < members_.size(); ++i) release_in(transaction, i);
+  for (const std::size_t index : indexes) release_in(transaction, index);
   if (transaction.empty()) co_return;
   bool one_by_one = false;
   try {
     co_await store_.commit(std::move(transaction));
-    released();
+    for (const std::size_t index : indexes) released(index);
   } catch (const StoreError&) {
     // Some contender is gone already, or nobody knows, or the store is out of reach.
     one_by_one = true;
   }
   if (!one_by_one) co_return;
-  for (Member& member : members_) {
-    if (member.lock) co_await member.lock->release();
+  for (const std::size_t index : indexes) {
+    if (members_[index].lock) co_await members_[index].lock->release();
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace nodepool::coordination {
 
-// Several locks that are taken together, in one transaction, or not at all.
+// Several locks that are taken together, in one transaction, or not at all; more can be added to
+// those that are held in the same way.
 class LockSet {
  public:
   LockSet(Store& store, async::Random& random) : store_(store), random_(random) {}
@@ -28,12 +29,25 @@ class LockSet {
     std::size_t index = 0;
   };
 
-  // Takes all locks, or leaves no contender behind. Throws StoreError.
-  Task<Outcome> try_acquire();
+  // Takes all locks that are not held yet; or none of them, leaving no contender of theirs behind.
+  // `also` happens in the same transaction, after the contenders are in line, even if it turns out
+  // that somebody is before them; if it is refused the TransactionError counts from the start of
+  // `also`. Throws StoreError.
+  Task<Outcome> try_acquire(Transaction also = {});
+
+  // The results of `also`.
+  const std::vector<OperationResult>& also_results() const { return also_results_; }
+
+  // Whether the lock is held, as far as is known.
+  bool held(std::size_t index) const;
+
+  // Adds a check that the lock is still held: the transaction is refused otherwise.
+  void check_in(Transaction& transaction, std::size_t index) const;
 
   // Adds the removal of one contender to a transaction that the caller commits; then call
-  // released().
+  // released(), for that lock or for all.
   void release_in(Transaction& transaction, std::size_t index) const;
+  void released(std::size_t index);
   void released();
 
   // Gives all locks up in one transaction. Harmless if none is held. Throws StoreError.
@@ -46,13 +60,15 @@ class LockSet {
     std::optional<Lock> lock;
   };
 
-  Task<std::optional<Outcome>> contend();
+  Task<std::optional<Outcome>> contend(const std::vector<std::size_t>& wanted, Transaction also);
   std::optional<Outcome> learn_from(const TransactionError& error,
                                     const std::vector<std::size_t>& operation_owners);
+  Task<> release(std::vector<std::size_t> indexes);
 
   Store& store_;
   async::Random& random_;
   std::vector<Member> members_;
+  std::vector<OperationResult> also_results_;
 };
 
 }  // namespace nodepool::coordination

@@ -58,4 +58,9 @@ Transaction& Transaction::check(std::string path, std::int32_t expected) {
   return *this;
 }
 
+Transaction& Transaction::append(const Transaction& other) {
+  operations_.insert(operations_.end(), other.operations_.begin(), other.operations_.end());
+  return *this;
+}
+
 }  // namespace nodepool::coordination

@@ -65,6 +65,8 @@ class Transaction {
   Transaction& remove(std::string path, std::int32_t expected = kAnyVersion);
   // Succeeds if the node exists and has this version.
   Transaction& check(std::string path, std::int32_t expected = kAnyVersion);
+  // Adds the other's operations after its own.
+  Transaction& append(const Transaction& other);
 
   const std::vector<Operation>& operations() const { return operations_; }
   std::size_t size() const { return operations_.size(); }

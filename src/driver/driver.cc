@@ -19,6 +19,23 @@ constexpr std::string_view kPythonDrivers[] = {
 
 }  // namespace
 
+Resources Provider::need(std::string_view /*pool*/, std::string_view /*label*/) const {
+  return Resources({{"instances", 1}});
+}
+
+Task<Limits> Provider::available() {
+  co_return Limits{};
+}
+
+Task<> Provider::launch(NodeLaunch& launch) {
+  throw std::logic_error("node " + launch.node().id + ": its provider launches nothing");
+}
+
+std::optional<std::int64_t> Provider::capacity(std::string_view /*pool*/,
+                                               std::string_view /*label*/) const {
+  return std::nullopt;
+}
+
 const Inventory& Provider::inventory(std::string_view /*pool*/) const {
   static const Inventory kUnknown;
   return kUnknown;
@@ -29,6 +46,7 @@ PoolConfig load_common_pool(const config::Section& section,
   PoolConfig pool;
   pool.name = section.text("name");
   pool.max_servers = section.optional_integer("max-servers");
+  if (pool.max_servers) pool.limits["instances"] = static_cast<double>(*pool.max_servers);
   pool.priority =
       section.optional_integer("priority").value_or(provider.priority.value_or(kDefaultPriority));
   if (const config::Value* attributes = section.find("node-attributes")) {

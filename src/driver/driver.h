@@ -16,6 +16,8 @@
 #include "config/schema.h"
 #include "config/section.h"
 #include "coordination/store.h"
+#include "driver/launch.h"
+#include "driver/resources.h"
 #include "model/node.h"
 #include "model/node_table.h"
 #include "telemetry/log.h"
@@ -30,6 +32,8 @@ struct PoolConfig {
   std::string name;
   std::set<std::string, std::less<>> labels;
   std::optional<std::int64_t> max_servers;  // nothing: unlimited; 0 or less: the pool declines all
+  Limits limits;                            // max-servers as "instances", and what the driver adds
+  bool ignore_provider_quota = false;       // only `limits` count
   std::int64_t priority = 100;              // lower is preferred
   model::Json node_attributes;              // copied to each node's `attributes`
 
@@ -92,15 +96,36 @@ class Provider {
   // Ends all work, having released every lock.
   virtual Task<> stop() = 0;
 
+  // Whether the provider makes nodes for requests. Otherwise it only hands out those that it has
+  // registered.
+  virtual bool launches() const { return false; }
+
+  // --- providers that launch
+
+  // What one node with this label of this pool takes. By default one instance.
+  virtual Resources need(std::string_view pool, std::string_view label) const;
+
+  // The most that all nodes of this provider may take together: what the cloud allows, less what
+  // it is used for by others. May take long; throws if it cannot be found out. By default there is
+  // no limit. The launcher asks when it needs to know, and remembers the answer.
+  virtual Task<Limits> available();
+
+  // Makes the machine of a node. Returns when the node can be handed out: its record then becomes
+  // `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What has been
+  // made is deleted by take_back() after that.
+  virtual Task<> launch(NodeLaunch& launch);
+
+  // --- providers that only hand out
+
   // How many nodes with this label the pool has when all are in good order; requests for more can
   // never be served by it. Nothing: no such bound.
-  virtual std::optional<std::int64_t> capacity(std::string_view pool,
-                                               std::string_view label) const = 0;
+  virtual std::optional<std::int64_t> capacity(std::string_view pool, std::string_view label) const;
 
-  // What the pool has when all its nodes are in good order, if it only hands out nodes that exist:
-  // a request for labels that these cannot carry all at once can never be served by it. Empty: the
-  // driver does not say.
+  // What the pool has when all its nodes are in good order: a request for labels that these cannot
+  // carry all at once can never be served by it. Empty: the driver does not say.
   virtual const Inventory& inventory(std::string_view pool) const;
+
+  // --- all providers
 
   // Looks whether a ready node that is about to be handed out, and is locked by the caller, is in
   // working order. If not, the provider takes it out of service once the caller has unlocked it.

@@ -1,15 +1,21 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
+#include "config/config.h"
 #include "coordination/store.h"
 #include "driver/driver.h"
+#include "launcher/usage.h"
 #include "model/component_table.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
@@ -30,6 +36,16 @@ struct LauncherContext {
   telemetry::Logger log;  // "nodepool"
   std::string hostname;   // as gethostname() says
   std::string fqdn;
+  Usage& usage;
+  std::map<std::string, config::TenantLimits> tenant_limits = {};  // by tenant, as configured now
+  std::set<std::string> own_pools = {};  // component ids of the pools of this launcher
+
+  // Whether another launcher has a pool of this provider.
+  bool others_serve(std::string_view provider) const {
+    return std::ranges::any_of(components.pools(), [&](const model::Component* pool) {
+      return pool->provider_name == provider && !own_pools.contains(pool->id);
+    });
+  }
 
   bool tables_ready() const { return nodes.ready() && requests.ready() && components.ready(); }
 

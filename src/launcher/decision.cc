@@ -1,135 +1,218 @@
 #include "launcher/decision.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <functional>
 
 namespace nodepool::launcher {
 
 namespace {
 
+using driver::Excess;
 using model::Component;
 using model::NodeRequest;
 using Kind = Decision::Kind;
 using Until = Decision::Until;
 
 // Label -> how many nodes of it are wanted.
-std::map<std::string, std::int64_t> wanted(const NodeRequest& request) {
+std::map<std::string, std::int64_t> count(const std::vector<std::string>& labels) {
   std::map<std::string, std::int64_t> count;
-  for (const std::string& label : request.node_types) ++count[label];
+  for (const std::string& label : labels) ++count[label];
   return count;
 }
 
 Decision wait_for_pool(const Component& pool, std::string_view why) {
-  return {Kind::wait,
-          Until::registry_changes,
-          {},
+  return {Kind::wait, Until::registry_changes,
           fmt::format("left to pool {} of provider {}: {}", pool.name, pool.provider_name, why)};
 }
 
+Decision wait_for_room(std::string reason, bool is_short_of_quota = false) {
+  return {Kind::wait, Until::there_is_room, std::move(reason), is_short_of_quota};
+}
+
 // Another pool that should serve the request rather than this one, and why.
-std::optional<Decision> yield(const NodeRequest& request, const PoolView& own,
+std::optional<Decision> yield(const NodeRequest& request, const Component& own,
                               const std::vector<const Component*>& candidates) {
   for (const Component* pool : candidates) {
-    if (request.provider && own.provider != *request.provider &&
+    if (request.provider && own.provider_name != *request.provider &&
         pool->provider_name == *request.provider) {
       return wait_for_pool(*pool, "the request prefers its provider");
     }
   }
   for (const Component* pool : candidates) {
-    if (pool->priority < own.component->priority && !pool->paused) {
+    if (pool->priority < own.priority && !pool->paused) {
       return wait_for_pool(*pool, "it has a better priority");
     }
   }
-  if (!own.component->supports(request.node_types) && !candidates.empty()) {
+  if (!own.supports(request.node_types) && !candidates.empty()) {
     return wait_for_pool(*candidates.front(), "it offers all labels");
   }
   return std::nullopt;
 }
 
-// Why this pool can never serve the request; empty if it can.
-std::string decline_reason(const NodeRequest& request, const PoolView& own,
-                           const std::function<LabelSupply(std::string_view)>& supply) {
-  if (own.max_servers && *own.max_servers <= 0) return "pool is disabled by max_servers";
-  std::vector<std::string> missing;
-  for (const auto& [label, count] : wanted(request)) {
-    if (!own.component->supports(label)) missing.push_back(label);
-  }
-  if (!missing.empty()) {
-    return fmt::format("node type(s) [{}] not available", fmt::join(missing, ","));
-  }
-  for (const auto& [label, count] : wanted(request)) {
-    const std::optional<std::int64_t> capacity = supply(label).capacity;
-    if (capacity && *capacity < count) {
+std::string would_exceed(std::string_view whose, const Excess& excess) {
+  return fmt::format("it would exceed quota: {} needs {} {:g}, the limit is {:g}", whose,
+                     excess.resource, excess.needed, excess.limit);
+}
+
+// Why a pool that only hands out can never serve the request; empty if it can.
+std::string beyond_stock(const NodeRequest& request, const Prospects& prospects) {
+  for (const auto& [label, wanted] : count(request.node_types)) {
+    const auto capacity = prospects.capacity.find(label);
+    if (capacity != prospects.capacity.end() && capacity->second && *capacity->second < wanted) {
       return fmt::format("it would exceed quota: {} nodes with label {} wanted, the pool has {}",
-                         count, label, *capacity);
+                         wanted, label, *capacity->second);
     }
   }
-  if (!own.has_all_at_once) {
+  if (!prospects.has_all_at_once) {
     return fmt::format(
         "it would exceed quota: the pool's nodes cannot carry the labels [{}] at once",
         fmt::join(request.node_types, ","));
   }
-  if (!request.reuse && !own.launches_nodes) {
-    return "the request wants new nodes, the pool only has existing ones";
+  if (!request.reuse) return "the request wants new nodes, the pool only has existing ones";
+  return {};
+}
+
+// Why this pool can never serve the request; empty if it can.
+std::string decline_reason(const NodeRequest& request, const Component& own,
+                           const Prospects& prospects) {
+  const auto instances = prospects.pool_limits.find("instances");
+  if (instances != prospects.pool_limits.end() && instances->second <= 0) {
+    return "pool is disabled by max_servers";
+  }
+  std::vector<std::string> missing;
+  for (const auto& [label, wanted] : count(request.node_types)) {
+    if (!own.supports(label)) missing.push_back(label);
+  }
+  if (!missing.empty()) {
+    return fmt::format("node type(s) [{}] not available", fmt::join(missing, ","));
+  }
+  if (!prospects.launches) {
+    const std::string reason = beyond_stock(request, prospects);
+    if (!reason.empty()) return reason;
+  }
+  if (const auto over = excess(prospects.pool_limits, {}, prospects.need_of_all)) {
+    return would_exceed("in this pool it", *over);
+  }
+  if (!prospects.provider_limits) return {};
+  if (const auto over = excess(*prospects.provider_limits, {}, prospects.need_of_all)) {
+    return would_exceed("in this provider it", *over);
   }
   return {};
 }
 
+// What a pool that only hands out lacks now.
+Decision wait_for_free_node(const NodeRequest& request, const Prospects& prospects) {
+  const std::string& label = prospects.missing.front();
+  const auto wanted = std::ranges::count(request.node_types, label);
+  const auto missing = std::ranges::count(prospects.missing, label);
+  return wait_for_room(
+      fmt::format("{} of {} nodes with label {} are free", wanted - missing, wanted, label));
+}
+
+// Whether the missing nodes may be launched now; if not, why.
+std::optional<Decision> short_of_room(const NodeRequest& request, const Prospects& prospects) {
+  if (!prospects.provider_limits) {
+    return wait_for_room(prospects.why_unknown.empty()
+                             ? "the quota of the provider is not known yet"
+                             : "the quota of the provider is not known: " + prospects.why_unknown);
+  }
+  std::string reason;
+  if (prospects.refused) {
+    reason = "the provider has refused to launch another node";
+  } else if (const auto over =
+                 excess(prospects.pool_limits, prospects.used_by_pool, prospects.need_of_missing)) {
+    reason = "the pool is full: " + to_string(*over);
+  } else if (const auto beyond = excess(*prospects.provider_limits, prospects.used_by_provider,
+                                        prospects.need_of_missing)) {
+    reason = "the provider is full: " + to_string(*beyond);
+  }
+  if (reason.empty()) return std::nullopt;
+  // Nobody waits for these: what they are for is better served by not taking the room.
+  if (request.requestor == kMinReadyRequestor) return Decision{Kind::decline, {}, reason};
+  return wait_for_room(reason, /*is_short_of_quota=*/true);
+}
+
 }  // namespace
 
-Decision decide(const NodeRequest& request, const PoolView& own,
-                const std::vector<const Component*>& pools,
-                const std::function<LabelSupply(std::string_view label)>& supply) {
-  if (own.max_concurrency == 0)
-    return {Kind::ignore, {}, {}, "the provider's max-concurrency is 0"};
-  if (request.state != model::RequestState::requested) {
-    return {Kind::ignore, {}, {}, fmt::format("it is {}", to_string(request.state))};
+std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
+                               const std::vector<const Component*>& pools) {
+  if (own.max_concurrency == 0) {
+    return Decision{Kind::ignore, {}, "the provider's max-concurrency is 0"};
   }
-  if (request.declined(own.id)) {
+  if (request.state != model::RequestState::requested) {
+    return Decision{Kind::ignore, {}, fmt::format("it is {}", to_string(request.state))};
+  }
+  if (request.declined(own.component->id)) {
     // The last pool to decline may have gone before it could say so.
     if (declined_by_all(request, pools)) {
-      return {Kind::fail, {}, {}, "every registered pool has declined it"};
+      return Decision{Kind::fail, {}, "every registered pool has declined it"};
     }
-    return {Kind::wait, Until::registry_changes, {}, "this pool has declined it"};
+    return Decision{Kind::wait, Until::registry_changes, "this pool has declined it"};
   }
-
   std::vector<const Component*> candidates;
   for (const Component* pool : pools) {
     if (pool->supports(request.node_types) && !request.declined(pool->id)) {
       candidates.push_back(pool);
     }
   }
-  if (std::optional<Decision> decision = yield(request, own, candidates)) return *decision;
+  return yield(request, *own.component, candidates);
+}
 
-  // Before availability: a pool that has no free node of one label, and lacks another label that
-  // nobody offers, declines rather than waits.
-  const std::string reason = decline_reason(request, own, supply);
-  if (!reason.empty()) return {Kind::decline, {}, {}, reason};
+Decision judge(const NodeRequest& request, const PoolView& own, const Prospects& prospects) {
+  const std::string reason = decline_reason(request, *own.component, prospects);
+  if (!reason.empty()) return {Kind::decline, {}, reason};
 
-  if (!own.launches_nodes) {
-    for (const auto& [label, count] : wanted(request)) {
-      const std::int64_t free = supply(label).free;
-      if (free < count) {
-        return {Kind::wait, Until::label_is_available, label,
-                fmt::format("{} of {} nodes with label {} are free", free, count, label)};
-      }
+  if (prospects.tenant_limits) {
+    if (const auto over =
+            excess(*prospects.tenant_limits, prospects.used_by_tenant, prospects.need_of_all)) {
+      return {Kind::wait, Until::tenant_takes_less,
+              fmt::format("tenant {} has reached its limit: {}", request.tenant_name.value_or(""),
+                          to_string(*over))};
     }
   }
-  if (own.max_concurrency > 0 && own.active_launches >= own.max_concurrency) {
-    return {Kind::wait,
-            Until::launch_slot_is_free,
-            {},
-            fmt::format("{} launches under way, max-concurrency is {}", own.active_launches,
+  if (!prospects.behind.empty()) {
+    return wait_for_room(
+        fmt::format("request {} has waited long and comes first", prospects.behind));
+  }
+  if (!prospects.missing.empty() && !prospects.launches) {
+    return wait_for_free_node(request, prospects);
+  }
+  if (!prospects.missing.empty()) {
+    if (std::optional<Decision> decision = short_of_room(request, prospects)) return *decision;
+  }
+  const bool is_work = !prospects.missing.empty() || !prospects.launches;
+  if (is_work && own.max_concurrency > 0 && prospects.active_launches >= own.max_concurrency) {
+    return {Kind::wait, Until::launch_ends,
+            fmt::format("{} launches under way, max-concurrency is {}", prospects.active_launches,
                         own.max_concurrency)};
   }
-  return {Kind::accept, {}, {}, {}};
+  return {Kind::accept, {}, {}};
 }
 
 bool declined_by_all(const NodeRequest& request, const std::vector<const Component*>& pools) {
   return std::ranges::all_of(
       pools, [&request](const Component* pool) { return request.declined(pool->id); });
+}
+
+const std::string& preferred_peer(const NodeRequest& request, const Component& own,
+                                  const std::vector<const Component*>& pools) {
+  const std::string* best = &own.id;
+  std::size_t most = std::hash<std::string>{}(own.id + request.id);
+  for (const Component* pool : pools) {
+    if (pool->provider_name != own.provider_name || pool->name != own.name || pool->id == own.id ||
+        pool->paused || request.declined(pool->id) || !pool->supports(request.node_types)) {
+      continue;
+    }
+    const std::size_t weight = std::hash<std::string>{}(pool->id + request.id);
+    if (weight > most) {
+      most = weight;
+      best = &pool->id;
+    }
+  }
+  return *best;
 }
 
 }  // namespace nodepool::launcher

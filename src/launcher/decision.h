@@ -1,36 +1,26 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "driver/resources.h"
 #include "model/component.h"
 #include "model/node_request.h"
 
 // What a pool does about a request: pure functions of what is known at that moment, so that the
 // same code decides, is unit-tested as a table, and explains itself to an operator.
+//
+// The order of the rules is that of the Python Nodepool, but that a request is declined before it
+// waits. One request is served by exactly one pool; it fails only when every registered pool has
+// declined it.
 namespace nodepool::launcher {
 
-// The pool that decides.
-struct PoolView {
-  std::string id;  // of its component
-  std::string provider;
-  std::optional<std::int64_t> max_servers;
-  std::int64_t max_concurrency = -1;  // of the provider; 0 accepts nothing, negative: unlimited
-  std::int64_t active_launches = 0;   // of the provider, over all its pools
-  bool has_all_at_once = true;        // the request's labels, with everything in good order
-  bool launches_nodes = false;        // false: only hands out nodes that exist
-  const model::Component* component = nullptr;  // labels and priority as registered
-};
-
-// Nodes of one label in the deciding pool.
-struct LabelSupply {
-  std::int64_t free = 0;                 // could be handed out now
-  std::optional<std::int64_t> capacity;  // with everything in good order; nothing: no bound
-};
+// The requestor of the requests that keep `min-ready` nodes.
+inline constexpr std::string_view kMinReadyRequestor = "NodePool:min-ready";
 
 struct Decision {
   enum class Kind {
@@ -43,29 +33,69 @@ struct Decision {
   // What lets a waiting request go on.
   enum class Until {
     nothing,
-    registry_changes,    // another pool should serve it: it may go away, pause, or decline
-    label_is_available,  // a node with `label` becomes free
-    launch_slot_is_free,
+    registry_changes,  // another pool should serve it: it may go away, pause, or decline
+    there_is_room,     // a node that would do becomes free, or nodes take less than now
+    tenant_takes_less,
+    launch_ends,  // of the provider
   };
 
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
-  std::string label;
-  std::string reason;                          // for people
-  std::vector<std::string> other_labels = {};  // a node with one of these will do as well
+  std::string reason;  // for people
+  // It waits because all that may be taken is taken: to delete an idle node would help.
+  bool is_short_of_quota = false;
 };
 
-// Decides about one request. `pools` are all registered pools, this one among them. `supply` says
-// what the pool has of a label.
-//
-// The order of the rules is that of the Python Nodepool. (One request is served by exactly one
-// pool; a request fails only when every registered pool has declined it.)
-Decision decide(const model::NodeRequest& request, const PoolView& own,
-                const std::vector<const model::Component*>& pools,
-                const std::function<LabelSupply(std::string_view label)>& supply);
+// The pool that decides, and the requests' other possibilities.
+struct PoolView {
+  const model::Component* component = nullptr;  // its own, as registered
+  std::int64_t max_concurrency = -1;  // of the provider; 0 accepts nothing, < 0: unlimited
+};
+
+// The rules that look at the registered pools only: who is to serve the request? Nothing if it is
+// this pool's turn to judge what it can do. `pools` are all registered pools, this one among them.
+std::optional<Decision> screen(const model::NodeRequest& request, const PoolView& own,
+                               const std::vector<const model::Component*>& pools);
+
+// What serving one request would take, and what there is.
+struct Prospects {
+  bool launches = false;  // false: the pool only hands out nodes that exist
+  // Labels without a free node: to be launched, or to wait for.
+  std::vector<std::string> missing;
+
+  // Of pools that only hand out: how many nodes of each wanted label the pool has with everything
+  // in good order (nothing: no bound), and whether these can carry the wanted labels at once.
+  std::map<std::string, std::optional<std::int64_t>> capacity;
+  bool has_all_at_once = true;
+
+  // Quotas. `used` counts what has been promised to other requests as well.
+  driver::Resources need_of_all;      // all the wanted nodes
+  driver::Resources need_of_missing;  // those that are missing
+  driver::Limits pool_limits;
+  driver::Resources used_by_pool;
+  std::optional<driver::Limits> provider_limits;  // nothing: not known yet, see below
+  std::string why_unknown;
+  driver::Resources used_by_provider;
+  bool refused = false;                         // the provider has just refused a launch
+  std::optional<driver::Limits> tenant_limits;  // nothing: the request's tenant has none
+  driver::Resources used_by_tenant;
+
+  std::int64_t active_launches = 0;  // of the provider, over all its pools
+  // The earlier request that may not be passed any more; empty: none.
+  std::string behind;
+};
+
+// What the pool does about a request that screen() has left to it.
+Decision judge(const model::NodeRequest& request, const PoolView& own, const Prospects& prospects);
 
 // Whether all registered pools have declined the request.
 bool declined_by_all(const model::NodeRequest& request,
                      const std::vector<const model::Component*>& pools);
+
+// Several launchers may serve the same pool of the same provider. Which one should take a request
+// is settled by highest-random-weight hashing over those that could, so that they do not contend
+// for every lock: the id of the preferred pool component. It is a preference: the lock decides.
+const std::string& preferred_peer(const model::NodeRequest& request, const model::Component& own,
+                                  const std::vector<const model::Component*>& pools);
 
 }  // namespace nodepool::launcher

@@ -136,7 +136,7 @@ Task<std::optional<Node>> DeletedNodeWorker::read(std::string id) {
 
 Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
   const auto log = log_.about({}, {}, node.id);
-  const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider);
+  const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider).provider;
   log.info("Taking back node in state {} ({})", to_string(node.state),
            node.hostname.value_or(node.external_id_text()));
   if (node.state != NodeState::deleting) {

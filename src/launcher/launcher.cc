@@ -45,7 +45,8 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                threads_,
                telemetry::Logger(std::move(log), "nodepool"),
                options.hostname,
-               options.fqdn},
+               options.fqdn,
+               usage_},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
       log_(context_.log.child("NodePool")),
@@ -54,9 +55,12 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       components_(runtime, store, context_.log.child("zk.components")),
       threads_(kThreads),
       registration_(runtime, store, log_, launcher_component(options)),
+      usage_(nodes_, [this](std::string_view provider, std::string_view pool,
+                            std::string_view label) { return need_of(provider, pool, label); }),
       deleted_nodes_(context_, providers_),
       expiry_(context_, providers_),
       cleanup_(context_),
+      min_ready_(context_),
       tables_scope_(runtime, context_.report_to(log_)) {}
 
 Launcher::~Launcher() = default;
@@ -74,12 +78,30 @@ Task<> Launcher::start(config::Config config) {
   deleted_nodes_.start();
   expiry_.start();
   cleanup_.start();
+  machines_ = nodes_.observe([this](const model::NodeTable::Change& change) { on_node(change); });
+  min_ready_.start();
   co_await apply(std::move(config));
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
   ready_ = true;
   log_.info("Serving {} pool(s) of {} provider(s)", pool_workers_.size(), providers_.size());
+}
+
+std::optional<Resources> Launcher::need_of(std::string_view provider, std::string_view pool,
+                                           std::string_view label) const {
+  const auto entry = providers_.find(provider);
+  if (entry == providers_.end()) return std::nullopt;
+  const auto& pools = entry->second.provider->config().pools();
+  const auto config = pools.find(std::string(pool));
+  if (config == pools.end() || !config->second.labels.contains(label)) return std::nullopt;
+  return entry->second.provider->need(pool, label);
+}
+
+void Launcher::on_node(const model::NodeTable::Change& change) {
+  if (change.after != nullptr || change.before->external_id.is_null()) return;
+  const auto provider = providers_.find(change.before->provider.value_or(""));
+  if (provider != providers_.end()) provider->second.quota->machine_gone();
 }
 
 Task<> Launcher::wait_for_tables() {
@@ -107,8 +129,8 @@ Task<> Launcher::apply(config::Config config) {
   Providers replaced;
   for (const auto& [name, provider] : providers_) {
     const auto found = wanted.find(name);
-    if (found != wanted.end() && found->second->same_as(provider->config())) continue;
-    provider->idle();
+    if (found != wanted.end() && found->second->same_as(provider.provider->config())) continue;
+    provider.provider->idle();
     replaced.emplace(name, provider);
   }
   for (const auto& [name, provider] : replaced) providers_.erase(name);
@@ -117,10 +139,15 @@ Task<> Launcher::apply(config::Config config) {
       co_await start_provider(section, wanted.at(section.name));
     }
   }
+  context_.tenant_limits = config.tenant_limits;
   co_await stop_pool_workers_without_pool();
   co_await start_missing_pool_workers();
   expiry_.reconfigure(node_ages(config));
-  for (const auto& [name, provider] : replaced) co_await provider->stop();
+  min_ready_.reconfigure(config.labels);
+  for (const auto& [name, provider] : replaced) {
+    co_await provider.provider->stop();
+    co_await provider.quota->stop();
+  }
 }
 
 Task<> Launcher::start_provider(const config::ProviderSection& section,
@@ -140,7 +167,11 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
     co_await provider->stop();
     co_return;
   }
-  providers_.emplace(section.name, std::move(provider));
+  auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
+                                               log_.child("quota." + section.name));
+  quota->start();
+  providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota)});
+  usage_.recount(section.name);
   deleted_nodes_.look_at_provider(section.name);
 }
 
@@ -148,7 +179,8 @@ Task<> Launcher::stop_pool_workers_without_pool() {
   for (auto entry = pool_workers_.begin(); entry != pool_workers_.end();) {
     const auto& [provider_name, pool] = entry->first;
     const auto provider = providers_.find(provider_name);
-    if (provider != providers_.end() && provider->second->config().pools().contains(pool)) {
+    if (provider != providers_.end() &&
+        provider->second.provider->config().pools().contains(pool)) {
       entry->second->reconfigure(provider->second);
       ++entry;
     } else {
@@ -162,7 +194,7 @@ Task<> Launcher::stop_pool_workers_without_pool() {
 Task<> Launcher::start_missing_pool_workers() {
   std::vector<PoolWorker*> added;
   for (const auto& [provider_name, provider] : providers_) {
-    for (const auto& [pool, pool_config] : provider->config().pools()) {
+    for (const auto& [pool, pool_config] : provider.provider->config().pools()) {
       const PoolKey key(provider_name, pool);
       if (pool_workers_.contains(key)) continue;
       auto worker = std::make_unique<PoolWorker>(context_, provider, pool);
@@ -192,12 +224,15 @@ Task<> Launcher::stop() {
   log_.info("Stopping");
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
+  machines_.reset();
+  co_await min_ready_.stop();
   co_await cleanup_.stop();
   co_await expiry_.stop();
   co_await deleted_nodes_.stop();
   for (auto& [name, provider] : providers_) {
-    provider->idle();
-    co_await provider->stop();
+    provider.provider->idle();
+    co_await provider.provider->stop();
+    co_await provider.quota->stop();
   }
   providers_.clear();
   co_await registration_.stop();

@@ -13,6 +13,7 @@
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
 #include "launcher/expiry_worker.h"
+#include "launcher/min_ready_worker.h"
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
 #include "model/registration.h"
@@ -58,6 +59,10 @@ class Launcher {
                         std::shared_ptr<const driver::ProviderConfig> config);
   Task<> stop_pool_workers_without_pool();
   Task<> start_missing_pool_workers();
+  // What a node takes whose record does not say; nothing if it is not served here.
+  std::optional<Resources> need_of(std::string_view provider, std::string_view pool,
+                                   std::string_view label) const;
+  void on_node(const model::NodeTable::Change& change);
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
 
   LauncherContext context_;
@@ -70,10 +75,13 @@ class Launcher {
   async::ThreadPool threads_;
   model::Registration registration_;
   Providers providers_;
+  Usage usage_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;
   DeletedNodeWorker deleted_nodes_;
   ExpiryWorker expiry_;
   CleanupWorker cleanup_;
+  MinReadyWorker min_ready_;
+  coordination::Subscription machines_;
   async::TaskScope tables_scope_;
   bool ready_ = false;
 };

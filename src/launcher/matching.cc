@@ -14,9 +14,9 @@ class Matching {
   explicit Matching(const std::vector<std::vector<std::string>>& candidates)
       : candidates_(candidates) {}
 
-  bool place(std::size_t position) {
+  void place(std::size_t position) {
     asked_.clear();
-    return find_candidate(position);
+    find_candidate(position);
   }
 
   std::vector<std::string> result() const {
@@ -45,12 +45,9 @@ class Matching {
 
 }  // namespace
 
-std::optional<std::vector<std::string>> match(
-    const std::vector<std::vector<std::string>>& candidates) {
+std::vector<std::string> match(const std::vector<std::vector<std::string>>& candidates) {
   Matching matching(candidates);
-  for (std::size_t position = 0; position < candidates.size(); ++position) {
-    if (!matching.place(position)) return std::nullopt;
-  }
+  for (std::size_t position = 0; position < candidates.size(); ++position) matching.place(position);
   return matching.result();
 }
 

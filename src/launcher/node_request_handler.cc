@@ -1,6 +1,9 @@
 #include "launcher/node_request_handler.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "launcher/decision.h"
 #include "model/paths.h"
@@ -19,42 +22,87 @@ using model::NodeState;
 using model::RequestState;
 using Outcome = NodeRequestHandler::Outcome;
 
-constexpr std::size_t kRequestLock = 0;
-
-// Whether a refused transaction only says that somebody else was faster.
-bool lost_a_race(const StoreError& error) {
-  return error.is_answer();
-}
-
 }  // namespace
 
-NodeRequestHandler::NodeRequestHandler(LauncherContext& context, std::string pool_id,
+// What a transaction of record writes leaves in the tables once it is committed.
+class NodeRequestHandler::Writes {
+ public:
+  explicit Writes(LauncherContext& context) : context_(context) {}
+
+  void node(Transaction& transaction, const Node& node) {
+    std::string text = to_record(node);
+    written_.push_back({transaction.size(), /*is_request=*/false, node.id, text});
+    transaction.set(model::node_path(node.id), std::move(text), node.stat.version);
+  }
+
+  void request(Transaction& transaction, const NodeRequest& request) {
+    std::string text = to_record(request);
+    written_.push_back({transaction.size(), /*is_request=*/true, request.id, text});
+    transaction.set(model::request_path(request.id), std::move(text), request.stat.version);
+  }
+
+  void committed(const std::vector<coordination::OperationResult>& results) const {
+    for (const Record& record : written_) {
+      const coordination::Stat& stat = results.at(record.operation).stat;
+      if (record.is_request) {
+        context_.requests.written(record.id, record.text, stat);
+      } else {
+        context_.nodes.written(record.id, record.text, stat);
+      }
+    }
+  }
+
+ private:
+  struct Record {
+    std::size_t operation;
+    bool is_request;
+    std::string id;
+    std::string text;
+  };
+
+  LauncherContext& context_;
+  std::vector<Record> written_;
+};
+
+NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity pool,
                                        std::string request_id)
     : context_(context),
-      pool_id_(std::move(pool_id)),
+      pool_(std::move(pool)),
       request_id_(std::move(request_id)),
       log_(context.log.child("NodeRequestHandler")),
       locks_(context.store, context.runtime.random) {
   if (const NodeRequest* request = context_.requests.find(request_id_)) {
     log_ = log_.about(request->event_id.value_or(""), request_id_);
   }
-  locks_.add(model::request_lock_path(request_id_), /*root_exists=*/false);
+  request_lock_ = locks_.add(model::request_lock_path(request_id_), /*root_exists=*/false);
 }
 
-Task<Outcome> NodeRequestHandler::fulfil(driver::Provider& provider,
-                                         std::vector<std::string> node_ids) {
-  node_ids_ = std::move(node_ids);
-  for (const std::string& id : node_ids_) {
-    locks_.add(model::node_lock_path(id), context_.nodes.has_lock_root(id));
+Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector<std::string> plan,
+                                         QuotaBounds bounds) {
+  bool launches = false;
+  for (std::string& id : plan) {
+    Place place{std::move(id), 0};
+    if (place.node_id.empty()) {
+      launches = true;
+    } else {
+      place.lock = locks_.add(model::node_lock_path(place.node_id),
+                              context_.nodes.has_lock_root(place.node_id));
+    }
+    places_.push_back(std::move(place));
   }
   const LockSet::Outcome taken = co_await locks_.try_acquire();
   if (taken.kind != LockSet::Outcome::Kind::acquired) {
-    co_return taken.index == kRequestLock ? Outcome::locked : Outcome::try_again;
+    co_return taken.index == request_lock_ ? Outcome::locked : Outcome::try_again;
   }
   Outcome outcome = Outcome::try_again;
   std::exception_ptr failure;
   try {
-    if (co_await all_usable(provider)) outcome = co_await hand_out();
+    const bool usable = co_await all_usable(*provider.provider);
+    if (usable && launches) {
+      outcome = co_await launch_and_hand_out(std::move(provider), std::move(bounds));
+    } else if (usable) {
+      outcome = co_await hand_out();
+    }
   } catch (...) {
     failure = std::current_exception();
   }
@@ -63,11 +111,15 @@ Task<Outcome> NodeRequestHandler::fulfil(driver::Provider& provider,
   co_return outcome;
 }
 
-// Looks at all nodes; takes those that do not work out of service.
+// --- existing nodes
+// -----------------------------------------------------------------------------------
+
+// Looks at all existing nodes; takes those that do not work out of service.
 Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
   bool usable = true;
-  for (std::size_t i = 0; i < node_ids_.size(); ++i) {
-    const Node* node = context_.nodes.find(node_ids_[i]);
+  for (const Place& place : places_) {
+    if (place.node_id.empty()) continue;
+    const Node* node = context_.nodes.find(place.node_id);
     if (node == nullptr) co_return false;
     Node copy = *node;
     if (co_await provider.is_usable(copy)) continue;
@@ -89,7 +141,7 @@ Task<> NodeRequestHandler::take_out_of_service(Node node) {
         co_await context_.store.set(model::node_path(node.id), text, node.stat.version);
     context_.nodes.written(node.id, text, stat);
   } catch (const StoreError& error) {
-    if (!lost_a_race(error)) throw;
+    if (!error.is_answer()) throw;  // somebody else was faster
   }
 }
 
@@ -102,53 +154,201 @@ Node NodeRequestHandler::allocated(const Node& node) const {
   return copy;
 }
 
+bool NodeRequestHandler::can_be_handed_out(const Node* node, const std::string& label) const {
+  return node != nullptr && node->state == NodeState::ready && node->has_label(label) &&
+         (!node->allocated_to || node->allocated_to == request_id_);
+}
+
 // One transaction, in the order that requestors rely on: nodes written and unlocked, then the
 // request fulfilled, then unlocked. The removal of the own contenders also proves that the locks
 // are still held; the version checks, that the records are those that were decided upon.
 Task<Outcome> NodeRequestHandler::hand_out() {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current == nullptr) co_return Outcome::done;
-  if (current->state != RequestState::requested) co_return Outcome::try_again;
-
-  Transaction transaction;
-  struct Written {
-    std::size_t operation;
-    std::string id;
-    std::string text;
-  };
-  std::vector<Written> written;
-  for (std::size_t i = 0; i < node_ids_.size(); ++i) {
-    const Node* node = context_.nodes.find(node_ids_[i]);
-    if (node == nullptr || node->state != NodeState::ready || node->allocated_to ||
-        !node->has_label(current->node_types[i])) {
-      co_return Outcome::try_again;
-    }
-    std::string text = to_record(allocated(*node));
-    written.push_back({transaction.size(), node->id, text});
-    transaction.set(model::node_path(node->id), std::move(text), node->stat.version);
-    locks_.release_in(transaction, i + 1);
+  if (current->state != RequestState::requested && current->state != RequestState::pending) {
+    co_return Outcome::try_again;
   }
+  Transaction transaction;
+  Writes writes(context_);
   NodeRequest request = *current;
-  request.nodes = node_ids_;
-  request.set_state(RequestState::fulfilled, context_.runtime.clock.wall_seconds());
-  const std::string request_text = to_record(request);
-  const std::size_t request_operation = transaction.size();
-  transaction.set(model::request_path(request_id_), request_text, request.stat.version);
-  locks_.release_in(transaction, kRequestLock);
-
-  try {
-    const auto results = co_await context_.store.commit(std::move(transaction));
-    locks_.released();
-    for (const Written& node : written) {
-      context_.nodes.written(node.id, node.text, results[node.operation].stat);
+  request.nodes.clear();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const Node* node = context_.nodes.find(places_[i].node_id);
+    if (!can_be_handed_out(node, current->node_types[i])) co_return Outcome::try_again;
+    if (node->allocated_to) {
+      transaction.check(model::node_path(node->id), node->stat.version);
+    } else {
+      writes.node(transaction, allocated(*node));
     }
-    context_.requests.written(request_id_, request_text, results[request_operation].stat);
+    locks_.release_in(transaction, places_[i].lock);
+    request.nodes.push_back(node->id);
+  }
+  request.set_state(RequestState::fulfilled, context_.runtime.clock.wall_seconds());
+  writes.request(transaction, request);
+  locks_.release_in(transaction, request_lock_);
+  try {
+    writes.committed(co_await context_.store.commit(std::move(transaction)));
+    locks_.released();
   } catch (const TransactionError& error) {
     log_.debug("Not fulfilled, something has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }
-  log_.info("Fulfilled node request with node(s) {}", fmt::join(node_ids_, ", "));
+  log_.info("Fulfilled node request with node(s) {}", fmt::join(request.nodes, ", "));
   co_return Outcome::done;
+}
+
+// --- new nodes
+// ----------------------------------------------------------------------------------------
+
+Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider,
+                                                      QuotaBounds bounds) {
+  NodeLaunches launches(context_, std::move(provider), pool_, locks_, log_);
+  if (!co_await prepare(launches)) co_return Outcome::try_again;
+
+  // From here on the request is `pending`: whatever happens, it is to be answered or put back.
+  Outcome outcome = Outcome::try_again;
+  std::string decline_reason;
+  std::exception_ptr failure;
+  try {
+    if (!co_await launches.fit(bounds)) {
+      log_.info("Another launcher has taken the room, trying again");
+    } else if (co_await launches.begin()) {
+      switch (co_await launches.run()) {
+        case NodeLaunches::Outcome::ready:
+          outcome = co_await hand_out();
+          break;
+        case NodeLaunches::Outcome::refused:
+          break;
+        case NodeLaunches::Outcome::failed:
+          decline_reason = "launch failed: " + launches.failure();
+          break;
+      }
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (locks_.held(request_lock_)) co_await let_go(std::move(decline_reason));
+  if (failure) std::rethrow_exception(failure);
+  co_return outcome;
+}
+
+// One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded.
+Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
+  const NodeRequest* current = context_.requests.find(request_id_);
+  if (current == nullptr || current->state != RequestState::requested) co_return false;
+  Transaction transaction;
+  Writes writes(context_);
+  NodeRequest request = *current;
+  request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
+  writes.request(transaction, request);
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].node_id.empty()) {
+      labels.push_back(request.node_types[i]);
+      continue;
+    }
+    const Node* node = context_.nodes.find(places_[i].node_id);
+    if (!can_be_handed_out(node, request.node_types[i])) co_return false;
+    writes.node(transaction, allocated(*node));
+  }
+  launches.create_in(transaction, request, labels);
+  std::vector<coordination::OperationResult> results;
+  try {
+    results = co_await context_.store.commit(std::move(transaction));
+  } catch (const TransactionError& error) {
+    log_.debug("Not begun, something has changed meanwhile: {}", error.what());
+    co_return false;
+  }
+  writes.committed(results);
+  const std::vector<Place> created = launches.created(results);
+  auto next = created.begin();
+  for (Place& place : places_) {
+    if (place.node_id.empty()) place = *next++;
+  }
+  context_.usage.unbook(request_id_);  // the records say it from now on
+  co_return true;
+}
+
+// --- giving up
+// ----------------------------------------------------------------------------------------
+
+// Puts the request back, or declines it; frees its nodes. In one transaction if possible; if
+// something has changed meanwhile (the requestor has withdrawn the request, somebody has deleted a
+// node) each on its own. A lost lock leaves its record to whoever has the lock now.
+Task<> NodeRequestHandler::let_go(std::string decline_reason) {
+  Transaction transaction;
+  Writes writes(context_);
+  for (const Place& place : places_) free_in(transaction, writes, place);
+  put_back_in(transaction, writes, decline_reason);
+  if (co_await commit_letting_go(std::move(transaction), writes)) {
+    locks_.released();
+    co_return;
+  }
+  for (const Place& place : places_) {
+    Transaction alone;
+    Writes written(context_);
+    free_in(alone, written, place);
+    if (co_await commit_letting_go(std::move(alone), written)) locks_.released(place.lock);
+  }
+  Transaction alone;
+  Writes written(context_);
+  put_back_in(alone, written, decline_reason);
+  if (co_await commit_letting_go(std::move(alone), written)) locks_.released(request_lock_);
+}
+
+Task<bool> NodeRequestHandler::commit_letting_go(Transaction transaction, const Writes& writes) {
+  try {
+    writes.committed(co_await context_.store.commit(std::move(transaction)));
+  } catch (const StoreError& error) {
+    log_.debug("Not let go at once: {}", error.what());
+    co_return false;
+  }
+  co_return true;
+}
+
+// A node that has not been locked has no machine: its record goes. One that is not ready is taken
+// back by its provider once it is unlocked.
+void NodeRequestHandler::free_in(Transaction& transaction, Writes& writes, const Place& place) {
+  const Node* node = context_.nodes.find(place.node_id);
+  if (!locks_.held(place.lock)) {
+    if (node != nullptr && node->state == NodeState::init && node->allocated_to == request_id_) {
+      transaction.remove(model::node_path(node->id), node->stat.version);
+    }
+    return;
+  }
+  if (node != nullptr && node->state == NodeState::ready && node->allocated_to == request_id_) {
+    Node copy = *node;
+    copy.allocated_to.reset();
+    writes.node(transaction, copy);
+  }
+  locks_.release_in(transaction, place.lock);
+}
+
+void NodeRequestHandler::put_back_in(Transaction& transaction, Writes& writes,
+                                     const std::string& decline_reason) {
+  const NodeRequest* current = context_.requests.find(request_id_);
+  if (current != nullptr && current->state == RequestState::pending) {
+    NodeRequest request = *current;
+    request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
+    if (!decline_reason.empty()) add_decline(request, decline_reason);
+    writes.request(transaction, request);
+  }
+  locks_.release_in(transaction, request_lock_);
+}
+
+// --- declining
+// ----------------------------------------------------------------------------------------
+
+void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& reason) const {
+  if (!request.declined(pool_.id)) {
+    request.declined_by.push_back(pool_.id);
+    request.decline_reasons[pool_.id] = reason;
+  }
+  const bool failed = declined_by_all(request, context_.components.pools());
+  request.set_state(failed ? RequestState::failed : RequestState::requested,
+                    context_.runtime.clock.wall_seconds());
+  log_.info("Declining node request because: {}", reason);
+  if (failed) log_.info("Request failed: all pools have declined it");
 }
 
 Task<Outcome> NodeRequestHandler::decline(std::string reason) {
@@ -170,28 +370,19 @@ Task<Outcome> NodeRequestHandler::write_decline(std::string reason) {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current == nullptr) co_return Outcome::done;
   if (current->state != RequestState::requested) co_return Outcome::try_again;
-  NodeRequest request = *current;
-  if (!request.declined(pool_id_)) {
-    request.declined_by.push_back(pool_id_);
-    request.decline_reasons[pool_id_] = reason;
-  }
-  const bool failed = declined_by_all(request, context_.components.pools());
-  request.set_state(failed ? RequestState::failed : RequestState::requested,
-                    context_.runtime.clock.wall_seconds());
-  const std::string text = to_record(request);
   Transaction transaction;
-  transaction.set(model::request_path(request_id_), text, request.stat.version);
-  locks_.release_in(transaction, kRequestLock);
+  Writes writes(context_);
+  NodeRequest request = *current;
+  add_decline(request, reason);
+  writes.request(transaction, request);
+  locks_.release_in(transaction, request_lock_);
   try {
-    const auto results = co_await context_.store.commit(std::move(transaction));
+    writes.committed(co_await context_.store.commit(std::move(transaction)));
     locks_.released();
-    context_.requests.written(request_id_, text, results.front().stat);
   } catch (const TransactionError& error) {
     log_.debug("Not declined, something has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }
-  log_.info("Declining node request because: {}", reason);
-  if (failed) log_.info("Request failed: all pools have declined it");
   co_return Outcome::done;
 }
 

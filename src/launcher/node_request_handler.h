@@ -6,6 +6,9 @@
 
 #include "coordination/lock_set.h"
 #include "launcher/context.h"
+#include "launcher/node_launches.h"
+#include "launcher/pool_identity.h"
+#include "launcher/providers.h"
 
 namespace nodepool::launcher {
 
@@ -19,31 +22,48 @@ class NodeRequestHandler {
     locked,     // somebody else works on the request: look again a little later
   };
 
-  // `pool_id` is the component id of the pool that works on the request.
-  NodeRequestHandler(LauncherContext& context, std::string pool_id, std::string request_id);
+  NodeRequestHandler(LauncherContext& context, PoolIdentity pool, std::string request_id);
 
-  // Hands out existing nodes: node_ids[i] for the i-th of the request's labels. The nodes are
-  // locked, looked at by their provider, and given to the request together with its fulfilment in
-  // one transaction. Throws StoreError.
-  Task<Outcome> fulfil(driver::Provider& provider, std::vector<std::string> node_ids);
+  // Serves the request with nodes of the provider: the i-th of its labels with the existing node
+  // plan[i], or, if that is empty, with a new one.
+  //
+  // Existing nodes alone are handed out in two commits: locks; nodes and request together. If nodes
+  // are launched the request is `pending` meanwhile, and ends as `requested` again if the provider
+  // refuses them for want of room, or if others were faster; or with the pool's decline if a launch
+  // fails otherwise. Nodes that became ready in vain are free then. Throws StoreError.
+  Task<Outcome> fulfil(ProviderInService provider, std::vector<std::string> plan,
+                       QuotaBounds bounds);
 
   // Records that the pool does not serve the request, and why; fails the request if no registered
   // pool is left. Throws StoreError.
   Task<Outcome> decline(std::string reason);
 
  private:
+  class Writes;
+
   Task<bool> all_usable(driver::Provider& provider);
-  Task<Outcome> hand_out();
-  Task<Outcome> write_decline(std::string reason);
   Task<> take_out_of_service(model::Node node);
+  Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);
+  Task<bool> prepare(NodeLaunches& launches);
+  Task<Outcome> hand_out();
+  Task<> let_go(std::string decline_reason);
+  Task<bool> commit_letting_go(coordination::Transaction transaction, const Writes& writes);
+  void free_in(coordination::Transaction& transaction, Writes& writes, const Place& place);
+  void put_back_in(coordination::Transaction& transaction, Writes& writes,
+                   const std::string& decline_reason);
+  Task<Outcome> write_decline(std::string reason);
+
+  void add_decline(model::NodeRequest& request, const std::string& reason) const;
   model::Node allocated(const model::Node& node) const;
+  bool can_be_handed_out(const model::Node* node, const std::string& label) const;
 
   LauncherContext& context_;
-  std::string pool_id_;
+  PoolIdentity pool_;
   std::string request_id_;
   telemetry::Logger log_;
   coordination::LockSet locks_;
-  std::vector<std::string> node_ids_;  // locks_ index 0 is the request's, i + 1 that of node i
+  std::size_t request_lock_;
+  std::vector<Place> places_;  // one for each of the request's labels
 };
 
 }  // namespace nodepool::launcher

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "launcher/matching.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -15,6 +13,7 @@ namespace {
 using model::Node;
 using model::NodeRequest;
 using model::RequestState;
+using Outcome = NodeRequestHandler::Outcome;
 
 // Before looking again at a request that somebody else has locked: its lock gives no event, and
 // whoever has it (a requestor that changes the priority, another launcher) is quick.
@@ -23,48 +22,70 @@ constexpr auto kLockedPause = std::chrono::milliseconds(250);
 // Before looking again at a request after the store has failed.
 constexpr auto kFailurePause = std::chrono::seconds(1);
 
+// How long a request is left to the launcher that it falls to, when several serve a pool.
+constexpr auto kPeerPause = std::chrono::seconds(1);
+
+// A request that waits for room longer than this, in seconds, is no longer passed by later ones
+// that need less of it: large requests would never be served otherwise.
+constexpr double kPassingTime = 60;
+
+constexpr double kMillisecondsPerSecond = 1000;
+
 }  // namespace
 
-PoolWorker::PoolWorker(LauncherContext& context, std::shared_ptr<driver::Provider> provider,
-                       std::string pool)
+PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool)
     : context_(context),
       provider_(std::move(provider)),
-      pool_(std::move(pool)),
-      provider_name_(provider_->config().name()),
-      id_(fmt::format("{}-PoolWorker.{}-{}-{}", context.fqdn, provider_name_, pool_,
-                      context.runtime.random.uuid_hex())),
-      log_(context.log.child(fmt::format("PoolWorker.{}-{}", provider_name_, pool_))),
+      identity_{
+          fmt::format("{}-PoolWorker.{}-{}-{}", context.fqdn, provider_.provider->config().name(),
+                      pool, context.runtime.random.uuid_hex()),
+          provider_.provider->config().name(), pool},
+      log_(context.log.child(fmt::format("PoolWorker.{}-{}", identity_.provider, pool))),
       registration_(context.runtime, context.store, log_, component()),
-      scope_(context.runtime, context.report_to(log_)) {}
+      stock_(context.nodes, identity_),
+      idle_nodes_(context, identity_, stock_, log_, scope_,
+                  [this] {
+                    line_.there_is_more_room();
+                    wake_.set();
+                  }),
+      scope_(context.runtime, context.report_to(log_)) {
+  stock_.reconfigure(provider_.provider);
+}
 
 Task<> PoolWorker::start() {
+  context_.own_pools.insert(identity_.id);
   co_await registration_.start();
 }
 
 bool PoolWorker::is_registered() const {
-  return std::ranges::any_of(context_.components.pools(),
-                             [this](const model::Component* pool) { return pool->id == id_; });
+  return std::ranges::any_of(context_.components.pools(), [this](const model::Component* pool) {
+    return pool->id == identity_.id;
+  });
 }
 
 void PoolWorker::serve() {
   observe();
-  scope_.spawn("PoolWorker " + provider_name_ + "-" + pool_, run());
+  scope_.spawn("PoolWorker " + identity_.provider + "-" + identity_.name, run());
 }
 
-void PoolWorker::reconfigure(std::shared_ptr<driver::Provider> provider) {
+void PoolWorker::reconfigure(ProviderInService provider) {
   provider_ = std::move(provider);
+  stock_.reconfigure(provider_.provider);
   registration_.update(component());
+  observe_provider();
   look_at_everything();
 }
 
 Task<> PoolWorker::stop() {
   subscriptions_.clear();
+  provider_subscription_.reset();
   co_await scope_.stop();
   co_await registration_.stop();
+  context_.own_pools.erase(identity_.id);
 }
 
 const driver::PoolConfig& PoolWorker::pool_config() const {
-  return provider_->config().pools().at(pool_);
+  return provider_.provider->config().pools().at(identity_.name);
 }
 
 model::Component PoolWorker::component() const {
@@ -74,24 +95,23 @@ model::Component PoolWorker::component() const {
   component.hostname = context_.hostname;
   component.state = "running";
   component.version = telemetry::version();
-  component.id = id_;
-  component.name = pool_;
-  component.provider_name = provider_name_;
+  component.id = identity_.id;
+  component.name = identity_.name;
+  component.provider_name = identity_.provider;
   component.supported_labels.assign(pool.labels.begin(), pool.labels.end());
   component.priority = pool.priority;
+  // A pool that only hands out never pauses: its requests wait for it, whoever else could.
+  component.paused = provider_.provider->launches() && line_.is_short_of_room();
   return component;
 }
 
-PoolView PoolWorker::view(const NodeRequest& request) const {
-  PoolView view;
-  view.id = id_;
-  view.provider = provider_name_;
-  view.max_servers = pool_config().max_servers;
-  view.max_concurrency = provider_->config().max_concurrency();
-  view.active_launches = static_cast<std::int64_t>(in_hand_.size());
-  view.has_all_at_once = has_all_at_once(request.node_types);
-  view.component = &registration_.component();
-  return view;
+void PoolWorker::publish_whether_paused() {
+  model::Component current = component();
+  if (current.paused != registration_.component().paused) registration_.update(std::move(current));
+}
+
+PoolView PoolWorker::view() const {
+  return {&registration_.component(), provider_.provider->config().max_concurrency()};
 }
 
 // --- events
@@ -100,19 +120,33 @@ PoolView PoolWorker::view(const NodeRequest& request) const {
 void PoolWorker::observe() {
   subscriptions_.push_back(context_.requests.observe(
       [this](const model::RequestTable::Change& change) { on_request(change); }));
-  subscriptions_.push_back(context_.nodes.observe(
-      [this](const model::NodeTable::Change& change) { on_node(change.id); }));
+  subscriptions_.push_back(context_.nodes.observe([this](const model::NodeTable::Change& change) {
+    idle_nodes_.on_node(change);
+    on_node(change.id);
+  }));
   subscriptions_.push_back(
       context_.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
   subscriptions_.push_back(
-      context_.components.observe([this](const model::ComponentTable::Change&) { on_registry(); }));
-  const auto on_readiness = [this](bool ready) {
-    if (ready) look_at_everything();
-  };
-  subscriptions_.push_back(context_.requests.observe_readiness(on_readiness));
-  subscriptions_.push_back(context_.nodes.observe_readiness(on_readiness));
-  subscriptions_.push_back(context_.components.observe_readiness(on_readiness));
+      context_.components.observe([this](const model::ComponentTable::Change&) {
+        line_.registry_has_changed();
+        wake_.set();
+      }));
+  subscriptions_.push_back(context_.usage.observe([this](const Usage::Less& less) {
+    if (less.provider == identity_.provider) line_.there_is_more_room();
+    if (!less.tenant.empty()) line_.tenant_takes_less(less.tenant);
+    wake_.set();
+  }));
+  subscriptions_.push_back(context_.observe_tables_ready([this] { look_at_everything(); }));
+  observe_provider();
   look_at_everything();
+}
+
+void PoolWorker::observe_provider() {
+  provider_subscription_ = provider_.quota->observe([this] {
+    line_.launch_has_ended();
+    line_.there_is_more_room();
+    wake_.set();
+  });
 }
 
 void PoolWorker::look_at_everything() {
@@ -122,24 +156,23 @@ void PoolWorker::look_at_everything() {
 
 void PoolWorker::on_request(const model::RequestTable::Change& change) {
   if (change.before != nullptr) line_.remove(change.before->order());
-  if (change.after == nullptr || change.after->state != RequestState::requested) return;
-  line_.look_at(change.after->order());
+  const bool waits = change.after != nullptr && change.after->state == RequestState::requested;
+  if (waits) {
+    line_.look_at(change.after->order());
+  } else {
+    left_to_peer_.erase(change.id);
+  }
   wake_.set();
 }
 
 bool PoolWorker::is_own(const Node& node) const {
-  return node.provider == provider_name_ && node.pool == pool_;
+  return node.provider == identity_.provider && node.pool == identity_.name;
 }
 
 void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.nodes.find(id);
   if (node == nullptr || !is_own(*node) || !context_.nodes.is_free(*node)) return;
-  freed_labels_.insert(node->type.begin(), node->type.end());
-  wake_.set();
-}
-
-void PoolWorker::on_registry() {
-  line_.wake_waiting_for_registry();
+  for (const std::string& label : node->type) line_.label_is_free(label);
   wake_.set();
 }
 
@@ -149,22 +182,9 @@ void PoolWorker::on_registry() {
 Task<> PoolWorker::run() {
   while (true) {
     co_await wake_.wait();
-    if (context_.tables_ready()) decide_all();
-  }
-}
-
-void PoolWorker::decide_all() {
-  while (const std::optional<Order> order = line_.next()) consider(*order);
-  for (const std::string& label : std::exchange(freed_labels_, {})) serve_waiting_for(label);
-}
-
-void PoolWorker::serve_waiting_for(const std::string& label) {
-  std::optional<Order> order = line_.first_waiting_for(label);
-  while (order && supply(label).free > 0) {
-    std::optional<Order> next = line_.next_waiting_for(label, *order);
-    line_.remove(*order);
-    consider(*order);
-    order = std::move(next);
+    if (!context_.tables_ready()) continue;  // their readiness brings everything back
+    while (const std::optional<Order> order = line_.next()) consider(*order);
+    publish_whether_paused();
   }
 }
 
@@ -173,132 +193,198 @@ void PoolWorker::consider(const Order& order) {
   if (waiting == context_.requests.waiting().end()) return;
   const NodeRequest* request = context_.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
-  const Decision decision = decide(*request, view(*request), context_.components.pools(),
-                                   [this](std::string_view label) { return supply(label); });
-  carry_out(order, *request, decision);
+  std::optional<Decision> decision = screen(*request, view(), context_.components.pools());
+  std::vector<std::string> plan;
+  Prospects ahead;
+  if (!decision) {
+    plan = stock_.choose(*request);
+    ahead = prospects(*request, order, plan);
+    decision = judge(*request, view(), ahead);
+  }
+  carry_out(order, *request, *decision, ahead, std::move(plan));
 }
 
-void PoolWorker::carry_out(const Order& order, const NodeRequest& request, Decision decision) {
+void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const Decision& decision,
+                           const Prospects& prospects, std::vector<std::string> plan) {
   const auto log = log_.about(request.event_id.value_or(""), request.id);
-  std::vector<std::string> node_ids;
-  if (decision.kind == Decision::Kind::accept) {
-    auto chosen = choose_nodes(request);
-    if (chosen) {
-      node_ids = std::move(*chosen);
-    } else {
-      decision = {Decision::Kind::wait, Decision::Until::label_is_available,
-                  request.node_types.front(), "the free nodes cannot carry all labels at once",
-                  request.node_types};
-    }
-  }
   switch (decision.kind) {
     case Decision::Kind::ignore:
       return;
     case Decision::Kind::wait:
       log.debug("Waiting: {}", decision.reason);
-      line_.wait(order, decision);
+      line_.wait(order, request, decision);
+      if (decision.is_short_of_quota) {
+        idle_nodes_.recycle(pool_config().labels, request.node_types);
+      }
       return;
     case Decision::Kind::accept:
+      if (leaves_to_peer(request)) return;
+      log.info("Assigning node request");
+      accept(request, prospects, std::move(plan));
+      return;
     case Decision::Kind::decline:
     case Decision::Kind::fail:
-      break;
+      in_hand_.insert(request.id);
+      scope_.spawn("request " + request.id, decline(request.id, decision.reason));
   }
-  if (decision.kind == Decision::Kind::accept) log.info("Assigning node request");
-  reserved_nodes_.insert(node_ids.begin(), node_ids.end());
-  in_hand_.insert(request.id);
-  scope_.spawn("request " + request.id,
-               handle(request.id, std::move(decision), std::move(node_ids)));
 }
 
-Task<> PoolWorker::handle(std::string request_id, Decision decision,
-                          std::vector<std::string> node_ids) {
-  const std::shared_ptr<driver::Provider> provider = provider_;  // a reload may replace it
-  NodeRequestHandler handler(context_, id_, request_id);
-  auto outcome = NodeRequestHandler::Outcome::done;
-  std::string failure;
-  bool cancelled = false;
+void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
+                        std::vector<std::string> plan) {
+  in_hand_.insert(request.id);
+  stock_.reserve(plan);
+  std::int64_t launches = 0;
+  if (prospects.launches) {
+    launches = static_cast<std::int64_t>(prospects.missing.size());
+    context_.usage.book(request.id,
+                        {identity_.provider, identity_.name, request.tenant_name.value_or(""),
+                         prospects.need_of_missing, prospects.need_of_all});
+    provider_.quota->launches_begin(launches);
+  }
+  line_.there_is_more_room();  // for those that it held up
+  const auto limits = [](const std::optional<driver::Limits>& limits) {
+    return limits.value_or(driver::Limits());
+  };
+  scope_.spawn("request " + request.id,
+               fulfil(request.id, std::move(plan),
+                      {limits(prospects.provider_limits), prospects.pool_limits,
+                       limits(prospects.tenant_limits)},
+                      launches));
+}
+
+Task<> PoolWorker::fulfil(std::string request_id, std::vector<std::string> plan, QuotaBounds bounds,
+                          std::int64_t launches) {
+  const ProviderInService provider = provider_;  // a reload may replace it
+  NodeRequestHandler handler(context_, identity_, request_id);
+  std::exception_ptr failure;
+  auto outcome = Outcome::done;
   try {
-    if (decision.kind == Decision::Kind::accept) {
-      outcome = co_await handler.fulfil(*provider, node_ids);
-    } else {
-      outcome = co_await handler.decline(std::move(decision.reason));
-    }
-  } catch (const async::Cancelled&) {
-    cancelled = true;
-  } catch (const std::exception& error) {
-    failure = error.what();
+    outcome = co_await handler.fulfil(provider, plan, std::move(bounds));
+  } catch (...) {
+    failure = std::current_exception();
   }
-  give_back(node_ids);
+  // What was reserved and not taken is free again, though no record has changed.
+  stock_.release(plan);
+  for (const std::string& id : plan) on_node(id);
+  context_.usage.unbook(request_id);
+  if (launches > 0) provider.quota->launches_end(launches);
+  co_await end(std::move(request_id), outcome, failure);
+}
+
+Task<> PoolWorker::decline(std::string request_id, std::string reason) {
+  NodeRequestHandler handler(context_, identity_, request_id);
+  std::exception_ptr failure;
+  auto outcome = Outcome::done;
+  try {
+    outcome = co_await handler.decline(std::move(reason));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await end(std::move(request_id), outcome, failure);
+}
+
+// If the request still waits, whatever came of this, it is to be looked at again.
+Task<> PoolWorker::end(std::string request_id, Outcome outcome, std::exception_ptr failure) {
   in_hand_.erase(request_id);
-  if (cancelled) co_return;
-  line_.wake_waiting_for_launch_slot();
+  line_.launch_has_ended();  // where a handler counts as a launch
   wake_.set();
-  if (!failure.empty()) {
-    log_.about({}, request_id).error("Could not serve the request: {}", failure);
-    co_await context_.runtime.clock.sleep_for(kFailurePause);
-  } else if (outcome == NodeRequestHandler::Outcome::locked) {
-    co_await context_.runtime.clock.sleep_for(kLockedPause);
+  async::Duration pause{};
+  try {
+    if (failure) std::rethrow_exception(failure);
+    if (outcome == Outcome::locked) pause = kLockedPause;
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    log_.about({}, request_id).error("Could not serve the request: {}", error.what());
+    pause = kFailurePause;
   }
-  // If the request still waits, whatever came of this, it is to be looked at again.
+  co_await look_again(std::move(request_id), pause);
+}
+
+Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
+  if (pause > async::Duration::zero()) co_await context_.runtime.clock.sleep_for(pause);
   const NodeRequest* request = context_.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) co_return;
   line_.look_at(request->order());
   wake_.set();
 }
 
-// Nodes that were reserved and not handed out are free again, though their records have not
-// changed.
-void PoolWorker::give_back(const std::vector<std::string>& node_ids) {
-  for (const std::string& id : node_ids) {
-    reserved_nodes_.erase(id);
-    on_node(id);
+// Returns whether the request is left to another launcher's worker of this pool for the moment.
+bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
+  const std::string& preferred =
+      preferred_peer(request, registration_.component(), context_.components.pools());
+  const auto now = context_.runtime.clock.now();
+  const auto left = left_to_peer_.find(request.id);
+  if (preferred == identity_.id || (left != left_to_peer_.end() && left->second <= now)) {
+    left_to_peer_.erase(request.id);
+    return false;
   }
+  if (left == left_to_peer_.end()) {
+    left_to_peer_.emplace(request.id, now + kPeerPause);
+    scope_.spawn("request " + request.id + ", left to another launcher",
+                 look_again(request.id, kPeerPause));
+  }
+  return true;
 }
 
-// --- nodes
-// ----------------------------------------------------------------------------------------
+// --- what there is
+// --------------------------------------------------------------------------------
 
-LabelSupply PoolWorker::supply(std::string_view label) const {
-  const model::IdSet& free = context_.nodes.free(provider_name_, pool_, label);
-  const auto reserved = std::ranges::count_if(
-      reserved_nodes_, [&free](const std::string& id) { return free.contains(id); });
-  return {static_cast<std::int64_t>(free.size()) - reserved, provider_->capacity(pool_, label)};
+Prospects PoolWorker::prospects(const NodeRequest& request, const Order& order,
+                                const std::vector<std::string>& plan) {
+  driver::Provider& provider = *provider_.provider;
+  Prospects prospects;
+  prospects.launches = provider.launches();
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const std::string& label = request.node_types[i];
+    const Resources need = provider.need(identity_.name, label);
+    prospects.need_of_all += need;
+    if (plan[i].empty()) {
+      prospects.missing.push_back(label);
+      prospects.need_of_missing += need;
+    }
+    if (!prospects.launches) prospects.capacity.try_emplace(label, stock_.capacity(label));
+  }
+  if (!prospects.launches) prospects.has_all_at_once = stock_.has_all_at_once(request.node_types);
+  prospects.pool_limits = pool_config().limits;
+  prospects.used_by_pool = context_.usage.of_pool(identity_.provider, identity_.name);
+  prospects.used_by_provider = context_.usage.of_provider(identity_.provider);
+  if (!prospects.launches || pool_config().ignore_provider_quota) {
+    prospects.provider_limits.emplace();
+  } else {
+    prospects.provider_limits = provider_.quota->available();
+    prospects.why_unknown = provider_.quota->failure();
+  }
+  prospects.refused = provider_.quota->is_refusing();
+  const auto tenant = context_.tenant_limits.find(request.tenant_name.value_or(""));
+  if (tenant != context_.tenant_limits.end()) {
+    prospects.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());
+    prospects.used_by_tenant = context_.usage.of_tenant(tenant->first);
+  }
+  prospects.active_launches = prospects.launches ? provider_.quota->active_launches()
+                                                 : static_cast<std::int64_t>(in_hand_.size());
+  prospects.behind =
+      who_comes_first(request, order, prospects.launches && !prospects.missing.empty());
+  return prospects;
 }
 
-// A node with several labels is counted by the capacity of each of them, but serves only one. For
-// a single label the capacity says it all.
-bool PoolWorker::has_all_at_once(const std::vector<std::string>& labels) const {
-  const driver::Inventory& inventory = provider_->inventory(pool_);
-  if (inventory.empty() ||
-      std::ranges::adjacent_find(labels, std::ranges::not_equal_to()) == labels.end()) {
+// The first request that waits for what this one would take, and has done so for long.
+std::string PoolWorker::who_comes_first(const NodeRequest& request, const Order& order,
+                                        bool takes_room) const {
+  const double now = context_.runtime.clock.wall_seconds();
+  std::string behind;
+  line_.any_short_of_room([&](const WaitingLine::Shape& shape, const Order& first) {
+    if (!(first < order)) return false;
+    const auto waiting = context_.requests.waiting().find(first);
+    if (waiting == context_.requests.waiting().end()) return false;
+    const NodeRequest& other = *context_.requests.find(waiting->second);
+    const double since = static_cast<double>(other.stat.ctime) / kMillisecondsPerSecond;
+    if (now - since < kPassingTime) return false;
+    if (!takes_room && !stock_.compete(shape.labels, request.node_types)) return false;
+    behind = other.id;
     return true;
-  }
-  std::vector<std::vector<std::string>> candidates(labels.size());
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    for (std::size_t node = 0; node < inventory.size(); ++node) {
-      // The others take one less than that at most.
-      if (candidates[i].size() == labels.size()) break;
-      if (std::ranges::find(inventory[node], labels[i]) == inventory[node].end()) continue;
-      candidates[i].push_back(std::to_string(node));
-    }
-  }
-  return match(candidates).has_value();
-}
-
-// A node for each of the request's labels, or nothing if the free ones do not go round: a node with
-// several labels counts for each of them, but serves only one.
-std::optional<std::vector<std::string>> PoolWorker::choose_nodes(const NodeRequest& request) const {
-  const std::size_t count = request.node_types.size();
-  std::vector<std::vector<std::string>> candidates(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (const std::string& id :
-         context_.nodes.free(provider_name_, pool_, request.node_types[i])) {
-      // The others take one less than `count` at most, so more candidates than that are no use.
-      if (candidates[i].size() == count) break;
-      if (!reserved_nodes_.contains(id)) candidates[i].push_back(id);
-    }
-  }
-  return match(candidates);
+  });
+  return behind;
 }
 
 }  // namespace nodepool::launcher

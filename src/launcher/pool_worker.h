@@ -1,5 +1,7 @@
 #pragma once
 
+#include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,7 +12,9 @@
 #include "async/task_scope.h"
 #include "launcher/context.h"
 #include "launcher/decision.h"
+#include "launcher/idle_nodes.h"
 #include "launcher/node_request_handler.h"
+#include "launcher/pool_stock.h"
 #include "launcher/waiting_line.h"
 #include "model/registration.h"
 
@@ -20,8 +24,7 @@ namespace nodepool::launcher {
 // decides (launcher/decision.h), and lets a NodeRequestHandler carry the decision out.
 class PoolWorker {
  public:
-  PoolWorker(LauncherContext& context, std::shared_ptr<driver::Provider> provider,
-             std::string pool);
+  PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool);
 
   // Registers the pool. A launcher registers all its pools before the first one serves, because a
   // request that no registered pool can serve fails. Throws StoreError.
@@ -35,53 +38,63 @@ class PoolWorker {
 
   // Takes over a new configuration, with a new provider object if that has changed. Requests in
   // progress go on with the old one.
-  void reconfigure(std::shared_ptr<driver::Provider> provider);
+  void reconfigure(ProviderInService provider);
 
-  // Ends the requests in progress, releasing their locks, and unregisters.
+  // Ends the requests in progress, which are `requested` again, and unregisters.
   Task<> stop();
 
   // "<fqdn>-PoolWorker.<provider>-<pool>-<32 hex digits>".
-  const std::string& id() const { return id_; }
+  const std::string& id() const { return identity_.id; }
 
  private:
   using Order = WaitingLine::Order;
 
   void observe();
+  void observe_provider();
   void on_request(const model::RequestTable::Change& change);
   void on_node(const std::string& id);
-  void on_registry();
   void look_at_everything();
 
   Task<> run();
-  void decide_all();
   void consider(const Order& order);
-  void carry_out(const Order& order, const model::NodeRequest& request, Decision decision);
-  Task<> handle(std::string request_id, Decision decision, std::vector<std::string> node_ids);
-  void serve_waiting_for(const std::string& label);
-  void give_back(const std::vector<std::string>& node_ids);
+  void carry_out(const Order& order, const model::NodeRequest& request, const Decision& decision,
+                 const Prospects& prospects, std::vector<std::string> plan);
+  void accept(const model::NodeRequest& request, const Prospects& prospects,
+              std::vector<std::string> plan);
+  Task<> fulfil(std::string request_id, std::vector<std::string> plan, QuotaBounds bounds,
+                std::int64_t launches);
+  Task<> decline(std::string request_id, std::string reason);
+  Task<> end(std::string request_id, NodeRequestHandler::Outcome outcome,
+             std::exception_ptr failure);
+  Task<> look_again(std::string request_id, async::Duration pause);
 
-  std::optional<std::vector<std::string>> choose_nodes(const model::NodeRequest& request) const;
-  LabelSupply supply(std::string_view label) const;
+  Prospects prospects(const model::NodeRequest& request, const Order& order,
+                      const std::vector<std::string>& plan);
+  std::string who_comes_first(const model::NodeRequest& request, const Order& order,
+                              bool takes_room) const;
+  bool leaves_to_peer(const model::NodeRequest& request);
+  void publish_whether_paused();
+
   bool is_own(const model::Node& node) const;
-  PoolView view(const model::NodeRequest& request) const;
-  bool has_all_at_once(const std::vector<std::string>& labels) const;
+  PoolView view() const;
   model::Component component() const;
   const driver::PoolConfig& pool_config() const;
 
   LauncherContext& context_;
-  std::shared_ptr<driver::Provider> provider_;
-  std::string pool_;
-  std::string provider_name_;
-  std::string id_;
+  ProviderInService provider_;
+  PoolIdentity identity_;
   telemetry::Logger log_;
 
+  WaitingLine line_;
   model::Registration registration_;
   async::Event wake_;
-  WaitingLine line_;
-  std::set<std::string, std::less<>> freed_labels_;    // something with this label became free
-  std::set<std::string, std::less<>> reserved_nodes_;  // being handed out by a handler
-  std::set<std::string, std::less<>> in_hand_;         // requests that a handler works on
+  PoolStock stock_;
+  IdleNodes idle_nodes_;
+  std::set<std::string, std::less<>> in_hand_;  // requests that a handler works on
+  // Requests left to another launcher's worker of the same pool, until when.
+  std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_peer_;
   std::vector<coordination::Subscription> subscriptions_;
+  coordination::Subscription provider_subscription_;
   async::TaskScope scope_;
 };
 

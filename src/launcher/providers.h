@@ -3,14 +3,19 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "driver/driver.h"
+#include "launcher/provider_quota.h"
 
 namespace nodepool::launcher {
 
+struct ProviderInService {
+  std::shared_ptr<driver::Provider> provider;
+  std::shared_ptr<ProviderQuota> quota;
+};
+
 // The providers that are in service now, by name. A reload replaces entries; whoever works with a
-// provider across a co_await keeps its own pointer.
-using Providers = std::map<std::string, std::shared_ptr<driver::Provider>, std::less<>>;
+// provider across a co_await keeps its own pointers.
+using Providers = std::map<std::string, ProviderInService, std::less<>>;
 
 }  // namespace nodepool::launcher

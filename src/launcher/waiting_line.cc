@@ -1,8 +1,23 @@
 #include "launcher/waiting_line.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace nodepool::launcher {
+
+namespace {
+
+using Until = Decision::Until;
+
+}  // namespace
+
+WaitingLine::Shape::Shape(const model::NodeRequest& request)
+    : labels(request.node_types),
+      tenant(request.tenant_name.value_or("")),
+      reuse(request.reuse),
+      for_min_ready(request.requestor == kMinReadyRequestor) {
+  std::ranges::sort(labels);
+}
 
 void WaitingLine::look_at(const Order& order) {
   remove(order);
@@ -12,62 +27,99 @@ void WaitingLine::look_at(const Order& order) {
 void WaitingLine::remove(const Order& order) {
   to_look_at_.erase(order);
   registry_.erase(order);
-  launch_slot_.erase(order);
-  const auto waiting = labels_of_.extract(order);
-  if (waiting.empty()) return;
-  for (const std::string& label : waiting.mapped()) {
-    const auto line = by_label_.find(label);
-    if (line == by_label_.end()) continue;
-    line->second.erase(order);
-    if (line->second.empty()) by_label_.erase(line);
+  if (leave_line(order)) there_is_more_room();
+}
+
+// Returns whether it waited for room.
+bool WaitingLine::leave_line(const Order& order) {
+  const auto entry = line_of_.extract(order);
+  if (entry.empty()) return false;
+  const Lines::iterator line = entry.mapped();
+  bool waited_for_room = false;
+  auto& waiting = line->second.waiting;
+  for (auto set = waiting.begin(); set != waiting.end();) {
+    if (set->second.erase(order) > 0) waited_for_room = set->first == Until::there_is_room;
+    set = set->second.empty() ? waiting.erase(set) : std::next(set);
   }
+  if (waiting.empty()) lines_.erase(line);
+  return waited_for_room;
+}
+
+const WaitingLine::Order* WaitingLine::first(const Line& line) {
+  const Order* best = nullptr;
+  for (const auto& [until, orders] : line.waiting) {
+    if (best == nullptr || *orders.begin() < *best) best = &*orders.begin();
+  }
+  return best;
 }
 
 std::optional<WaitingLine::Order> WaitingLine::next() {
-  if (to_look_at_.empty()) return std::nullopt;
-  return to_look_at_.extract(to_look_at_.begin()).value();
-}
-
-void WaitingLine::wait(const Order& order, const Decision& decision) {
-  remove(order);
-  switch (decision.until) {
-    case Decision::Until::label_is_available:
-      labels_of_[order] = decision.other_labels;
-      labels_of_[order].push_back(decision.label);
-      for (const std::string& label : labels_of_[order]) by_label_[label].insert(order);
-      break;
-    case Decision::Until::registry_changes:
-      registry_.insert(order);
-      break;
-    case Decision::Until::launch_slot_is_free:
-      launch_slot_.insert(order);
-      break;
-    case Decision::Until::nothing:
-      break;
+  const Order* best = to_look_at_.empty() ? nullptr : &*to_look_at_.begin();
+  for (const auto& [shape, line] : lines_) {
+    if (!line.woken) continue;
+    const Order* candidate = first(line);
+    if (best == nullptr || *candidate < *best) best = candidate;
   }
+  if (best == nullptr) return std::nullopt;
+  const Order order = *best;
+  to_look_at_.erase(order);
+  leave_line(order);
+  return order;
 }
 
-std::optional<WaitingLine::Order> WaitingLine::first_waiting_for(std::string_view label) const {
-  const auto line = by_label_.find(label);
-  if (line == by_label_.end()) return std::nullopt;
-  return *line->second.begin();
+void WaitingLine::wait(const Order& order, const model::NodeRequest& request,
+                       const Decision& decision) {
+  if (decision.until == Until::nothing) return;
+  if (decision.until == Until::registry_changes) {
+    registry_.insert(order);
+    return;
+  }
+  const auto line = lines_.try_emplace(Shape(request)).first;
+  line->second.waiting[decision.until].insert(order);
+  line->second.woken = false;
+  line_of_[order] = line;
 }
 
-std::optional<WaitingLine::Order> WaitingLine::next_waiting_for(std::string_view label,
-                                                                const Order& previous) const {
-  const auto line = by_label_.find(label);
-  if (line == by_label_.end()) return std::nullopt;
-  const auto next = line->second.upper_bound(previous);
-  if (next == line->second.end()) return std::nullopt;
-  return *next;
-}
-
-void WaitingLine::wake_waiting_for_registry() {
+void WaitingLine::registry_has_changed() {
   to_look_at_.merge(std::exchange(registry_, {}));
 }
 
-void WaitingLine::wake_waiting_for_launch_slot() {
-  to_look_at_.merge(std::exchange(launch_slot_, {}));
+void WaitingLine::wake_if(const std::function<bool(const Shape&, const Line&)>& concerned) {
+  for (auto& [shape, line] : lines_) {
+    if (!line.woken && concerned(shape, line)) line.woken = true;
+  }
+}
+
+void WaitingLine::launch_has_ended() {
+  wake_if([](const Shape&, const Line& line) { return line.waiting.contains(Until::launch_ends); });
+}
+
+void WaitingLine::label_is_free(std::string_view label) {
+  wake_if([label](const Shape& shape, const Line&) {
+    return std::ranges::binary_search(shape.labels, label, std::less<>{});
+  });
+}
+
+void WaitingLine::there_is_more_room() {
+  wake_if(
+      [](const Shape&, const Line& line) { return line.waiting.contains(Until::there_is_room); });
+}
+
+void WaitingLine::tenant_takes_less(std::string_view tenant) {
+  wake_if([tenant](const Shape& shape, const Line&) { return shape.tenant == tenant; });
+}
+
+bool WaitingLine::is_short_of_room() const {
+  return any_short_of_room([](const Shape&, const Order&) { return true; });
+}
+
+bool WaitingLine::any_short_of_room(
+    const std::function<bool(const Shape&, const Order&)>& visit) const {
+  return std::ranges::any_of(lines_, [&visit](const auto& entry) {
+    const auto& [shape, line] = entry;
+    const auto orders = line.waiting.find(Until::there_is_room);
+    return orders != line.waiting.end() && visit(shape, *orders->second.begin());
+  });
 }
 
 }  // namespace nodepool::launcher

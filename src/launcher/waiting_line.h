@@ -1,10 +1,13 @@
 #pragma once
 
+#include <compare>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "launcher/decision.h"
 #include "model/node_request.h"
@@ -13,37 +16,68 @@ namespace nodepool::launcher {
 
 // Which requests a pool has to look at next, and what the others wait for. An event moves only
 // those requests back to the front that it concerns.
+//
+// Requests that want the same for the same tenant are of one shape: what is not enough for the
+// first of them is not enough for the others. So of those that wait for room, or for launches to
+// end, only the first of each shape is looked at when there may be more, however many wait.
 class WaitingLine {
  public:
   using Order = model::NodeRequest::Order;
 
+  // What decides whether there is room for a request.
+  struct Shape {
+    std::vector<std::string> labels;  // sorted
+    std::string tenant;
+    bool reuse = true;
+    bool for_min_ready = false;
+
+    explicit Shape(const model::NodeRequest& request);
+    auto operator<=>(const Shape&) const = default;
+  };
+
   // The request is to be looked at.
   void look_at(const Order& order);
 
-  // Forgets it.
+  // Forgets it. If it waited for room, there may be more for those behind it.
   void remove(const Order& order);
 
   // The next request to look at, in order of service; it is then in nobody's line any more.
   std::optional<Order> next();
 
-  // The request waits for what the decision says (label or registry).
-  void wait(const Order& order, const Decision& decision);
+  // The request waits for what the decision says.
+  void wait(const Order& order, const model::NodeRequest& request, const Decision& decision);
 
-  // The first request that waits for `label`, or the first behind `previous`.
-  std::optional<Order> first_waiting_for(std::string_view label) const;
-  std::optional<Order> next_waiting_for(std::string_view label, const Order& previous) const;
+  // Something has changed that requests may have waited for: all who wait for that are to be
+  // looked at, as far as it may do for them.
+  void registry_has_changed();
+  void launch_has_ended();
+  void label_is_free(std::string_view label);
+  void there_is_more_room();
+  void tenant_takes_less(std::string_view tenant);
 
-  // The registered pools, or a launch slot, have changed: all who wait for that are to be looked
-  // at.
-  void wake_waiting_for_registry();
-  void wake_waiting_for_launch_slot();
+  // Whether a request waits for room.
+  bool is_short_of_room() const;
+
+  // Calls `visit` with each shape that waits for room, and its first request, until it returns
+  // true. Returns whether it did.
+  bool any_short_of_room(const std::function<bool(const Shape&, const Order&)>& visit) const;
 
  private:
+  // Those of one shape, by what they wait for; no set is empty.
+  struct Line {
+    std::map<Decision::Until, std::set<Order>> waiting;
+    bool woken = false;  // there may be enough for the first
+  };
+  using Lines = std::map<Shape, Line>;
+
+  static const Order* first(const Line& line);
+  void wake_if(const std::function<bool(const Shape&, const Line&)>& concerned);
+  bool leave_line(const Order& order);
+
   std::set<Order> to_look_at_;
   std::set<Order> registry_;
-  std::set<Order> launch_slot_;
-  std::map<std::string, std::set<Order>, std::less<>> by_label_;
-  std::map<Order, std::vector<std::string>> labels_of_;
+  Lines lines_;
+  std::map<Order, Lines::iterator> line_of_;
 };
 
 }  // namespace nodepool::launcher

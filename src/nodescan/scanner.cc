@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "async/deadline.h"
+#include "async/slots.h"
 #include "nodescan/address.h"
 #include "nodescan/connection.h"
-#include "nodescan/slots.h"
 
 namespace nodepool::nodescan {
 
@@ -82,7 +82,7 @@ struct Scanner::Impl {
   async::Runtime runtime;
   async::ThreadPool& pool;
   Limits limits;
-  Slots slots;
+  async::Slots slots;
 };
 
 async::Task<Target> Scanner::Impl::find(std::string host, std::uint16_t port,
@@ -105,7 +105,7 @@ async::Task<T> Scanner::Impl::limit(const Target& target, Progress& progress, as
 template <typename T>
 async::Task<T> Scanner::Impl::in_turn(Progress& progress, async::Task<T> scan) {
   progress.last_failure = kWaitingForTurn;
-  const Slots::Hold turn = co_await slots.take();
+  const async::Slots::Hold turn = co_await slots.take();
   progress.last_failure.clear();
   co_return co_await std::move(scan);
 }

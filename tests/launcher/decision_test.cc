@@ -29,26 +29,35 @@ struct Situation {
   NodeRequest request;
   Component own = pool("own", "rack", {"small", "large"});
   std::vector<Component> others;
-  std::map<std::string, LabelSupply, std::less<>> supply{{"small", {1, 1}}, {"large", {1, 1}}};
-  PoolView view;
+  std::int64_t max_concurrency = -1;
+  Prospects prospects;
 
   Situation() {
     request.id = "200-0000000001";
     request.node_types = {"small"};
+    prospects.provider_limits.emplace();
   }
 
-  Decision decide() {
-    view.id = own.id;
-    view.provider = own.provider_name;
-    view.component = &own;
+  // The pool launches nodes; the request's are all to be launched, and take one instance each.
+  void launches() {
+    prospects.launches = true;
+    prospects.missing = request.node_types;
+    const auto count = static_cast<double>(request.node_types.size());
+    prospects.need_of_all = prospects.need_of_missing = driver::Resources({{"instances", count}});
+  }
+
+  Decision decide() const {
+    const PoolView view{&own, max_concurrency};
     std::vector<const Component*> pools{&own};
     for (const Component& other : others) pools.push_back(&other);
-    return launcher::decide(request, view, pools, [this](std::string_view label) {
-      const auto found = supply.find(label);
-      return found == supply.end() ? LabelSupply{0, 0} : found->second;
-    });
+    if (std::optional<Decision> screened = screen(request, view, pools)) return *screened;
+    return judge(request, view, prospects);
   }
 };
+
+driver::Resources instances(double count) {
+  return driver::Resources({{"instances", count}});
+}
 
 TEST(DecisionTest, a_request_for_what_is_free_is_accepted) {
   EXPECT_EQ(Situation().decide().kind, Kind::accept);
@@ -71,7 +80,7 @@ TEST(DecisionTest, only_requested_requests_are_anyones_business) {
 
 TEST(DecisionTest, max_concurrency_zero_neither_accepts_nor_declines) {
   Situation situation;
-  situation.view.max_concurrency = 0;
+  situation.max_concurrency = 0;
   EXPECT_EQ(situation.decide().kind, Kind::ignore);
   situation.request.node_types = {"unknown"};
   EXPECT_EQ(situation.decide().kind, Kind::ignore);
@@ -79,11 +88,14 @@ TEST(DecisionTest, max_concurrency_zero_neither_accepts_nor_declines) {
 
 TEST(DecisionTest, launches_beyond_max_concurrency_wait) {
   Situation situation;
-  situation.view.max_concurrency = 2;
-  situation.view.active_launches = 1;
+  situation.launches();
+  situation.max_concurrency = 2;
+  situation.prospects.active_launches = 1;
   EXPECT_EQ(situation.decide().kind, Kind::accept);
-  situation.view.active_launches = 2;
-  EXPECT_EQ(situation.decide().until, Until::launch_slot_is_free);
+  situation.prospects.active_launches = 2;
+  EXPECT_EQ(situation.decide().until, Until::launch_ends);
+  situation.prospects.missing.clear();
+  EXPECT_EQ(situation.decide().kind, Kind::accept) << "existing nodes need no launch";
 }
 
 TEST(DecisionTest, unknown_labels_are_declined_with_their_names) {
@@ -96,20 +108,20 @@ TEST(DecisionTest, unknown_labels_are_declined_with_their_names) {
 
 TEST(DecisionTest, a_label_that_nobody_has_is_declined_even_while_another_one_is_used_up) {
   Situation situation;
-  situation.supply["small"].free = 0;
   situation.request.node_types = {"small", "unknown"};
+  situation.prospects.missing = {"small", "unknown"};
   EXPECT_EQ(situation.decide().kind, Kind::decline);
 }
 
 TEST(DecisionTest, a_disabled_pool_declines) {
   Situation situation;
-  situation.view.max_servers = 0;
+  situation.prospects.pool_limits["instances"] = 0;
   EXPECT_EQ(situation.decide().reason, "pool is disabled by max_servers");
 }
 
 TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
   Situation situation;
-  situation.supply["small"] = {2, 2};
+  situation.prospects.capacity["small"] = 2;
   situation.request.node_types = {"small", "small", "small"};
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::decline);
@@ -119,21 +131,127 @@ TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
 
 TEST(DecisionTest, a_request_waits_until_all_its_nodes_are_free) {
   Situation situation;
-  situation.supply["small"] = {1, 2};
   situation.request.node_types = {"small", "large", "small"};
+  situation.prospects.missing = {"small"};
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::wait);
-  EXPECT_EQ(decision.until, Until::label_is_available);
-  EXPECT_EQ(decision.label, "small");
+  EXPECT_EQ(decision.until, Until::there_is_room);
   EXPECT_EQ(decision.reason, "1 of 2 nodes with label small are free");
+  EXPECT_FALSE(decision.is_short_of_quota);
 }
 
 TEST(DecisionTest, new_nodes_cannot_come_from_a_pool_that_launches_none) {
   Situation situation;
   situation.request.reuse = false;
   EXPECT_EQ(situation.decide().kind, Kind::decline);
-  situation.view.launches_nodes = true;
+  situation.launches();
   EXPECT_EQ(situation.decide().kind, Kind::accept);
+}
+
+TEST(DecisionTest, what_can_never_fit_into_the_limits_is_declined) {
+  Situation situation;
+  situation.request.node_types = {"small", "small"};
+  situation.launches();
+  situation.prospects.pool_limits["instances"] = 1;
+  EXPECT_EQ(situation.decide().reason,
+            "it would exceed quota: in this pool it needs instances 2, the limit is 1");
+  situation.prospects.pool_limits["instances"] = 2;
+  situation.prospects.provider_limits = driver::Limits{{"instances", 1}};
+  EXPECT_EQ(situation.decide().reason,
+            "it would exceed quota: in this provider it needs instances 2, the limit is 1");
+}
+
+TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
+  Situation situation;
+  situation.launches();
+  situation.prospects.pool_limits["instances"] = 3;
+  situation.prospects.used_by_pool = instances(2);
+  EXPECT_EQ(situation.decide().kind, Kind::accept);
+  situation.prospects.used_by_pool = instances(3);
+  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+  EXPECT_TRUE(situation.decide().is_short_of_quota);
+  EXPECT_EQ(situation.decide().reason, "the pool is full: instances: 3 used + 1 needed, limit 3");
+  situation.prospects.used_by_pool = instances(0);
+  situation.prospects.provider_limits = driver::Limits{{"instances", 5}};
+  situation.prospects.used_by_provider = instances(5);
+  EXPECT_EQ(situation.decide().reason,
+            "the provider is full: instances: 5 used + 1 needed, limit 5");
+}
+
+TEST(DecisionTest, nodes_that_exist_already_need_no_room) {
+  Situation situation;
+  situation.launches();
+  situation.prospects.missing.clear();
+  situation.prospects.need_of_missing = {};
+  situation.prospects.pool_limits["instances"] = 3;
+  situation.prospects.used_by_pool = instances(3);
+  EXPECT_EQ(situation.decide().kind, Kind::accept);
+}
+
+TEST(DecisionTest, a_provider_whose_quota_is_unknown_is_waited_for) {
+  Situation situation;
+  situation.launches();
+  situation.prospects.provider_limits.reset();
+  EXPECT_EQ(situation.decide().reason, "the quota of the provider is not known yet");
+  situation.prospects.why_unknown = "no route to host";
+  EXPECT_EQ(situation.decide().reason, "the quota of the provider is not known: no route to host");
+  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+}
+
+TEST(DecisionTest, a_provider_that_has_refused_is_left_alone) {
+  Situation situation;
+  situation.launches();
+  situation.prospects.refused = true;
+  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+}
+
+TEST(DecisionTest, a_request_for_min_ready_does_not_wait_for_room) {
+  Situation situation;
+  situation.launches();
+  situation.request.requestor = std::string(kMinReadyRequestor);
+  situation.prospects.pool_limits["instances"] = 1;
+  situation.prospects.used_by_pool = instances(1);
+  EXPECT_EQ(situation.decide().kind, Kind::decline);
+}
+
+TEST(DecisionTest, a_tenant_at_its_limit_waits) {
+  Situation situation;
+  situation.launches();
+  situation.request.tenant_name = "acme";
+  situation.prospects.tenant_limits = driver::Limits{{"instances", 2}};
+  situation.prospects.used_by_tenant = instances(1);
+  EXPECT_EQ(situation.decide().kind, Kind::accept);
+  situation.prospects.used_by_tenant = instances(2);
+  EXPECT_EQ(situation.decide().until, Until::tenant_takes_less);
+  EXPECT_EQ(situation.decide().reason,
+            "tenant acme has reached its limit: instances: 2 used + 1 needed, limit 2");
+}
+
+TEST(DecisionTest, who_has_waited_long_is_not_passed) {
+  Situation situation;
+  situation.prospects.behind = "200-0000000000";
+  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+  EXPECT_FALSE(situation.decide().is_short_of_quota);
+}
+
+TEST(DecisionTest, launchers_of_one_pool_agree_on_who_is_preferred) {
+  std::vector<Component> peers{pool("a", "rack", {"small"}), pool("b", "rack", {"small"}),
+                               pool("c", "rack", {"small"})};
+  const std::vector<const Component*> pools{&peers[0], &peers[1], &peers[2]};
+  std::map<std::string, int> chosen;
+  for (int i = 0; i < 300; ++i) {
+    NodeRequest request;
+    request.id = "200-" + std::to_string(i);
+    request.node_types = {"small"};
+    const std::string& preferred = preferred_peer(request, peers[0], pools);
+    EXPECT_EQ(preferred, preferred_peer(request, peers[1], pools));
+    EXPECT_EQ(preferred, preferred_peer(request, peers[2], pools));
+    ++chosen[preferred];
+    request.declined_by = {preferred};
+    EXPECT_NE(preferred_peer(request, preferred == "a" ? peers[1] : peers[0], pools), preferred);
+  }
+  for (const auto& [id, count] : chosen) EXPECT_GT(count, 50) << id;
+  EXPECT_EQ(chosen.size(), 3u);
 }
 
 TEST(DecisionTest, the_preferred_provider_goes_first_while_it_can) {

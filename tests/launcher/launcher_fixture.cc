@@ -8,6 +8,7 @@
 #include "config/load.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
+#include "drivers/static_nodes/static_driver.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -30,10 +31,24 @@ struct LauncherFixture::Process {
   std::unique_ptr<Launcher> launcher;
 };
 
+namespace {
+
+driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud) {
+  std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
+  drivers.push_back(std::make_unique<CloudDriver>(std::move(cloud)));
+  return driver::DriverRegistry(std::move(drivers));
+}
+
+}  // namespace
+
 LauncherFixture::LauncherFixture()
-    : requestor_(std::make_unique<coordination::MemoryStore>(server_, runtime_)) {}
+    : requestor_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
+      drivers_(make_drivers(cloud_)) {}
 
 LauncherFixture::~LauncherFixture() {
+  for (const auto& other : others_) other->store->kill_for_tests();
+  others_.clear();
   if (process_) kill();
 }
 
@@ -50,14 +65,24 @@ config::Config LauncherFixture::parse(const std::string& yaml) {
 }
 
 void LauncherFixture::start(const std::string& yaml) {
+  process_ = make_process(yaml);
+  settle();
+}
+
+void LauncherFixture::start_another(const std::string& yaml) {
+  others_.push_back(make_process(yaml));
+  settle();
+}
+
+std::unique_ptr<LauncherFixture::Process> LauncherFixture::make_process(const std::string& yaml) {
   const auto log = telemetry::Log::to_consumer(
       [this](telemetry::LogLevel, std::string_view logger, std::string_view message) {
         log_.push_back(std::string(logger) + ": " + std::string(message));
       },
       telemetry::LogLevel::warning);
-  process_ = std::make_unique<Process>(*this, log);
-  process_->loop.run(process_->launcher->start(parse(yaml)));
-  settle();
+  auto process = std::make_unique<Process>(*this, log);
+  process->loop.run(process->launcher->start(parse(yaml)));
+  return process;
 }
 
 void LauncherFixture::reconfigure(const std::string& yaml) {
@@ -88,6 +113,7 @@ void LauncherFixture::settle() {
   while (true) {
     bool ran = loop_.poll();
     if (process_) ran = process_->loop.poll() || ran;
+    for (const auto& other : others_) ran = other->loop.poll() || ran;
     if (!ran) return;
   }
 }

@@ -13,15 +13,15 @@
 #include "config/config.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
-#include "drivers/registry.h"
 #include "launcher/launcher.h"
 #include "model/node.h"
 #include "model/node_request.h"
+#include "tests/launcher/cloud_double.h"
 
 namespace nodepool::launcher {
 
-// A launcher with static providers on an in-process store, in virtual time. Hosts whose names
-// contain "fake" are never contacted.
+// A launcher with static providers, and clouds, on an in-process store, in virtual time. Hosts
+// whose names contain "fake" are never contacted.
 class LauncherFixture : public testing::Test {
  protected:
   LauncherFixture();
@@ -32,6 +32,8 @@ class LauncherFixture : public testing::Test {
 
   // Starts a launcher; it has settled when this returns.
   void start(const std::string& yaml);
+  // Starts another one beside it, which dies with the fixture.
+  void start_another(const std::string& yaml);
   void reconfigure(const std::string& yaml);
   void stop();
   // The launcher's process dies: its session ends, its tasks stop where they stand.
@@ -78,14 +80,17 @@ class LauncherFixture : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
   std::unique_ptr<coordination::MemoryStore> requestor_;
-  driver::DriverRegistry drivers_ = drivers::all_drivers();
+  std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
+  driver::DriverRegistry drivers_;
   std::vector<std::string> log_;  // warnings and errors
 
   // One simulated process.
   struct Process;
   std::unique_ptr<Process> process_;
+  std::vector<std::unique_ptr<Process>> others_;
 
  private:
+  std::unique_ptr<Process> make_process(const std::string& yaml);
   void collect_contenders(const std::string& path, std::vector<std::string>& found);
   std::map<std::string, std::string> held_;  // node id -> contender path
 };

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "async/slots.h"
 #include "drivers/static_nodes/static_config.h"
 #include "nodescan/address.h"
 #include "nodescan/scanner.h"
-#include "nodescan/slots.h"
 
 namespace nodepool::drivers::static_nodes {
 
@@ -35,7 +35,7 @@ class HostChecker {
 
   async::Runtime runtime_;
   async::ThreadPool& threads_;
-  nodescan::Slots slots_;
+  async::Slots slots_;
   nodescan::Scanner scanner_;
 };
 

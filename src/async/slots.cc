@@ -1,4 +1,4 @@
-#include "nodescan/slots.h"
+#include "async/slots.h"
 
 #include <list>
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "async/parking.h"
 
-namespace nodepool::nodescan {
+namespace nodepool::async {
 
 struct Slots::State {
   std::size_t free;
@@ -18,13 +18,13 @@ struct Slots::State {
 // In the waiting task's frame. A slot that arrives while its task is being cancelled goes on to the
 // next one when the frame ends.
 struct Slots::Waiter {
-  Waiter(State& slots, const async::Executor& executor) : state(slots), task(executor) {
+  Waiter(State& slots, const Executor& executor) : state(slots), task(executor) {
     state.waiting.push_back(this);
   }
   ~Waiter() { state.waiting.remove(this); }
 
   State& state;
-  async::ParkedTask task;
+  ParkedTask task;
   std::optional<Hold> hold;
 };
 
@@ -44,7 +44,7 @@ Slots::Hold::~Hold() {
 
 Slots::Slots(std::size_t count) : state_(std::make_shared<State>(count)) {}
 
-async::Task<Slots::Hold> Slots::take() {
+Task<Slots::Hold> Slots::take() {
   const auto state = state_;
   if (state->free > 0) {
     --state->free;
@@ -55,4 +55,4 @@ async::Task<Slots::Hold> Slots::take() {
   co_return std::move(*waiter.hold);
 }
 
-}  // namespace nodepool::nodescan
+}  // namespace nodepool::async

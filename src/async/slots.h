@@ -5,7 +5,7 @@
 
 #include "async/task.h"
 
-namespace nodepool::nodescan {
+namespace nodepool::async {
 
 // Lets a limited number of tasks do something at the same time; the others wait in the order they
 // came.
@@ -28,7 +28,7 @@ class Slots {
   explicit Slots(std::size_t count);
 
   // Returns when it is the caller's turn. Throws Cancelled.
-  async::Task<Hold> take();
+  Task<Hold> take();
 
  private:
   struct Waiter;
@@ -36,4 +36,4 @@ class Slots {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace nodepool::nodescan
+}  // namespace nodepool::async

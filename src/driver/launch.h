@@ -1,0 +1,42 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "async/task.h"
+#include "model/node.h"
+
+namespace nodepool::driver {
+
+// A node that is being made. The launcher has written its record, as `building`, and holds its
+// lock; the provider makes the machine and fills in what it learns.
+class NodeLaunch {
+ public:
+  virtual ~NodeLaunch() = default;
+
+  // The node; its label is `node().type.front()`.
+  virtual model::Node& node() = 0;
+
+  // Writes the node's record as it is now: whatever must not be lost if this process dies, the
+  // machine's id above all. Throws StoreError, also when the node's lock has been lost: then
+  // the launch is over.
+  virtual async::Task<> save() = 0;
+};
+
+// A launch that came to nothing.
+class LaunchError : public std::runtime_error {
+ public:
+  enum class Kind {
+    quota,   // the provider refused it for want of room: to be tried again once there is some
+    failed,  // anything else: this pool does not serve the request
+  };
+
+  LaunchError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+}  // namespace nodepool::driver

@@ -1,0 +1,243 @@
+#include "launcher/min_ready_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "coordination/path.h"
+#include "launcher/decision.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using coordination::TransactionError;
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+
+// After everybody else's.
+constexpr std::string_view kPriority = "900-";
+
+// Requests made in one transaction.
+constexpr std::int64_t kAtOnce = 100;
+
+// Before counting. A node and the request that it was for are read one after the other: what is
+// counted in between is wrong. And of several launchers that miss the same node, one should be first:
+// the others see its request. Hence a random time, in milliseconds.
+constexpr std::int64_t kShortestSettling = 100;
+constexpr std::int64_t kLongestSettling = 1000;
+
+// Before asking again for what could not be had (all pools are full, or launches fail): a failure
+// gives no sign of when it would go better.
+constexpr async::Duration kFirstPause = std::chrono::seconds(5);
+constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+
+async::Duration settling_time(async::Random& random) {
+  const auto spread = random.below(kLongestSettling - kShortestSettling);
+  return std::chrono::milliseconds(kShortestSettling + static_cast<std::int64_t>(spread));
+}
+
+bool is_in_stock(const Node* node) {
+  return node != nullptr && node->state == NodeState::ready && !node->allocated_to;
+}
+
+bool is_for_min_ready(const NodeRequest* request) {
+  return request != nullptr && request->requestor == kMinReadyRequestor &&
+         request->node_types.size() == 1;
+}
+
+}  // namespace
+
+MinReadyWorker::MinReadyWorker(LauncherContext& context)
+    : context_(context),
+      log_(context.log.child("MinReadyWorker")),
+      scope_(context.runtime, context.report_to(log_)) {}
+
+void MinReadyWorker::start() {
+  for (const auto& [id, node] : context_.nodes.all()) on_node({id, nullptr, &node});
+  for (const auto& [id, request] : context_.requests.all()) on_request({id, nullptr, &request});
+  subscriptions_.push_back(context_.nodes.observe(
+      [this](const model::NodeTable::Change& change) { on_node(change); }));
+  subscriptions_.push_back(context_.requests.observe(
+      [this](const model::RequestTable::Change& change) { on_request(change); }));
+  subscriptions_.push_back(context_.components.observe(
+      [this](const model::ComponentTable::Change&) { look_at_all(); }));
+  subscriptions_.push_back(context_.observe_tables_ready([this] { look_at_all(); }));
+  scope_.spawn("MinReadyWorker", run());
+}
+
+Task<> MinReadyWorker::stop() {
+  subscriptions_.clear();
+  co_await scope_.stop();
+}
+
+void MinReadyWorker::reconfigure(const std::map<std::string, config::Label>& labels) {
+  for (auto& [name, stock] : stocks_) stock.wanted = 0;
+  for (const auto& [name, label] : labels) {
+    if (label.min_ready > 0) stocks_[name].wanted = label.min_ready;
+  }
+  look_at_all();
+}
+
+// --- events
+// ---------------------------------------------------------------------------------------
+
+void MinReadyWorker::on_node(const model::NodeTable::Change& change) {
+  if (is_in_stock(change.before)) {
+    for (const std::string& label : change.before->type) {
+      --stocks_[label].ready;
+      look_at(label);
+    }
+  }
+  if (is_in_stock(change.after)) {
+    for (const std::string& label : change.after->type) ++stocks_[label].ready;
+  }
+}
+
+void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
+  if (is_for_min_ready(change.before)) {
+    const std::string& label = change.before->node_types.front();
+    stocks_[label].requests.erase(change.id);
+    look_at(label);
+  }
+  if (!is_for_min_ready(change.after)) return;
+  const NodeRequest& request = *change.after;
+  const std::string& label = request.node_types.front();
+  stocks_[label].requests.insert(change.id);
+  if (request.stat.ephemeral_owner != context_.store.session_id()) return;
+  if (request.state == RequestState::fulfilled) {
+    scope_.spawn("min-ready request " + change.id, take_over(change.id));
+  } else if (request.state == RequestState::failed) {
+    scope_.spawn("min-ready request " + change.id, give_up(change.id, label));
+  }
+}
+
+void MinReadyWorker::look_at(const std::string& label) {
+  if (stocks_[label].wanted == 0) return;
+  to_look_at_.insert(label);
+  wake_.set();
+}
+
+void MinReadyWorker::look_at_all() {
+  for (const auto& [label, stock] : stocks_) look_at(label);
+}
+
+// --- asking
+// ---------------------------------------------------------------------------------------
+
+Task<> MinReadyWorker::run() {
+  while (true) {
+    co_await wake_.wait();
+    co_await context_.runtime.clock.sleep_for(settling_time(context_.runtime.random));
+    if (!context_.tables_ready()) continue;
+    for (const std::string& label : std::exchange(to_look_at_, {})) co_await top_up(label);
+  }
+}
+
+bool MinReadyWorker::is_offered(const std::string& label) const {
+  return std::ranges::any_of(context_.components.pools(), [&label](const model::Component* pool) {
+    return pool->supports(label);
+  });
+}
+
+Task<> MinReadyWorker::top_up(std::string label) {
+  const Stock& stock = stocks_[label];
+  const auto asked_for = static_cast<std::int64_t>(stock.requests.size());
+  std::int64_t missing = stock.wanted - stock.ready - asked_for;
+  if (missing <= 0 || stock.pausing || !is_offered(label)) co_return;
+  log_.info("Requesting {} node(s) with label {}: {} ready, {} asked for, min-ready is {}", missing,
+            label, stock.ready, asked_for, stock.wanted);
+  std::string failure;
+  try {
+    for (; missing > 0; missing -= kAtOnce) co_await ask(label, std::min(missing, kAtOnce));
+  } catch (const StoreError& error) {
+    failure = error.what();
+  }
+  if (failure.empty()) co_return;
+  log_.warning("Could not request nodes with label {}: {}", label, failure);
+  co_await context_.runtime.clock.sleep_for(kFirstPause);
+  look_at(label);
+}
+
+Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
+  NodeRequest request;
+  request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
+  request.created_time = request.state_time;
+  request.node_types = {label};
+  request.requestor = kMinReadyRequestor;
+  request.reuse = false;
+  const std::string text = to_record(request);
+  Transaction transaction;
+  for (std::int64_t i = 0; i < count; ++i) {
+    transaction.create(model::request_path(kPriority), text,
+                       coordination::CreateMode::ephemeral_sequential);
+  }
+  const auto results = co_await context_.store.commit(std::move(transaction));
+  for (const coordination::OperationResult& result : results) {
+    context_.requests.written(coordination::base_name(result.path), text, result.stat);
+  }
+}
+
+// --- answers
+// --------------------------------------------------------------------------------------
+
+// The node is free, and the request gone, in one transaction: in between nobody counts wrongly.
+Task<> MinReadyWorker::take_over(std::string request_id) {
+  const NodeRequest* request = context_.requests.find(request_id);
+  if (request == nullptr) co_return;
+  stocks_[request->node_types.front()].pause = {};
+  Transaction transaction;
+  std::vector<std::pair<std::string, std::string>> written;  // node id, text
+  for (const std::string& id : request->nodes) {
+    const Node* node = context_.nodes.find(id);
+    if (node == nullptr || node->allocated_to != request_id) continue;
+    Node copy = *node;
+    copy.allocated_to.reset();
+    written.emplace_back(id, to_record(copy));
+    transaction.set(model::node_path(id), written.back().second, node->stat.version);
+  }
+  transaction.remove(model::request_path(request_id));
+  bool refused = false;
+  try {
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      context_.nodes.written(written[i].first, written[i].second, results[i].stat);
+    }
+    context_.requests.removed(request_id);
+  } catch (const TransactionError&) {
+    refused = true;  // the node has changed, or is gone: it is freed once the request is gone
+  }
+  if (refused) co_await remove(std::move(request_id));
+}
+
+Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
+  Stock& stock = stocks_[label];
+  if (!stock.pausing) {
+    stock.pausing = true;
+    stock.pause = std::clamp(stock.pause * 2, kFirstPause, kLongestPause);
+    scope_.spawn("min-ready " + label, try_again_later(label));
+  }
+  co_await remove(std::move(request_id));
+}
+
+Task<> MinReadyWorker::try_again_later(std::string label) {
+  co_await context_.runtime.clock.sleep_for(stocks_[label].pause);
+  stocks_[label].pausing = false;
+  look_at(label);
+}
+
+Task<> MinReadyWorker::remove(std::string request_id) {
+  try {
+    co_await context_.store.remove(model::request_path(request_id), coordination::kAnyVersion);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  context_.requests.removed(request_id);
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "async/task_scope.h"
+#include "launcher/context.h"
+
+namespace nodepool::launcher {
+
+// Keeps `min-ready` nodes of each label in stock: asks for what is missing like any requestor, with
+// requests for one new node each that come after everybody else's. It counts what all launchers
+// have asked for, so that several of them with the same label do not ask twice.
+class MinReadyWorker {
+ public:
+  explicit MinReadyWorker(LauncherContext& context);
+
+  // Begins to work.
+  void start();
+
+  // Goes over to other labels.
+  void reconfigure(const std::map<std::string, config::Label>& labels);
+
+  // Ends the work. The own requests vanish with the session.
+  Task<> stop();
+
+ private:
+  struct Stock {
+    std::int64_t wanted = 0;
+    std::int64_t ready = 0;          // nodes that nobody has asked for, whoever may hold their lock
+    std::set<std::string> requests;  // not yet removed, of whatever launcher
+    async::Duration pause{};         // before the next attempt, while the last one failed
+    bool pausing = false;
+  };
+
+  void on_node(const model::NodeTable::Change& change);
+  void on_request(const model::RequestTable::Change& change);
+  void look_at(const std::string& label);
+  void look_at_all();
+  Task<> run();
+  Task<> top_up(std::string label);
+  Task<> ask(std::string label, std::int64_t count);
+  Task<> take_over(std::string request_id);
+  Task<> give_up(std::string request_id, std::string label);
+  Task<> try_again_later(std::string label);
+  Task<> remove(std::string request_id);
+  bool is_offered(const std::string& label) const;
+
+  LauncherContext& context_;
+  telemetry::Logger log_;
+  std::map<std::string, Stock> stocks_;  // by label
+  std::set<std::string> to_look_at_;     // labels
+  async::Event wake_;
+  std::vector<coordination::Subscription> subscriptions_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,293 @@
+#include "launcher/node_launches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "coordination/path.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using coordination::TransactionError;
+using driver::LaunchError;
+using driver::Resources;
+using model::Node;
+using model::NodeState;
+
+// Up to here nodes are asked for one by one, beyond it their names are listed first.
+constexpr std::size_t kFewNodes = 50;
+
+std::int64_t number(std::string_view id) {
+  std::int64_t value = 0;
+  std::from_chars(id.data(), id.data() + id.size(), value);
+  return value;
+}
+
+// At most kFewNodes + 1.
+std::vector<std::string> ids_between(std::string_view first, std::string_view last) {
+  std::vector<std::string> ids;
+  for (std::int64_t id = number(first) + 1; id < number(last); ++id) {
+    ids.push_back(fmt::format("{:010}", id));
+    if (ids.size() > kFewNodes) break;
+  }
+  return ids;
+}
+
+}  // namespace
+
+class NodeLaunches::Launch final : public driver::NodeLaunch {
+ public:
+  Launch(LauncherContext& context, coordination::LockSet& locks, Node node)
+      : context_(context), locks_(locks), node_(std::move(node)) {}
+
+  Node& node() override { return node_; }
+
+  Task<> save() override {
+    const std::string text = to_record(node_);
+    Transaction transaction;
+    locks_.check_in(transaction, lock);
+    transaction.set(model::node_path(node_.id), text, node_.stat.version);
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    written(text, results.back().stat);
+  }
+
+  void written(const std::string& text, const coordination::Stat& stat) {
+    node_.stat = stat;
+    context_.nodes.written(node_.id, text, stat);
+  }
+
+  std::size_t lock = 0;  // its index, once the node is locked
+
+ private:
+  LauncherContext& context_;
+  coordination::LockSet& locks_;
+  Node node_;
+};
+
+NodeLaunches::NodeLaunches(LauncherContext& context, ProviderInService provider, PoolIdentity pool,
+                           coordination::LockSet& locks, telemetry::Logger log)
+    : context_(context),
+      provider_(std::move(provider)),
+      pool_(std::move(pool)),
+      locks_(locks),
+      log_(std::move(log)) {}
+
+NodeLaunches::~NodeLaunches() = default;
+
+// --- records
+// ------------------------------------------------------------------------------------------
+
+void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
+                             const std::vector<std::string>& labels) {
+  first_operation_ = transaction.size();
+  const auto& known = context_.nodes.all();
+  newest_known_ = known.empty() ? std::string() : known.rbegin()->first;
+  const double now = context_.runtime.clock.wall_seconds();
+  for (const std::string& label : labels) {
+    Node node;
+    node.set_state(NodeState::init, now);
+    node.created_time = now;
+    node.type = {label};
+    node.provider = pool_.provider;
+    node.pool = pool_.name;
+    node.launcher = pool_.id;
+    node.allocated_to = request.id;
+    node.tenant_name = request.tenant_name;
+    node.requestor = request.requestor;
+    node.attributes = provider_.provider->config().pools().at(pool_.name).node_attributes;
+    node.resources = provider_.provider->need(pool_.name, label).to_json();
+    transaction.create(model::node_path(""), to_record(node),
+                       coordination::CreateMode::persistent_sequential);
+    launches_.push_back(std::make_unique<Launch>(context_, locks_, std::move(node)));
+  }
+}
+
+std::vector<Place> NodeLaunches::created(
+    const std::vector<coordination::OperationResult>& results) {
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    const coordination::OperationResult& result = results.at(first_operation_ + i);
+    Launch& launch = *launches_[i];
+    launch.node().id = std::string(coordination::base_name(result.path));
+    launch.written(to_record(launch.node()), result.stat);
+    launch.lock = locks_.add(model::node_lock_path(launch.node().id), /*root_exists=*/false);
+    places.push_back({launch.node().id, launch.lock});
+  }
+  return places;
+}
+
+// --- quota
+// ----------------------------------------------------------------------------------------
+
+Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
+  if (!context_.others_serve(pool_.provider) && bounds.tenant.empty()) co_return true;
+  co_await learn_of_unseen_nodes();
+  co_return !exceeds(bounds);
+}
+
+// The records between the newest one that the table had before, and the own ones: their events may
+// still be on the way. Asked for in one go: a later launch of this process, whose records follow,
+// has the answers before its own.
+Task<> NodeLaunches::learn_of_unseen_nodes() {
+  const std::string first_own = launches_.front()->node().id;
+  std::vector<std::string> unseen = ids_between(newest_known_, first_own);
+  if (unseen.size() > kFewNodes) {
+    unseen = co_await context_.store.children(std::string(model::kNodesRoot));
+    std::erase_if(unseen, [this, &first_own](const std::string& id) {
+      return id <= newest_known_ || id >= first_own;
+    });
+  }
+  async::TaskScope reads(context_.runtime, context_.report_to(log_));
+  for (const std::string& id : unseen) {
+    if (context_.nodes.find(id) == nullptr) reads.spawn("read node " + id, learn_of(id));
+  }
+  co_await reads.join();
+}
+
+Task<> NodeLaunches::learn_of(std::string id) {
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+    context_.nodes.written(id, entry.data, entry.stat);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+}
+
+bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
+  const std::string tenant = launches_.front()->node().tenant_name.value_or("");
+  const Usage& usage = context_.usage;
+  if (!excess(bounds.provider, usage.of_provider(pool_.provider), {}) &&
+      !excess(bounds.pool, usage.of_pool(pool_.provider, pool_.name), {}) &&
+      !excess(bounds.tenant, usage.of_tenant(tenant), {})) {
+    return false;
+  }
+  return excess(bounds.provider, taken_before({}, {}), {}) ||
+         excess(bounds.pool, taken_before(pool_.name, {}), {}) ||
+         excess(bounds.tenant, taken_before({}, tenant), {});
+}
+
+// By these nodes and those recorded before them: of the provider, of one of its pools, or of a
+// tenant.
+Resources NodeLaunches::taken_before(const std::string& pool, const std::string& tenant) const {
+  Resources sum;
+  const std::string& last = launches_.back()->node().id;
+  if (!tenant.empty()) {
+    for (const auto& [id, node] : context_.nodes.all()) {
+      if (id <= last && node.tenant_name == tenant) {
+        sum += Resources::parse(node.resources).value_or(Resources());
+      }
+    }
+    return sum;
+  }
+  for (const std::string& id : context_.nodes.of_provider(pool_.provider)) {
+    const Node& node = *context_.nodes.find(id);
+    if (id <= last && (pool.empty() || node.pool == pool)) sum += context_.usage.of_node(node);
+  }
+  return sum;
+}
+
+// --- launching
+// ------------------------------------------------------------------------------------
+
+Task<bool> NodeLaunches::begin() {
+  Transaction building;
+  std::vector<std::string> texts;
+  for (const auto& launch : launches_) {
+    Node& node = launch->node();
+    node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
+    texts.push_back(to_record(node));
+    building.set(model::node_path(node.id), texts.back(), node.stat.version);
+  }
+  bool acquired = false;
+  try {
+    const auto taken = co_await locks_.try_acquire(std::move(building));
+    acquired = taken.kind == coordination::LockSet::Outcome::Kind::acquired;
+  } catch (const TransactionError& error) {
+    log_.warning("A node was changed before it could be launched: {}", error.what());
+  }
+  if (!acquired) co_return false;
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    launches_[i]->written(texts[i], locks_.also_results().at(i).stat);
+  }
+  co_return true;
+}
+
+Task<NodeLaunches::Outcome> NodeLaunches::run() {
+  async::TaskScope scope(context_.runtime, context_.report_to(log_));
+  const coordination::Subscription session =
+      context_.store.on_session([this](coordination::SessionState state) {
+        if (state != coordination::SessionState::expired) return;
+        session_lost_ = true;
+        ended_.set();
+      });
+  unfinished_ = launches_.size();
+  for (const auto& launch : launches_) {
+    scope.spawn("launch node " + launch->node().id, run_one(*launch));
+  }
+  bool cancelled = false;
+  try {
+    while (unfinished_ > 0 && !session_lost_) co_await ended_.wait();
+  } catch (const async::Cancelled&) {
+    cancelled = true;
+  }
+  co_await scope.stop();
+  if (cancelled) throw async::Cancelled();
+  if (session_lost_) {
+    throw StoreError(StoreError::Kind::session_expired, "the session was lost, and the nodes with it");
+  }
+  if (!failure_.empty()) co_return Outcome::failed;
+  co_return refused_ ? Outcome::refused : Outcome::ready;
+}
+
+Task<> NodeLaunches::run_one(Launch& launch) {
+  const auto log = log_.about({}, launch.node().allocated_to.value_or(""), launch.node().id);
+  std::string failure;
+  bool refused = false;
+  try {
+    const auto slot = co_await provider_.quota->launch_slot();
+    log.info("Launching node with label {}", launch.node().type.front());
+    co_await provider_.provider->launch(launch);
+    launch.node().set_state(NodeState::ready, context_.runtime.clock.wall_seconds());
+    co_await launch.save();
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const LaunchError& error) {
+    failure = error.what();
+    refused = error.kind() == LaunchError::Kind::quota;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (failure.empty()) {
+    log.info("Node is ready");
+  } else {
+    log.error("Launch of node failed: {}", failure);
+    co_await end(launch, refused ? NodeState::aborted : NodeState::failed);
+  }
+  if (refused) {
+    refused_ = true;
+    provider_.quota->refused();
+  } else if (failure_.empty()) {
+    failure_ = failure;
+  }
+  --unfinished_;
+  ended_.set();
+}
+
+// If the record cannot be written it stays `building`, which says the same once it is unlocked.
+Task<> NodeLaunches::end(Launch& launch, NodeState state) {
+  launch.node().set_state(state, context_.runtime.clock.wall_seconds());
+  try {
+    co_await launch.save();
+  } catch (const StoreError& error) {
+    log_.debug("Node {} could not be written as {}: {}", launch.node().id, to_string(state),
+               error.what());
+  }
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "async/task_scope.h"
+#include "coordination/lock_set.h"
+#include "launcher/context.h"
+#include "launcher/pool_identity.h"
+#include "launcher/providers.h"
+
+namespace nodepool::launcher {
+
+// What the nodes of a request may take at most; nothing: no limit, or none that is known.
+struct QuotaBounds {
+  driver::Limits provider;
+  driver::Limits pool;
+  driver::Limits tenant;
+};
+
+// One node of a request.
+struct Place {
+  std::string node_id;   // empty: to be launched
+  std::size_t lock = 0;  // its index in the handler's locks
+};
+
+// The nodes that are launched for one request, from their first record until each of them is ready
+// or has failed. The caller owns their locks, and gives them up.
+class NodeLaunches {
+ public:
+  NodeLaunches(LauncherContext& context, ProviderInService provider, PoolIdentity pool,
+               coordination::LockSet& locks, telemetry::Logger log);
+  ~NodeLaunches();
+
+  // Adds the creation of a record (`init`) for each label to a transaction of the caller.
+  void create_in(coordination::Transaction& transaction, const model::NodeRequest& request,
+                 const std::vector<std::string>& labels);
+
+  // After that commit. Returns the nodes in the order of the labels, with locks for them that are
+  // not taken yet.
+  std::vector<Place> created(const std::vector<coordination::OperationResult>& results);
+
+  // Whether what the nodes take is within the bounds, counting all nodes of the provider that were
+  // recorded before them, by whomever. Launchers that decide at the same moment see each other's
+  // records here: the store's order says who is to give way. Throws StoreError.
+  Task<bool> fit(const QuotaBounds& bounds);
+
+  // Locks the nodes, and writes them as `building`, in one transaction. Returns whether that was
+  // possible. Throws StoreError.
+  Task<bool> begin();
+
+  enum class Outcome {
+    ready,    // all of them
+    refused,  // by the provider's quota, at least one; none has failed
+    failed,   // at least one, see failure()
+  };
+
+  // Launches them side by side. Returns when every launch has ended, each with its record in the
+  // state that tells. Throws, after all have ended, Cancelled, or StoreError if the session and with
+  // it the locks are lost.
+  Task<Outcome> run();
+
+  const std::string& failure() const { return failure_; }
+
+ private:
+  class Launch;
+
+  Task<> learn_of_unseen_nodes();
+  Task<> learn_of(std::string id);
+  bool exceeds(const QuotaBounds& bounds) const;
+  driver::Resources taken_before(const std::string& pool, const std::string& tenant) const;
+  Task<> run_one(Launch& launch);
+  Task<> end(Launch& launch, model::NodeState state);
+
+  LauncherContext& context_;
+  ProviderInService provider_;
+  PoolIdentity pool_;
+  coordination::LockSet& locks_;
+  telemetry::Logger log_;
+  std::vector<std::unique_ptr<Launch>> launches_;
+  std::size_t first_operation_ = 0;
+  std::string newest_known_;  // the id of the newest node that was known before these
+  std::size_t unfinished_ = 0;
+  bool refused_ = false;
+  bool session_lost_ = false;
+  std::string failure_;
+  async::Event ended_;
+};
+
+}  // namespace nodepool::launcher

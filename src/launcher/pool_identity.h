@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace nodepool::launcher {
+
+// The pool that somebody works for.
+struct PoolIdentity {
+  std::string id;  // of its component
+  std::string provider;
+  std::string name;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,81 @@
+#include "launcher/pool_stock.h"
+
+#include <algorithm>
+
+#include "launcher/matching.h"
+
+namespace nodepool::launcher {
+
+PoolStock::PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool)
+    : nodes_(nodes), pool_(pool) {}
+
+void PoolStock::reconfigure(std::shared_ptr<driver::Provider> provider) {
+  provider_ = std::move(provider);
+  companions_.clear();
+  for (const std::vector<std::string>& labels : provider_->inventory(pool_.name)) {
+    if (labels.size() < 2) continue;
+    for (const std::string& label : labels) {
+      companions_[label].insert(labels.begin(), labels.end());
+    }
+  }
+}
+
+std::vector<std::string> PoolStock::choose(const model::NodeRequest& request) const {
+  const std::size_t count = request.node_types.size();
+  std::vector<std::vector<std::string>> candidates(count);
+  for (std::size_t i = 0; request.reuse && i < count; ++i) {
+    for (const std::string& id : nodes_.free(pool_.provider, pool_.name, request.node_types[i])) {
+      // The others take one less than `count` at most, so more candidates than that are no use.
+      if (candidates[i].size() == count) break;
+      if (!reserved_.contains(id)) candidates[i].push_back(id);
+    }
+  }
+  return match(candidates);
+}
+
+void PoolStock::reserve(const std::vector<std::string>& plan) {
+  for (const std::string& id : plan) {
+    if (!id.empty()) reserved_.insert(id);
+  }
+}
+
+void PoolStock::release(const std::vector<std::string>& plan) {
+  for (const std::string& id : plan) reserved_.erase(id);
+}
+
+std::optional<std::int64_t> PoolStock::capacity(std::string_view label) const {
+  return provider_->capacity(pool_.name, label);
+}
+
+// A node with several labels is counted by the capacity of each of them, but serves only one. For
+// a single label the capacity says it all.
+bool PoolStock::has_all_at_once(const std::vector<std::string>& labels) const {
+  const driver::Inventory& inventory = provider_->inventory(pool_.name);
+  if (inventory.empty() ||
+      std::ranges::adjacent_find(labels, std::ranges::not_equal_to()) == labels.end()) {
+    return true;
+  }
+  std::vector<std::vector<std::string>> candidates(labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    for (std::size_t node = 0; node < inventory.size(); ++node) {
+      // The others take one less than that at most.
+      if (candidates[i].size() == labels.size()) break;
+      if (std::ranges::find(inventory[node], labels[i]) == inventory[node].end()) continue;
+      candidates[i].push_back(std::to_string(node));
+    }
+  }
+  return std::ranges::none_of(match(candidates), &std::string::empty);
+}
+
+bool PoolStock::compete(const std::vector<std::string>& labels,
+                        const std::vector<std::string>& others) const {
+  return std::ranges::any_of(labels, [&](const std::string& label) {
+    const auto companions = companions_.find(label);
+    return std::ranges::any_of(others, [&](const std::string& other) {
+      return label == other ||
+             (companions != companions_.end() && companions->second.contains(other));
+    });
+  });
+}
+
+}  // namespace nodepool::launcher

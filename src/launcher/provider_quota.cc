@@ -1,0 +1,120 @@
+#include "launcher/provider_quota.h"
+
+#include <algorithm>
+
+namespace nodepool::launcher {
+
+namespace {
+
+// How long an answer of the provider counts: others use the same cloud.
+constexpr auto kFreshness = std::chrono::seconds(300);
+
+// Between attempts while the provider does not answer.
+constexpr async::Duration kFirstPause = std::chrono::seconds(5);
+constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+
+// A provider that has refused is tried again after this though nothing is known to have changed:
+// others may have made room.
+constexpr auto kRefusalPause = std::chrono::seconds(60);
+
+// … and not before this: the machine that goes may be what is left of the refused one.
+constexpr auto kShortestRefusal = std::chrono::seconds(5);
+
+}  // namespace
+
+ProviderQuota::ProviderQuota(const async::Runtime& runtime,
+                             std::shared_ptr<driver::Provider> provider, telemetry::Logger log)
+    : runtime_(runtime),
+      provider_(std::move(provider)),
+      log_(std::move(log)),
+      scope_(runtime, [logger = log_](const std::string& name, const std::string& error) {
+        logger.error("{}: {}", name, error);
+      }) {
+  const std::int64_t at_once = provider_->config().max_concurrency();
+  if (at_once > 0) launch_slots_.emplace(static_cast<std::size_t>(at_once));
+}
+
+void ProviderQuota::start() {
+  if (!provider_->launches()) return;
+  wanted_.set();
+  scope_.spawn("quota of provider " + provider_->config().name(), keep_fresh());
+}
+
+Task<> ProviderQuota::stop() {
+  co_await scope_.stop();
+}
+
+const std::optional<driver::Limits>& ProviderQuota::available() {
+  if (runtime_.clock.now() >= fresh_until_) wanted_.set();
+  return available_;
+}
+
+void ProviderQuota::refused() {
+  fresh_until_ = {};
+  wanted_.set();
+  refused_at_ = runtime_.clock.now();
+  end_refusal_at(refused_at_ + kRefusalPause);
+}
+
+void ProviderQuota::machine_gone() {
+  const auto earliest = std::max(runtime_.clock.now(), refused_at_ + kShortestRefusal);
+  if (is_refusing() && earliest < refusing_until_) end_refusal_at(earliest);
+}
+
+void ProviderQuota::end_refusal_at(async::Clock::TimePoint when) {
+  refusing_until_ = when;
+  scope_.spawn("refusal of provider " + provider_->config().name(), look_again_at(when));
+}
+
+Task<> ProviderQuota::look_again_at(async::Clock::TimePoint when) {
+  co_await runtime_.clock.sleep_until(when);
+  if (!is_refusing()) changes_.notify();
+}
+
+void ProviderQuota::launches_end(std::int64_t count) {
+  active_launches_ -= count;
+  changes_.notify();
+}
+
+Task<std::optional<async::Slots::Hold>> ProviderQuota::launch_slot() {
+  if (!launch_slots_) co_return std::nullopt;
+  co_return co_await launch_slots_->take();
+}
+
+Task<> ProviderQuota::keep_fresh() {
+  async::Duration pause = kFirstPause;
+  while (true) {
+    co_await wanted_.wait();
+    if (runtime_.clock.now() < fresh_until_) continue;
+    co_await ask();
+    if (failure_.empty()) {
+      pause = kFirstPause;
+      continue;
+    }
+    log_.warning("Could not find out the quota of the provider: {}", failure_);
+    co_await runtime_.clock.sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+    changes_.notify();  // whoever still wants to know says so
+  }
+}
+
+// An old answer stays in use while there is no new one.
+Task<> ProviderQuota::ask() {
+  std::optional<driver::Limits> answer;
+  try {
+    answer = co_await provider_->available();
+    failure_.clear();
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure_ = error.what();
+  }
+  if (!answer) co_return;
+  fresh_until_ = runtime_.clock.now() + kFreshness;
+  if (answer == available_) co_return;
+  available_ = std::move(answer);
+  refusing_until_ = {};
+  changes_.notify();
+}
+
+}  // namespace nodepool::launcher

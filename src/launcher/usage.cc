@@ -1,0 +1,106 @@
+#include "launcher/usage.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+template <typename Map, typename Key>
+const Resources& sum_of(const Map& sums, const Key& key) {
+  static const Resources kNothing;
+  const auto found = sums.find(key);
+  return found == sums.end() ? kNothing : found->second;
+}
+
+template <typename Map, typename Key>
+void subtract_from(Map& sums, const Key& key, const Resources& resources) {
+  const auto found = sums.find(key);
+  if (found == sums.end()) return;
+  found->second -= resources;
+  if (found->second.empty()) sums.erase(found);
+}
+
+}  // namespace
+
+Usage::Usage(model::NodeTable& nodes, NeedOf need_of)
+    : nodes_(nodes), need_of_(std::move(need_of)) {
+  subscription_ = nodes_.observe([this](const model::NodeTable::Change& change) {
+    count(by_node_, change.id, change.after == nullptr ? std::nullopt : share_of(*change.after));
+  });
+}
+
+const Resources& Usage::of_provider(std::string_view provider) const {
+  return sum_of(providers_, provider);
+}
+
+const Resources& Usage::of_pool(std::string_view provider, std::string_view pool) const {
+  return sum_of(pools_, std::tuple(provider, pool));
+}
+
+const Resources& Usage::of_tenant(std::string_view tenant) const {
+  return sum_of(tenants_, tenant);
+}
+
+Resources Usage::of_node(const model::Node& node) const {
+  const std::optional<Share> share = share_of(node);
+  return share ? share->of_provider : Resources();
+}
+
+std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
+  if (!node.provider) return std::nullopt;
+  Share share{*node.provider, node.pool.value_or(""), node.tenant_name.value_or(""), {}, {}};
+  const std::optional<Resources> recorded = Resources::parse(node.resources);
+  if (recorded) share.of_tenant = *recorded;
+  if (node.pool && !node.type.empty()) {
+    const std::optional<Resources> need = need_of_(share.provider, share.pool, node.type.front());
+    if (need) share.of_provider = recorded.value_or(*need);
+  }
+  return share;
+}
+
+void Usage::book(const std::string& request_id, Booking booking) {
+  count(booked_, request_id, std::move(booking));
+}
+
+void Usage::unbook(const std::string& request_id) {
+  count(booked_, request_id, std::nullopt);
+}
+
+void Usage::recount(const std::string& provider) {
+  for (const std::string& id : nodes_.of_provider(provider)) {
+    count(by_node_, id, share_of(*nodes_.find(id)));
+  }
+}
+
+// Takes a new share into account in place of the old one.
+void Usage::count(std::map<std::string, Share, std::less<>>& shares, const std::string& key,
+                  std::optional<Share> share) {
+  std::optional<Share> before;
+  if (const auto known = shares.find(key); known != shares.end()) {
+    before = std::move(known->second);
+    shares.erase(known);
+    subtract(*before);
+  }
+  if (share) {
+    add(*share);
+    shares.emplace(key, *share);
+  }
+  if (!before) return;
+  const bool same = share && share->provider == before->provider && share->pool == before->pool &&
+                    share->tenant == before->tenant && share->of_provider == before->of_provider &&
+                    share->of_tenant == before->of_tenant;
+  if (!same) less_.notify(Less{before->provider, before->tenant});
+}
+
+void Usage::add(const Share& share) {
+  providers_[share.provider] += share.of_provider;
+  pools_[{share.provider, share.pool}] += share.of_provider;
+  if (!share.tenant.empty()) tenants_[share.tenant] += share.of_tenant;
+}
+
+void Usage::subtract(const Share& share) {
+  subtract_from(providers_, share.provider, share.of_provider);
+  subtract_from(pools_, std::tuple(share.provider, share.pool), share.of_provider);
+  if (!share.tenant.empty()) subtract_from(tenants_, share.tenant, share.of_tenant);
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "driver/resources.h"
+#include "model/node_table.h"
+#include "model/observers.h"
+
+namespace nodepool::launcher {
+
+using driver::Resources;
+
+// What nodes take of the resources of providers, pools and tenants: sums over all node records, in
+// whatever state, and over what has been promised to requests whose nodes have no record yet. Kept
+// up to date record by record.
+class Usage {
+ public:
+  // What a node with this label takes if its record does not say. Nothing if this launcher does
+  // not serve that pool and label: such a node is not counted for its provider.
+  using NeedOf = std::function<std::optional<Resources>(
+      std::string_view provider, std::string_view pool, std::string_view label)>;
+
+  Usage(model::NodeTable& nodes, NeedOf need_of);
+
+  const Resources& of_provider(std::string_view provider) const;
+  const Resources& of_pool(std::string_view provider, std::string_view pool) const;
+  const Resources& of_tenant(std::string_view tenant) const;
+
+  // What one record takes for its provider, by the rules above.
+  Resources of_node(const model::Node& node) const;
+
+  // What a request has been promised.
+  struct Booking {
+    std::string provider;
+    std::string pool;
+    std::string tenant;     // empty: none
+    Resources of_provider;  // for nodes that have no record yet
+    Resources of_tenant;    // for nodes whose record does not name the tenant yet
+  };
+
+  // Counts it as taken until unbook().
+  void book(const std::string& request_id, Booking booking);
+
+  // The records say it now, or it will not be taken.
+  void unbook(const std::string& request_id);
+
+  // Counts the records of a provider anew: what its labels need has changed.
+  void recount(const std::string& provider);
+
+  // Something takes less than before.
+  struct Less {
+    std::string_view provider;
+    std::string_view tenant;  // empty: none
+  };
+  coordination::Subscription observe(std::function<void(const Less&)> observer) {
+    return less_.subscribe(std::move(observer));
+  }
+
+ private:
+  using Share = Booking;  // of a record in the sums; a static node's record names no resources
+
+  std::optional<Share> share_of(const model::Node& node) const;
+  void count(std::map<std::string, Share, std::less<>>& shares, const std::string& key,
+             std::optional<Share> share);
+  void add(const Share& share);
+  void subtract(const Share& share);
+
+  model::NodeTable& nodes_;
+  NeedOf need_of_;
+  std::map<std::string, Share, std::less<>> by_node_;
+  std::map<std::string, Share, std::less<>> booked_;  // by request id
+  std::map<std::string, Resources, std::less<>> providers_;
+  std::map<std::tuple<std::string, std::string>, Resources, std::less<>> pools_;
+  std::map<std::string, Resources, std::less<>> tenants_;
+  model::Observers<const Less&> less_;
+  coordination::Subscription subscription_;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,104 @@
+#include "tests/launcher/cloud_double.h"
+
+#include <stdexcept>
+
+#include "config/nodepool_schema.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using async::Task;
+using driver::Limits;
+using driver::Resources;
+
+class CloudConfig final : public driver::ProviderConfig {
+ public:
+  CloudConfig(const config::ProviderSection& section, const config::Schema& schema)
+      : ProviderConfig(section) {
+    const config::Section provider(section.value, schema, section.file, section.path);
+    for (const config::Section& part : provider.sections("pools")) {
+      driver::PoolConfig pool = driver::load_common_pool(part, section);
+      for (const std::string& label : part.texts("labels")) pool.labels.insert(label);
+      pools_.emplace(pool.name, pool);
+    }
+  }
+};
+
+class CloudProvider final : public driver::Provider {
+ public:
+  CloudProvider(std::shared_ptr<const driver::ProviderConfig> config,
+                driver::ProviderContext context, std::shared_ptr<Cloud> cloud)
+      : config_(std::move(config)), context_(std::move(context)), cloud_(std::move(cloud)) {}
+
+  const driver::ProviderConfig& config() const override { return *config_; }
+  Task<> start() override { co_return; }
+  void idle() override {}
+  Task<> stop() override { co_return; }
+
+  bool launches() const override { return true; }
+
+  Resources need(std::string_view /*pool*/, std::string_view label) const override {
+    const auto need = cloud_->needs.find(label);
+    return need == cloud_->needs.end() ? Resources({{"instances", 1}}) : need->second;
+  }
+
+  Task<Limits> available() override {
+    ++cloud_->questions;
+    if (!cloud_->limits_failure.empty()) throw std::runtime_error(cloud_->limits_failure);
+    co_return cloud_->limits;
+  }
+
+  Task<> launch(driver::NodeLaunch& launch) override {
+    ++cloud_->launches;
+    co_await context_.runtime.clock.sleep_for(cloud_->launch_time);
+    if (cloud_->launch_error) throw driver::LaunchError(*cloud_->launch_error);
+    const std::string id = "machine-" + launch.node().id;
+    cloud_->machines.insert(id);
+    launch.node().external_id = model::json_string(id);
+    co_await launch.save();
+  }
+
+  Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+
+  Task<std::optional<model::Node>> take_back(model::Node node) override {
+    co_await context_.runtime.clock.sleep_for(cloud_->delete_time);
+    cloud_->machines.erase(node.external_id_text());
+    co_return std::nullopt;
+  }
+
+ private:
+  std::shared_ptr<const driver::ProviderConfig> config_;
+  driver::ProviderContext context_;
+  std::shared_ptr<Cloud> cloud_;
+};
+
+}  // namespace
+
+const config::Schema& CloudDriver::schema() const {
+  static const config::Schema pool{
+      .description = "A pool.",
+      .fields = config::joined(config::common_pool_fields(),
+                               {{.key = "labels",
+                                 .type = config::list_of(config::label_name()),
+                                 .description = "Its labels."}})};
+  static const config::Schema schema{
+      .description = "A cloud for tests.",
+      .fields = {{.key = "pools",
+                  .type = config::list_of(config::section(pool)),
+                  .description = "Its pools."}}};
+  return schema;
+}
+
+std::shared_ptr<const driver::ProviderConfig> CloudDriver::configure(
+    const config::ProviderSection& section, const config::Config& /*config*/) const {
+  static const config::Schema schema = config::provider_schema(this->schema());
+  return std::make_shared<CloudConfig>(section, schema);
+}
+
+std::unique_ptr<driver::Provider> CloudDriver::provider(
+    std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
+  return std::make_unique<CloudProvider>(std::move(config), std::move(context), cloud_);
+}
+
+}  // namespace nodepool::launcher

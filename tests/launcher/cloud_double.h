@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "driver/driver.h"
+
+namespace nodepool::launcher {
+
+// What a test decides about the clouds behind `driver: cloud`, and sees of them.
+struct Cloud {
+  driver::Limits limits;                   // what available() answers
+  std::string limits_failure;              // … or throws, unless empty
+  std::map<std::string, driver::Resources, std::less<>> needs;  // by label; else one instance
+  async::Duration launch_time{};
+  std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
+  async::Duration delete_time{};
+  std::set<std::string> machines;  // external ids
+  int launches = 0;                // asked for so far
+  int questions = 0;               // for the limits
+};
+
+// A driver that launches: pools with `labels` (a list of names) and `max-servers`.
+class CloudDriver final : public driver::Driver {
+ public:
+  explicit CloudDriver(std::shared_ptr<Cloud> cloud) : cloud_(std::move(cloud)) {}
+
+  std::string_view name() const override { return "cloud"; }
+  const config::Schema& schema() const override;
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+  std::unique_ptr<driver::Provider> provider(std::shared_ptr<const driver::ProviderConfig> config,
+                                             driver::ProviderContext context) const override;
+
+ private:
+  std::shared_ptr<Cloud> cloud_;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,499 @@
+// Launchers whose providers make nodes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordination/lock.h"
+#include "launcher/decision.h"
+#include "model/paths.h"
+#include "tests/launcher/launcher_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr auto kCloud = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools:
+      - name: main
+        max-servers: 3
+        node-attributes: {executor-zone: z1}
+        labels: [small, large]
+)";
+
+class CloudTest : public LauncherFixture {
+ protected:
+  RequestState state(const std::string& request_id) { return read_request(request_id).state; }
+  bool is_paused(const std::string& name = "main") {
+    for (const std::string& id : children("/nodepool/components/pool")) {
+      const auto entry = as_requestor(requestor_->get("/nodepool/components/pool/" + id));
+      const auto pool = model::parse_component(model::Component::Kind::pool, entry);
+      if (pool.name == name) return pool.paused;
+    }
+    ADD_FAILURE() << "no pool " << name;
+    return false;
+  }
+};
+
+TEST_F(CloudTest, a_node_is_launched_and_handed_out) {
+  start(kCloud);
+  const std::string id = request({"small"}, [](NodeRequest& request) {
+    request.tenant_name = "acme";
+  });
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  ASSERT_THAT(answered.nodes, SizeIs(1));
+  const Node node = read_node(answered.nodes[0]);
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_EQ(node.allocated_to, id);
+  EXPECT_EQ(node.tenant_name, "acme");
+  EXPECT_EQ(node.requestor, "test");
+  EXPECT_EQ(node.provider, "sky");
+  EXPECT_EQ(node.pool, "main");
+  EXPECT_EQ(node.attributes.text, R"({"executor-zone": "z1"})");
+  EXPECT_EQ(node.resources.text, R"({"cores": 0, "instances": 1, "ram": 0})");
+  EXPECT_EQ(node.external_id_text(), "machine-" + node.id);
+  EXPECT_THAT(node.launcher.value_or(""), HasSubstr("PoolWorker.sky-main-"));
+  EXPECT_THAT(contenders(), IsEmpty());
+  accept(id);
+  give_back(node.id);
+  EXPECT_THAT(nodes(), IsEmpty());
+  EXPECT_THAT(cloud_->machines, IsEmpty());
+}
+
+TEST_F(CloudTest, a_request_is_pending_and_its_nodes_are_building_and_locked_meanwhile) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small", "large"});
+  EXPECT_EQ(state(id), RequestState::pending);
+  const std::vector<Node> building = nodes(NodeState::building);
+  ASSERT_THAT(building, SizeIs(2));
+  EXPECT_THAT(building, testing::Each(testing::Field(&Node::allocated_to, id)));
+  EXPECT_THAT(contenders(), SizeIs(3)) << "the request and both nodes";
+  pass(minutes(1));
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  EXPECT_TRUE(read_node(answered.nodes[0]).has_label("small"));
+  EXPECT_TRUE(read_node(answered.nodes[1]).has_label("large"));
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, ready_nodes_are_reused_and_the_rest_is_launched_in_order) {
+  start(kCloud);
+  const std::string first = request({"large"});
+  const std::string reused = read_request(first).nodes.at(0);
+  cancel(first);
+  ASSERT_EQ(read_node(reused).allocated_to, std::nullopt);
+  const std::string id = request({"small", "large", "small"});
+  const NodeRequest answered = read_request(id);
+  ASSERT_EQ(answered.state, RequestState::fulfilled);
+  EXPECT_EQ(answered.nodes.at(1), reused);
+  EXPECT_EQ(cloud_->launches, 3);
+  EXPECT_TRUE(read_node(answered.nodes[0]).has_label("small"));
+  EXPECT_TRUE(read_node(answered.nodes[2]).has_label("small"));
+}
+
+TEST_F(CloudTest, a_request_for_new_nodes_gets_new_nodes) {
+  start(kCloud);
+  const std::string first = request({"small"});
+  const std::string old = read_request(first).nodes.at(0);
+  cancel(first);
+  const std::string id = request({"small"}, [](NodeRequest& request) { request.reuse = false; });
+  EXPECT_NE(read_request(id).nodes.at(0), old);
+}
+
+TEST_F(CloudTest, a_full_pool_pauses_until_a_node_is_gone) {
+  cloud_->delete_time = seconds(30);
+  start(kCloud);
+  const std::string user = request({"small", "small", "small"});
+  accept(user);
+  EXPECT_FALSE(is_paused());
+  const std::string waiting = request({"small"});
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_TRUE(is_paused());
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed) << "who can decide does so";
+  give_back(nodes().front().id);
+  EXPECT_EQ(state(waiting), RequestState::requested) << "being deleted still takes room";
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_FALSE(is_paused());
+}
+
+TEST_F(CloudTest, the_quota_of_the_provider_counts_for_all_its_pools) {
+  cloud_->limits = {{"cores", 8}};
+  cloud_->needs["small"] = driver::Resources({{"instances", 1}, {"cores", 4}});
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: a, labels: [small]}, {name: b, labels: [small]}]
+)");
+  cloud_->launch_time = seconds(10);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(request({"small"}));
+  EXPECT_EQ(cloud_->launches, 2);
+  pass(seconds(10));
+  int fulfilled = 0;
+  for (const std::string& id : ids) fulfilled += state(id) == RequestState::fulfilled ? 1 : 0;
+  EXPECT_EQ(fulfilled, 2);
+  EXPECT_EQ(state(request({"small", "small", "small"})), RequestState::failed)
+      << "it would never fit";
+}
+
+TEST_F(CloudTest, a_quota_that_cannot_be_found_out_holds_up_nothing_else) {
+  cloud_->limits_failure = "no route to host";
+  start(kCloud);
+  const std::string waiting = request({"small"});
+  EXPECT_EQ(state(waiting), RequestState::requested);
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed);
+  cloud_->limits_failure.clear();
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  pass(minutes(60));
+  EXPECT_LE(cloud_->questions, 4) << "nobody wants to know";
+}
+
+TEST_F(CloudTest, a_failed_launch_declines_the_request_and_frees_the_others_nodes) {
+  start(kCloud);
+  const std::string first = request({"large"});
+  const std::string reused = read_request(first).nodes.at(0);
+  cancel(first);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::failed, "no such flavor");
+  const std::string id = request({"small", "large"});
+  const NodeRequest answered = read_request(id);
+  EXPECT_EQ(answered.state, RequestState::failed);
+  ASSERT_THAT(answered.declined_by, SizeIs(1));
+  EXPECT_EQ(answered.decline_reasons.at(answered.declined_by[0]), "launch failed: no such flavor");
+  const std::vector<Node> left = nodes();
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_EQ(left[0].id, reused);
+  EXPECT_EQ(left[0].state, NodeState::ready);
+  EXPECT_EQ(left[0].allocated_to, std::nullopt);
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, a_launch_that_is_refused_for_quota_is_tried_again_later) {
+  start(kCloud);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(nodes(), IsEmpty()) << "the aborted node is taken back";
+  EXPECT_EQ(cloud_->launches, 1);
+  pass(seconds(30));
+  EXPECT_EQ(cloud_->launches, 1) << "nothing has changed";
+  cloud_->launch_error.reset();
+  pass(seconds(31));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_THAT(cloud_->machines, SizeIs(1));
+}
+
+TEST_F(CloudTest, a_refusal_ends_when_a_machine_goes) {
+  start(kCloud);
+  const std::string user = request({"small"});
+  accept(user);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::quota, "Quota exceeded");
+  const std::string waiting = request({"small"});
+  cloud_->launch_error.reset();
+  give_back(nodes(NodeState::in_use).front().id);
+  pass(seconds(6));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_cancelled_request_leaves_its_node_for_others) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  cancel(request({"small"}));
+  pass(seconds(10));
+  const std::vector<Node> left = nodes(NodeState::ready);
+  ASSERT_THAT(left, SizeIs(1));
+  EXPECT_EQ(left[0].allocated_to, std::nullopt);
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, max_concurrency_bounds_the_launches_under_way) {
+  cloud_->launch_time = seconds(10);
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: cloud
+    max-concurrency: 2
+    pools: [{name: main, labels: [small]}]
+)");
+  const std::string large = request({"small", "small", "small"});
+  const std::string later = request({"small"});
+  EXPECT_EQ(cloud_->launches, 2);
+  EXPECT_EQ(state(later), RequestState::requested);
+  pass(seconds(10));
+  EXPECT_EQ(cloud_->launches, 3);
+  pass(seconds(10));
+  EXPECT_EQ(state(large), RequestState::fulfilled);
+  pass(seconds(10));
+  EXPECT_EQ(state(later), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, an_idle_node_makes_room_for_a_request) {
+  start(kCloud);
+  const std::string first = request({"large", "large", "large"});
+  cancel(first);
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(3));
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(3)) << "one made way, and only one";
+}
+
+TEST_F(CloudTest, while_a_node_is_being_deleted_no_other_makes_room) {
+  cloud_->delete_time = seconds(20);
+  start(kCloud);
+  cancel(request({"large", "large", "large"}));
+  const std::string id = request({"small"});
+  pass(seconds(10));
+  EXPECT_THAT(nodes(NodeState::deleting), SizeIs(1));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+}
+
+TEST_F(CloudTest, a_large_request_is_passed_for_a_while_and_then_comes_first) {
+  start(kCloud);
+  const std::string one = request({"small"});
+  accept(one);
+  const std::string two = request({"small", "small"});
+  accept(two);
+  const std::string held = read_request(request({"large", "large"})).id;
+  EXPECT_EQ(state(held), RequestState::requested);
+  const std::string node = nodes(NodeState::in_use).front().id;
+  give_back(node);
+  const std::string small = request({"small"});
+  EXPECT_EQ(state(small), RequestState::fulfilled) << "it is passed at first";
+  accept(small);
+  pass(seconds(61));
+  give_back(read_node(nodes(NodeState::in_use).front().id).id);
+  const std::string late = request({"small"});
+  EXPECT_EQ(state(late), RequestState::requested) << "the room is kept for the large one";
+  give_back(nodes(NodeState::in_use).front().id);
+  EXPECT_EQ(state(held), RequestState::fulfilled);
+  EXPECT_EQ(state(late), RequestState::requested);
+  give_back(nodes(NodeState::in_use).front().id);
+  EXPECT_EQ(state(late), RequestState::fulfilled) << "and then it is the others' turn";
+}
+
+TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  const std::string first = request({"small"}, acme);
+  const std::string second = request({"small"}, acme);
+  EXPECT_EQ(state(first), RequestState::fulfilled);
+  EXPECT_EQ(state(second), RequestState::requested);
+  EXPECT_FALSE(is_paused()) << "the pool has room";
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled) << "others are not concerned";
+  accept(first);
+  give_back(read_node(nodes(NodeState::in_use).front().id).id);
+  EXPECT_EQ(state(second), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_pool_with_a_worse_priority_takes_over_while_the_better_one_is_full) {
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: near
+    driver: cloud
+    priority: 10
+    pools: [{name: main, max-servers: 1, labels: [small]}]
+  - name: far
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+)");
+  const auto provider_of = [this](const std::string& id) {
+    return read_node(read_request(id).nodes.at(0)).provider;
+  };
+  EXPECT_EQ(provider_of(request({"small"})), "near");
+  EXPECT_EQ(provider_of(request({"small"})), "far");
+}
+
+TEST_F(CloudTest, a_failing_pool_leaves_the_request_to_others) {
+  start(R"(
+labels: [{name: small}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: fake-a, labels: [small]}]}]
+  - name: sky
+    driver: cloud
+    priority: 10
+    pools: [{name: main, labels: [small]}]
+)");
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::failed, "broken");
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(read_request(id).declined_by, SizeIs(1));
+}
+
+TEST_F(CloudTest, min_ready_nodes_are_kept_in_stock) {
+  const std::string yaml = R"(
+labels: [{name: small, min-ready: 2}, {name: large, min-ready: 0}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 4, labels: [small, large]}]
+)";
+  cloud_->launch_time = seconds(10);
+  start(yaml);
+  pass(seconds(1));
+  EXPECT_EQ(cloud_->launches, 2);
+  pass(seconds(10));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(2));
+  EXPECT_THAT(nodes(), testing::Each(testing::Field(&Node::allocated_to, std::nullopt)));
+  EXPECT_THAT(children("/nodepool/requests"), IsEmpty());
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::fulfilled) << "from the stock";
+  pass(seconds(1));
+  EXPECT_EQ(cloud_->launches, 3) << "which is filled up again";
+  accept(id);
+  pass(seconds(10));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+  pass(minutes(10));
+  EXPECT_EQ(cloud_->launches, 3);
+  EXPECT_THAT(contenders(), SizeIs(1)) << "that of the user";
+}
+
+TEST_F(CloudTest, min_ready_does_not_fight_for_room) {
+  start(R"(
+labels: [{name: small, min-ready: 5}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 2, labels: [small]}]
+)");
+  pass(seconds(1));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+  EXPECT_FALSE(is_paused());
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+  pass(minutes(10));
+  EXPECT_THAT(nodes(), SizeIs(2));
+}
+
+TEST_F(CloudTest, min_ready_waits_longer_after_each_failure) {
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::failed, "broken");
+  start(R"(
+labels: [{name: small, min-ready: 1}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+)");
+  pass(minutes(10));
+  EXPECT_GT(cloud_->launches, 8);
+  EXPECT_LT(cloud_->launches, 16);
+  EXPECT_THAT(children("/nodepool/requests"), IsEmpty());
+  cloud_->launch_error.reset();
+  pass(minutes(1));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(1));
+}
+
+TEST_F(CloudTest, two_launchers_do_not_both_fill_the_stock) {
+  const std::string yaml = R"(
+labels: [{name: small, min-ready: 2}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+)";
+  cloud_->launch_time = seconds(10);
+  start(yaml);
+  start_another(yaml);
+  pass(seconds(30));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+}
+
+TEST_F(CloudTest, two_launchers_of_one_provider_share_its_work_and_its_limits) {
+  cloud_->launch_time = seconds(10);
+  start(kCloud);
+  start_another(kCloud);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 12; ++i) ids.push_back(request({"small"}));
+  int served = 0;
+  for (int round = 0; round < 40 && served < 12; ++round) {
+    pass(seconds(5));
+    EXPECT_LE(nodes().size(), 3u);
+    for (const std::string& id : ids) {
+      if (!exists(model::request_path(id)) || state(id) != RequestState::fulfilled) continue;
+      const std::string node = read_request(id).nodes.at(0);
+      accept(id);
+      give_back(node);
+      ++served;
+    }
+  }
+  EXPECT_EQ(served, 12);
+  EXPECT_THAT(nodes(), IsEmpty());
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, an_orderly_stop_puts_requests_back) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  ASSERT_EQ(state(id), RequestState::pending);
+  stop();
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(contenders(), IsEmpty());
+  cloud_->launch_time = {};
+  start(kCloud);
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1)) << "what was begun is taken back";
+}
+
+TEST_F(CloudTest, a_removed_pool_gives_its_requests_back) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  ASSERT_EQ(state(id), RequestState::pending);
+  reconfigure("labels: [{name: small}]\nproviders: []\n");
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+TEST_F(CloudTest, what_a_killed_launcher_was_doing_is_taken_up) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  ASSERT_EQ(state(id), RequestState::pending);
+  kill();
+  cloud_->launch_time = {};
+  start(kCloud);
+  pass(minutes(2));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CloudTest, a_lost_session_ends_the_launches_under_its_locks) {
+  cloud_->launch_time = minutes(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  process_store().expire_for_tests();
+  settle();
+  cloud_->launch_time = {};
+  pass(minutes(3));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1));
+  EXPECT_THAT(cloud_->machines, SizeIs(1));
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
