@@ -90,7 +90,7 @@ class Installation {
   std::vector<RequestorSlot> requestors_;
   std::unique_ptr<OperatorProcess> operator_;
   std::vector<Pending> pending_;
-  std::set<const Process*> quiet_;  // had nothing to do when last asked
+  std::set<std::uint64_t> quiet_;  // numbers of those that had nothing to do when last asked
   bool calm_ = false;
   std::uint64_t steps_ = 0;
   std::uint64_t steps_at_once_ = 0;  // without time passing

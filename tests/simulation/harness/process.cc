@@ -7,6 +7,7 @@ namespace nodepool::simulation {
 Process::Process(World& world, std::string name, coordination::FaultPlan plan)
     : world_(world),
       name_(std::move(name)),
+      number_(world.processes_started++),
       random_(world.random.next()),
       runtime_{loop_.executor(), world.clock, random_},
       session_(world.server, runtime_),

@@ -22,6 +22,7 @@ struct World {
   Journal journal;
   coordination::MemoryServer server;
   const class Process* actor = nullptr;  // that runs now; null: the simulation itself
+  std::uint64_t processes_started = 0;
 };
 
 // One simulated process: its own loop, its own session behind a link with faults. Its destruction
@@ -34,6 +35,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   const std::string& name() const { return name_; }
+  // Its number among all that were ever started. An address may be that of another process later.
+  std::uint64_t number() const { return number_; }
   std::int64_t session() const { return session_.session_id(); }
 
   // Runs all that can run now; returns whether anything did.
@@ -55,6 +58,7 @@ class Process {
 
  private:
   std::string name_;
+  std::uint64_t number_;
   async::EventLoop loop_;
   async::Random random_;
 
