@@ -60,8 +60,8 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
       launcher_faults_(launcher_faults),
       launchers_(topology_.launchers.size()),
       requestors_(static_cast<std::size_t>(between(world.random, 1, 3))),
-      operator_(std::make_unique<OperatorProcess>(world, holds_, only_slow(launcher_faults_),
-                                                  chance(world.random, 0.5))) {
+      operator_(std::make_unique<OperatorProcess>(
+          world, holds_, auditor_, only_slow(launcher_faults_), chance(world.random, 0.5))) {
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
 }
