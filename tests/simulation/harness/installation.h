@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,12 +16,6 @@
 #include "tests/simulation/harness/topology.h"
 
 namespace nodepool::simulation {
-
-// A run that will never end.
-class Stuck : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // The simulated processes, in steps: one step lets one process run, or time pass to the next timer.
 class Installation {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "async/event_loop.h"
@@ -25,6 +26,12 @@ struct World {
   std::uint64_t processes_started = 0;
 };
 
+// A run that will never end.
+class Stuck : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // One simulated process: its own loop, its own session behind a link with faults. Its destruction
 // is its sudden death.
 class Process {
@@ -39,7 +46,7 @@ class Process {
   std::uint64_t number() const { return number_; }
   std::int64_t session() const { return session_.session_id(); }
 
-  // Runs all that can run now; returns whether anything did.
+  // Runs all that can run now; returns whether anything did. Throws Stuck if that has no end.
   bool poll();
 
   // What happens to its session.
