@@ -71,6 +71,10 @@ std::optional<LockSet::Outcome> LockSet::learn_from(
   return std::nullopt;
 }
 
+void LockSet::check_in(Transaction& transaction, std::size_t index) const {
+  members_[index].lock->check_in(transaction);
+}
+
 void LockSet::release_in(Transaction& transaction, std::size_t index) const {
   if (members_[index].lock) members_[index].lock->release_in(transaction);
 }

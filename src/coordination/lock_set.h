@@ -31,6 +31,9 @@ class LockSet {
   // Takes all locks, or leaves no contender behind. Throws StoreError.
   Task<Outcome> try_acquire();
 
+  // Adds the check that one contender is still there to a transaction, while the locks are held.
+  void check_in(Transaction& transaction, std::size_t index) const;
+
   // Adds the removal of one contender to a transaction that the caller commits; then call
   // released().
   void release_in(Transaction& transaction, std::size_t index) const;

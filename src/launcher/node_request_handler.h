@@ -35,7 +35,7 @@ class NodeRequestHandler {
   Task<bool> all_usable(driver::Provider& provider);
   Task<Outcome> hand_out();
   Task<Outcome> write_decline(std::string reason);
-  Task<> take_out_of_service(model::Node node);
+  Task<> take_out_of_service(model::Node node, std::size_t lock);
   model::Node allocated(const model::Node& node) const;
 
   LauncherContext& context_;
