@@ -19,8 +19,8 @@ using model::NodeState;
 // reference's delete worker looks every 5 s.
 constexpr auto kRetryPause = std::chrono::seconds(5);
 
-// Before another attempt when the store has shown that the table is behind: somebody has locked or
-// changed the node, and the event is under way.
+// Before another attempt when the store has shown twice that the table is behind: somebody has
+// locked or changed the node, and the event is under way.
 constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
 
 }  // namespace
@@ -68,6 +68,7 @@ DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
 
 void DeletedNodeWorker::look_at(const std::string& id) {
   const Node* node = context_.nodes.find(id);
+  if (node == nullptr) refused_.erase(id);
   if (node == nullptr || context_.nodes.is_locked(id) || duty(*node) == Duty::none) return;
   if (!in_hand_.insert(id).second) return;
   scope_.spawn("take back node " + id, work_on(id));
@@ -89,7 +90,9 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   if (!failure.empty()) {
     log_.about({}, {}, id).error("Could not take the node back, trying again: {}", failure);
     co_await context_.runtime.clock.sleep_for(kRetryPause);
-  } else if (!up_to_date) {
+  } else if (up_to_date) {
+    refused_.erase(id);
+  } else if (!refused_.insert(id).second) {
     co_await context_.runtime.clock.sleep_for(kOutdatedPause);
   }
   in_hand_.erase(id);

@@ -46,6 +46,7 @@ class DeletedNodeWorker {
   const Providers& providers_;
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_hand_;
+  std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

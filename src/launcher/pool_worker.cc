@@ -20,8 +20,8 @@ using model::RequestState;
 // whoever has it (a requestor that changes the priority, another launcher) is quick.
 constexpr auto kLockedPause = std::chrono::milliseconds(250);
 
-// Before looking again at a request when the store has refused what was decided: the tables are
-// behind, and the same decision would be refused again until they have caught up.
+// Before looking again at a request when the store has refused twice what was decided: the tables
+// are behind, and the same decision would be refused again until they have caught up.
 constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
 
 // Before looking again at a request after the store has failed.
@@ -242,12 +242,17 @@ Task<> PoolWorker::handle(std::string request_id, Decision decision,
     co_await context_.runtime.clock.sleep_for(kFailurePause);
   } else if (outcome == NodeRequestHandler::Outcome::locked) {
     co_await context_.runtime.clock.sleep_for(kLockedPause);
-  } else if (outcome == NodeRequestHandler::Outcome::try_again) {
+  } else if (outcome == NodeRequestHandler::Outcome::done) {
+    refused_.erase(request_id);
+  } else if (!refused_.insert(request_id).second) {
     co_await context_.runtime.clock.sleep_for(kOutdatedPause);
   }
   // If the request still waits, whatever came of this, it is to be looked at again.
   const NodeRequest* request = context_.requests.find(request_id);
-  if (request == nullptr || request->state != RequestState::requested) co_return;
+  if (request == nullptr || request->state != RequestState::requested) {
+    refused_.erase(request_id);
+    co_return;
+  }
   line_.look_at(request->order());
   wake_.set();
 }

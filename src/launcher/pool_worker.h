@@ -81,6 +81,7 @@ class PoolWorker {
   std::set<std::string, std::less<>> freed_labels_;    // something with this label became free
   std::set<std::string, std::less<>> reserved_nodes_;  // being handed out by a handler
   std::set<std::string, std::less<>> in_hand_;         // requests that a handler works on
+  std::set<std::string, std::less<>> refused_;  // requests whose last attempt the store refused
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };
