@@ -38,9 +38,11 @@ void EventLoop::run(Task<> task) {
   if (failure) std::rethrow_exception(failure);
 }
 
-bool EventLoop::poll() {
+std::size_t EventLoop::poll(std::size_t most) {
   impl_->io.restart();
-  return impl_->io.poll() > 0;
+  std::size_t ran = 0;
+  while (ran < most && impl_->io.poll_one() > 0) ++ran;
+  return ran;
 }
 
 }  // namespace nodepool::async

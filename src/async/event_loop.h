@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -36,7 +38,10 @@ class EventLoop {
   }
 
   // Runs everything that can run now, without waiting. Returns whether anything ran.
-  bool poll();
+  bool poll() { return poll(std::numeric_limits<std::size_t>::max()) > 0; }
+
+  // The same, but no more than `most` continuations of tasks. Returns how many ran.
+  std::size_t poll(std::size_t most);
 
  private:
   struct Impl;

@@ -16,13 +16,14 @@ struct ThreadPool::Threads {
   asio::thread_pool pool;
 };
 
-ThreadPool::ThreadPool(std::size_t threads) : threads_(std::make_unique<Threads>(threads)) {}
+ThreadPool::ThreadPool(std::size_t threads) : count_(threads) {}
 
 ThreadPool::~ThreadPool() {
-  threads_->pool.join();
+  if (threads_) threads_->pool.join();
 }
 
 Task<> ThreadPool::run_job(std::function<void()> job) {
+  if (!threads_) threads_ = std::make_unique<Threads>(count_);
   auto start = [](auto handler, asio::thread_pool& pool, std::function<void()> work) {
     auto loop = asio::get_associated_executor(handler);
     auto guard = asio::make_work_guard(loop);

@@ -13,6 +13,7 @@
 namespace nodepool::async {
 
 // Threads for calls that block (name look-up, file trees): the event loop's thread never blocks.
+// They are started for the first call: most commands make none. Used by one event loop.
 class ThreadPool {
  public:
   explicit ThreadPool(std::size_t threads);
@@ -54,7 +55,8 @@ class ThreadPool {
   Task<> run_job(std::function<void()> job);
 
   struct Threads;
-  std::unique_ptr<Threads> threads_;
+  std::size_t count_;
+  std::unique_ptr<Threads> threads_;  // null before the first call
 };
 
 template <>

@@ -193,6 +193,10 @@ Task<bool> Lock::settle(const std::vector<OperationResult>& results) {
   co_return held_;
 }
 
+void Lock::check_in(Transaction& transaction) const {
+  transaction.check(contender_);
+}
+
 void Lock::release_in(Transaction& transaction) const {
   if (!contender_.empty()) transaction.remove(contender_);
 }

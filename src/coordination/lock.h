@@ -66,6 +66,10 @@ class Lock {
   // A contender that does not stays in line. Throws StoreError.
   Task<bool> settle(const std::vector<OperationResult>& results);
 
+  // Adds the check that the contender is still there to `transaction`, while the lock is held: who
+  // has lost the lock with the session, and does not know, writes nothing.
+  void check_in(Transaction& transaction) const;
+
   // Adds the removal of the contender to `transaction`; nothing if there is none.
   void release_in(Transaction& transaction) const;
 

@@ -90,7 +90,7 @@ std::optional<LockSet::Outcome> LockSet::learn_from(
 }
 
 void LockSet::check_in(Transaction& transaction, std::size_t index) const {
-  transaction.check(members_[index].lock->contender());
+  members_[index].lock->check_in(transaction);
 }
 
 void LockSet::release_in(Transaction& transaction, std::size_t index) const {

@@ -19,6 +19,10 @@ using model::NodeState;
 // reference's delete worker looks every 5 s.
 constexpr auto kRetryPause = std::chrono::seconds(5);
 
+// Before another attempt when the store has shown twice that the table is behind: somebody has
+// locked or changed the node, and the event is under way.
+constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
+
 }  // namespace
 
 DeletedNodeWorker::DeletedNodeWorker(LauncherContext& context, const Providers& providers)
@@ -28,10 +32,13 @@ DeletedNodeWorker::DeletedNodeWorker(LauncherContext& context, const Providers& 
       scope_(context.runtime, context.report_to(log_)) {}
 
 void DeletedNodeWorker::start() {
+  const auto on_event = [this](const std::string& id) {
+    refused_.erase(id);  // the table has caught up
+    look_at(id);
+  };
   subscriptions_.push_back(context_.nodes.observe(
-      [this](const model::NodeTable::Change& change) { look_at(change.id); }));
-  subscriptions_.push_back(
-      context_.nodes.observe_locks([this](const std::string& id) { look_at(id); }));
+      [on_event](const model::NodeTable::Change& change) { on_event(change.id); }));
+  subscriptions_.push_back(context_.nodes.observe_locks(on_event));
   subscriptions_.push_back(
       context_.requests.observe([this](const model::RequestTable::Change& change) {
         if (change.after != nullptr) return;
@@ -71,11 +78,12 @@ void DeletedNodeWorker::look_at(const std::string& id) {
 
 Task<> DeletedNodeWorker::work_on(std::string id) {
   std::string failure;
+  bool up_to_date = true;
   try {
     const Node* node = context_.nodes.find(id);
     const Duty what = node == nullptr ? Duty::none : duty(*node);
-    if (what == Duty::free) co_await free(id);
-    if (what == Duty::take_back) co_await take_back_under_lock(id);
+    if (what == Duty::free) up_to_date = co_await free(id);
+    if (what == Duty::take_back) up_to_date = co_await take_back_under_lock(id);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
@@ -84,12 +92,16 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   if (!failure.empty()) {
     log_.about({}, {}, id).error("Could not take the node back, trying again: {}", failure);
     co_await context_.runtime.clock.sleep_for(kRetryPause);
+  } else if (up_to_date) {
+    refused_.erase(id);
+  } else if (!refused_.insert(id).second) {
+    co_await context_.runtime.clock.sleep_for(kOutdatedPause);
   }
   in_hand_.erase(id);
   look_at(id);  // it may have become due again, or failed
 }
 
-Task<> DeletedNodeWorker::free(std::string id) {
+Task<bool> DeletedNodeWorker::free(std::string id) {
   std::string request_id;
   const auto change = [this, &request_id](Node& node) {
     if (duty(node) != Duty::free) return false;
@@ -99,11 +111,12 @@ Task<> DeletedNodeWorker::free(std::string id) {
   };
   Task<model::NodeChange> changing =
       model::change_node(context_.runtime, context_.store, context_.nodes, id, change);
-  if (co_await std::move(changing) != model::NodeChange::written) co_return;
+  if (co_await std::move(changing) != model::NodeChange::written) co_return false;
   log_.about({}, request_id, id).info("Unallocated the node, its request is gone");
+  co_return true;
 }
 
-Task<> DeletedNodeWorker::take_back_under_lock(std::string id) {
+Task<bool> DeletedNodeWorker::take_back_under_lock(std::string id) {
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
   std::exception_ptr failure;
   std::optional<Node> node;
@@ -118,13 +131,15 @@ Task<> DeletedNodeWorker::take_back_under_lock(std::string id) {
   } catch (...) {
     failure = std::current_exception();
   }
+  const bool due = node && duty(*node) == Duty::take_back;
   try {
-    if (node && duty(*node) == Duty::take_back) co_await take_back(std::move(*node), lock);
+    if (due) co_await take_back(std::move(*node), lock);
   } catch (...) {
     failure = std::current_exception();
   }
   co_await lock.release();
   if (failure) std::rethrow_exception(failure);
+  co_return due;
 }
 
 // Nothing for an empty record. Throws StoreError, RecordError.
@@ -142,7 +157,11 @@ Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
   if (node.state != NodeState::deleting) {
     node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
     const std::string text = to_record(node);
-    node.stat = co_await context_.store.set(model::node_path(node.id), text, node.stat.version);
+    Transaction transaction;
+    transaction.set(model::node_path(node.id), text, node.stat.version);
+    lock.check_in(transaction);
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    node.stat = results.front().stat;
     context_.nodes.written(node.id, text, node.stat);
   }
   std::optional<Node> replacement = co_await provider->take_back(node);

@@ -34,10 +34,11 @@ class DeletedNodeWorker {
   void look_at(const std::string& id);
   Duty duty(const model::Node& node) const;
   Task<> work_on(std::string id);
-  Task<> take_back_under_lock(std::string id);
+  // These return false if the store says otherwise than the table: there was nothing to do.
+  Task<bool> take_back_under_lock(std::string id);
+  Task<bool> free(std::string id);
   Task<std::optional<model::Node>> read(std::string id);
   Task<> take_back(model::Node node, coordination::Lock& lock);
-  Task<> free(std::string id);
   Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
                  coordination::Lock& lock);
 
@@ -45,6 +46,7 @@ class DeletedNodeWorker {
   const Providers& providers_;
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_hand_;
+  std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

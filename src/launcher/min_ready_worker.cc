@@ -27,8 +27,8 @@ constexpr std::string_view kPriority = "900-";
 constexpr std::int64_t kAtOnce = 100;
 
 // Before counting. A node and the request that it was for are read one after the other: what is
-// counted in between is wrong. And of several launchers that miss the same node, one should be first:
-// the others see its request. Hence a random time, in milliseconds.
+// counted in between is wrong. And of several launchers that miss the same node, one should be
+// first: the others see its request. Hence a random time, in milliseconds.
 constexpr std::int64_t kShortestSettling = 100;
 constexpr std::int64_t kLongestSettling = 1000;
 
@@ -61,12 +61,12 @@ MinReadyWorker::MinReadyWorker(LauncherContext& context)
 void MinReadyWorker::start() {
   for (const auto& [id, node] : context_.nodes.all()) on_node({id, nullptr, &node});
   for (const auto& [id, request] : context_.requests.all()) on_request({id, nullptr, &request});
-  subscriptions_.push_back(context_.nodes.observe(
-      [this](const model::NodeTable::Change& change) { on_node(change); }));
+  subscriptions_.push_back(
+      context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); }));
   subscriptions_.push_back(context_.requests.observe(
       [this](const model::RequestTable::Change& change) { on_request(change); }));
-  subscriptions_.push_back(context_.components.observe(
-      [this](const model::ComponentTable::Change&) { look_at_all(); }));
+  subscriptions_.push_back(
+      context_.components.observe([this](const model::ComponentTable::Change&) { look_at_all(); }));
   subscriptions_.push_back(context_.observe_tables_ready([this] { look_at_all(); }));
   scope_.spawn("MinReadyWorker", run());
 }

@@ -239,7 +239,8 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
   co_await scope.stop();
   if (cancelled) throw async::Cancelled();
   if (session_lost_) {
-    throw StoreError(StoreError::Kind::session_expired, "the session was lost, and the nodes with it");
+    throw StoreError(StoreError::Kind::session_expired,
+                     "the session was lost, and the nodes with it");
   }
   if (!failure_.empty()) co_return Outcome::failed;
   co_return refused_ ? Outcome::refused : Outcome::ready;

@@ -60,8 +60,8 @@ class NodeLaunches {
   };
 
   // Launches them side by side. Returns when every launch has ended, each with its record in the
-  // state that tells. Throws, after all have ended, Cancelled, or StoreError if the session and with
-  // it the locks are lost.
+  // state that tells. Throws, after all have ended, Cancelled, or StoreError if the session and
+  // with it the locks are lost.
   Task<Outcome> run();
 
   const std::string& failure() const { return failure_; }

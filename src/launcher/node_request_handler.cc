@@ -120,26 +120,29 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
   for (const Place& place : places_) {
     if (place.node_id.empty()) continue;
     const Node* node = context_.nodes.find(place.node_id);
-    if (node == nullptr) co_return false;
+    // Another launcher may have been faster, before the locks were taken.
+    if (node == nullptr || node->state != NodeState::ready || node->allocated_to) co_return false;
     Node copy = *node;
     if (co_await provider.is_usable(copy)) continue;
     usable = false;
     log_.about({}, request_id_, copy.id)
         .warning("Node {} is not usable, taking it out of service",
                  copy.hostname.value_or(copy.id));
-    co_await take_out_of_service(std::move(copy));
+    co_await take_out_of_service(std::move(copy), place.lock);
   }
   co_return usable;
 }
 
 // The worker for deleted nodes does the rest once the node is unlocked.
-Task<> NodeRequestHandler::take_out_of_service(Node node) {
+Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
   const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), text, node.stat.version);
+  locks_.check_in(transaction, lock);
   try {
-    const coordination::Stat stat =
-        co_await context_.store.set(model::node_path(node.id), text, node.stat.version);
-    context_.nodes.written(node.id, text, stat);
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    context_.nodes.written(node.id, text, results.front().stat);
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;  // somebody else was faster
   }

@@ -42,7 +42,7 @@ class NodeRequestHandler {
   class Writes;
 
   Task<bool> all_usable(driver::Provider& provider);
-  Task<> take_out_of_service(model::Node node);
+  Task<> take_out_of_service(model::Node node, std::size_t lock);
   Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);
   Task<bool> prepare(NodeLaunches& launches);
   Task<Outcome> hand_out();

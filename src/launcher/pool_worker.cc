@@ -19,6 +19,10 @@ using Outcome = NodeRequestHandler::Outcome;
 // whoever has it (a requestor that changes the priority, another launcher) is quick.
 constexpr auto kLockedPause = std::chrono::milliseconds(250);
 
+// Before looking again at a request when the store has refused twice what was decided: the tables
+// are behind, and the same decision would be refused again until they have caught up.
+constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
+
 // Before looking again at a request after the store has failed.
 constexpr auto kFailurePause = std::chrono::seconds(1);
 
@@ -161,6 +165,7 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
     line_.look_at(change.after->order());
   } else {
     left_to_peer_.erase(change.id);
+    refused_.erase(change.id);
   }
   wake_.set();
 }
@@ -292,6 +297,9 @@ Task<> PoolWorker::end(std::string request_id, Outcome outcome, std::exception_p
   try {
     if (failure) std::rethrow_exception(failure);
     if (outcome == Outcome::locked) pause = kLockedPause;
+    const bool again = outcome == Outcome::try_again && !refused_.insert(request_id).second;
+    if (outcome != Outcome::try_again) refused_.erase(request_id);
+    if (again) pause = kOutdatedPause;
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
@@ -304,7 +312,10 @@ Task<> PoolWorker::end(std::string request_id, Outcome outcome, std::exception_p
 Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
   if (pause > async::Duration::zero()) co_await context_.runtime.clock.sleep_for(pause);
   const NodeRequest* request = context_.requests.find(request_id);
-  if (request == nullptr || request->state != RequestState::requested) co_return;
+  if (request == nullptr || request->state != RequestState::requested) {
+    refused_.erase(request_id);
+    co_return;
+  }
   line_.look_at(request->order());
   wake_.set();
 }

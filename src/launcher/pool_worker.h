@@ -91,6 +91,7 @@ class PoolWorker {
   PoolStock stock_;
   IdleNodes idle_nodes_;
   std::set<std::string, std::less<>> in_hand_;  // requests that a handler works on
+  std::set<std::string, std::less<>> refused_;  // requests whose last attempt the store refused
   // Requests left to another launcher's worker of the same pool, until when.
   std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_peer_;
   std::vector<coordination::Subscription> subscriptions_;

@@ -1,5 +1,7 @@
 #include "model/record_io.h"
 
+#include <algorithm>
+
 namespace nodepool::model {
 
 Json Json::parse(std::string_view text) {
@@ -17,6 +19,27 @@ namespace {
 // Records come from other programs: deeper nesting than any of them writes would only serve to
 // exhaust the stack.
 constexpr int kMaximumDepth = 100;
+
+// How deeply the lists and objects of a JSON text are nested. Of other text: anything.
+int depth(std::string_view text) {
+  int present = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++present);
+    } else if (c == '}' || c == ']') {
+      --present;
+    }
+  }
+  return deepest;
+}
 
 [[noreturn]] void refuse(const char* key, const char* expected, const OrderedJson& value) {
   throw RecordError(std::string("'") + key + "' is " + value.type_name() + ", not " + expected);
@@ -56,12 +79,9 @@ std::string dump(const OrderedJson& value) {
 
 OrderedJson parse_object(std::string_view text) {
   if (text.empty()) throw RecordError("the record is empty");
-  const auto limit_depth = [](int depth, OrderedJson::parse_event_t, OrderedJson&) {
-    if (depth > kMaximumDepth) throw RecordError("nested too deeply");
-    return true;
-  };
+  if (depth(text) > kMaximumDepth) throw RecordError("nested too deeply");
   try {
-    OrderedJson object = OrderedJson::parse(text, limit_depth);
+    OrderedJson object = OrderedJson::parse(text);
     if (!object.is_object()) throw RecordError("the record is no JSON object");
     return object;
   } catch (const nlohmann::json::exception& error) {
@@ -69,12 +89,26 @@ OrderedJson parse_object(std::string_view text) {
   }
 }
 
+Reader::Reader(std::string_view text)
+    : object_(parse_object(text)),
+      entries_(object_.get_ref<OrderedJson::object_t&>()),
+      taken_(entries_.size(), false) {}
+
+OrderedJson* Reader::find(std::string_view key) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const std::size_t position = (position_ + i) % entries_.size();
+    if (taken_[position] || entries_[position].first != key) continue;
+    position_ = position;
+    return &entries_[position].second;
+  }
+  return nullptr;
+}
+
 OrderedJson Reader::take(const char* key) {
-  const auto found = object_.find(key);
-  if (found == object_.end()) return nullptr;
-  OrderedJson value = std::move(*found);
-  object_.erase(found);
-  return value;
+  OrderedJson* const found = find(key);
+  if (found == nullptr) return nullptr;
+  taken_[position_] = true;
+  return std::move(*found);
 }
 
 void Reader::field(const char* key, std::string& value) {
@@ -170,7 +204,9 @@ void Reader::field(const char* key, Json& value) {
 
 UnknownKeys Reader::rest() const {
   UnknownKeys keys;
-  for (const auto& [key, value] : object_.items()) keys.emplace_back(key, Json{dump(value)});
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!taken_[i]) keys.emplace_back(entries_[i].first, Json{dump(entries_[i].second)});
+  }
   return keys;
 }
 

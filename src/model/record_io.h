@@ -25,9 +25,13 @@ OrderedJson parse_object(std::string_view text);
 // Reads fields out of a JSON object, in any order; what is left over are the unknown keys.
 class Reader {
  public:
-  explicit Reader(std::string_view text) : object_(parse_object(text)) {}
+  // Throws RecordError.
+  explicit Reader(std::string_view text);
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
-  bool has(std::string_view key) const { return object_.contains(key); }
+  // Whether there is such a key that nothing has asked for yet.
+  bool has(std::string_view key) { return find(key) != nullptr; }
 
   // Each leaves `value` alone if the key is absent, and throws RecordError with the key if the
   // value has another type. A null resets an optional, and counts as absent otherwise.
@@ -49,7 +53,13 @@ class Reader {
   UnknownKeys rest() const;
 
  private:
+  // The value of a key that has not been taken; null if there is none.
+  OrderedJson* find(std::string_view key);
+
   OrderedJson object_;
+  OrderedJson::object_t::Container& entries_;
+  std::vector<bool> taken_;   // by position
+  std::size_t position_ = 0;  // of what was found last: keys are mostly asked for in their order
 };
 
 // Writes fields in the order of the calls.

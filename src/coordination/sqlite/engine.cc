@@ -34,7 +34,7 @@ void fail_loudly(const std::string& name, const std::string& error) {
 
 }  // namespace
 
-Engine::Engine(async::Runtime runtime, SqliteOptions options)
+Engine::Engine(const async::Runtime& runtime, SqliteOptions options)
     : runtime_(runtime),
       options_(std::move(options)),
       thread_(std::in_place, 1),

@@ -29,7 +29,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   static Task<std::shared_ptr<Engine>> open(async::Runtime runtime, SqliteOptions options);
 
   // For open() only.
-  Engine(async::Runtime runtime, SqliteOptions options);
+  Engine(const async::Runtime& runtime, SqliteOptions options);
 
   // Runs `work(NodeTree&)`, which may happen twice, and returns its result. `path` is what the
   // operation is about, for errors.

@@ -88,7 +88,8 @@ void Auditor::committed(const std::vector<WatchEvent>& events) {
   ++transactions_;
   nodes_before_.clear();
   requests_before_.clear();
-  contenders_before_ = contenders_;
+  contenders_removed_.clear();
+  contenders_added_.clear();
   for (const WatchEvent& event : events) refresh(event);
   for (const WatchEvent& event : events) note(event);
   for (const auto& [id, before] : requests_before_) {
@@ -116,12 +117,17 @@ void Auditor::refresh(const WatchEvent& event) {
     replace(requests_, requests_before_, event.path,
             read(tree, event.path, model::parse_node_request));
   } else if (is_contender(event.path)) {
-    const auto stat = tree.exists(event.path);
-    if (stat) {
-      contenders_[event.path] = stat->ephemeral_owner;
-    } else {
-      contenders_.erase(event.path);
+    refresh_contender(event);
+  }
+}
+
+void Auditor::refresh_contender(const WatchEvent& event) {
+  if (const auto stat = world_.server.tree().exists(event.path)) {
+    if (contenders_.emplace(event.path, stat->ephemeral_owner).second) {
+      contenders_added_.insert(event.path);
     }
+  } else if (auto removed = contenders_.extract(event.path)) {
+    if (contenders_added_.erase(event.path) == 0) contenders_removed_.insert(std::move(removed));
   }
 }
 
@@ -205,21 +211,23 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
 // --- nodes
 // ----------------------------------------------------------------------------------------
 
-std::string Auditor::lock_holder_before(const std::string& id) const {
-  const std::string root = model::node_lock_path(id);
-  std::string lowest;
-  for (const auto& [path, session] : contenders_before_) {
-    if (coordination::parent_path(path) != root) continue;
-    const bool is_lower = lowest.empty() || coordination::contender_sequence(path) <
-                                                coordination::contender_sequence(lowest);
-    if (is_lower) lowest = path;
-  }
+Auditor::LockHolder Auditor::lock_holder_before(const std::string& id) const {
+  const std::string root = model::node_lock_path(id) + "/";
+  LockHolder lowest;
+  const auto look_at = [&](const std::map<std::string, std::int64_t>& contenders) {
+    for (auto it = contenders.lower_bound(root);
+         it != contenders.end() && it->first.starts_with(root); ++it) {
+      const auto& [path, session] = *it;
+      if (contenders_added_.contains(path)) continue;
+      const bool is_lower =
+          lowest.path.empty() ||
+          coordination::contender_sequence(path) < coordination::contender_sequence(lowest.path);
+      if (is_lower) lowest = {path, session};
+    }
+  };
+  look_at(contenders_);
+  look_at(contenders_removed_);
   return lowest;
-}
-
-std::int64_t Auditor::lock_owner_before(const std::string& id) const {
-  const auto holder = contenders_before_.find(lock_holder_before(id));
-  return holder == contenders_before_.end() ? -1 : holder->second;
 }
 
 void Auditor::check_node(const Node& before, const Node* after) {
@@ -233,7 +241,7 @@ void Auditor::check_node(const Node& before, const Node* after) {
     violation(fmt::format("a launcher wrote node {} ({} -> {}), which {} holds", id,
                           to_string(before.state), to, hold->holder));
   }
-  const std::int64_t owner = lock_owner_before(id);
+  const std::int64_t owner = lock_holder_before(id).session;
   const bool somebody_elses = owner > 0 && owner != world_.actor->session();
   if (after != nullptr && somebody_elses) {
     violation(fmt::format("a launcher wrote node {} ({} -> {}), which session {} had locked", id,
@@ -270,11 +278,12 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
     violation(fmt::format("node {} went from request {} to request {}", id, *before.allocated_to,
                           *after.allocated_to));
   }
-  if (lock_owner_before(id) != world_.actor->session()) {
+  const LockHolder holder = lock_holder_before(id);
+  if (holder.session != world_.actor->session()) {
     violation(fmt::format("node {} was handed out without its lock", id));
   }
   // Another contender of the same session may stand in line for a moment, but not this one.
-  if (contenders_.contains(lock_holder_before(id))) {
+  if (contenders_.contains(holder.path)) {
     violation(fmt::format("node {} was handed out locked by its launcher", id));
   }
   const auto request = requests_.find(*after.allocated_to);
@@ -291,8 +300,8 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
 // ----------------------------------------------------------------------------------------
 
 void Auditor::check_contender_removed(const std::string& path) {
-  const auto found = contenders_before_.find(path);
-  if (found == contenders_before_.end() || !launcher_acts()) return;
+  const auto found = contenders_removed_.find(path);
+  if (found == contenders_removed_.end() || !launcher_acts()) return;
   const std::int64_t owner = found->second;
   if (owner == world_.actor->session() || !world_.server.has_session(owner)) return;
   const std::string_view node = coordination::parent_path(coordination::parent_path(path));

@@ -47,8 +47,11 @@ class Auditor {
 
   // The lowest contender for a node's lock before this transaction, and its session; empty and -1:
   // nobody.
-  std::string lock_holder_before(const std::string& id) const;
-  std::int64_t lock_owner_before(const std::string& id) const;
+  struct LockHolder {
+    std::string path;
+    std::int64_t session = -1;
+  };
+  LockHolder lock_holder_before(const std::string& id) const;
   void violation(std::string_view text);
 
   World& world_;
@@ -58,10 +61,11 @@ class Auditor {
   std::map<std::string, model::Node> nodes_;
   std::map<std::string, model::NodeRequest> requests_;
   std::map<std::string, std::int64_t> contenders_;
-  // Of the transaction that is being looked at: what the records were before it, and the locks.
+  // What the transaction that is being looked at has changed, as it was before.
   std::map<std::string, model::Node> nodes_before_;
   std::map<std::string, model::NodeRequest> requests_before_;
-  std::map<std::string, std::int64_t> contenders_before_;
+  std::map<std::string, std::int64_t> contenders_removed_;
+  std::set<std::string> contenders_added_;
 };
 
 }  // namespace nodepool::simulation

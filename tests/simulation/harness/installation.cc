@@ -60,8 +60,8 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
       launcher_faults_(launcher_faults),
       launchers_(topology_.launchers.size()),
       requestors_(static_cast<std::size_t>(between(world.random, 1, 3))),
-      operator_(std::make_unique<OperatorProcess>(world, holds_, only_slow(launcher_faults_),
-                                                  chance(world.random, 0.5))) {
+      operator_(std::make_unique<OperatorProcess>(
+          world, holds_, auditor_, only_slow(launcher_faults_), chance(world.random, 0.5))) {
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
 }
@@ -102,14 +102,14 @@ bool Installation::step(async::Clock::TimePoint until) {
   if (++steps_ > kMostSteps) throw Stuck("too many steps");
   if (++steps_at_once_ > kMostStepsAtOnce) throw Stuck("too many steps without time passing");
   std::vector<Process*> runnable = processes();
-  std::erase_if(runnable, [this](Process* process) { return quiet_.contains(process); });
+  std::erase_if(runnable, [this](Process* process) { return quiet_.contains(process->number()); });
   const bool time_passes = !calm_ && chance(world_.random, kChanceThatTimePasses);
   if (!runnable.empty() && !time_passes) {
     Process* process = pick(world_.random, runnable);
     if (process->poll()) {
       quiet_.clear();
     } else {
-      quiet_.insert(process);
+      quiet_.insert(process->number());
     }
     for (LauncherSlot& slot : launchers_) {
       if (!slot.process || !slot.process->ended()) continue;
@@ -221,10 +221,10 @@ void Installation::cut_off(Process& process) {
   world_.journal.count("mishap: connection cut");
   process.suspend();
   quiet_.clear();
-  Process* const which = &process;
-  const auto find = [this, which]() -> Process* {
+  const auto find = [this, number = process.number()]() -> Process* {
     const std::vector<Process*> all = processes();
-    return std::ranges::find(all, which) == all.end() ? nullptr : which;
+    const auto found = std::ranges::find(all, number, &Process::number);
+    return found == all.end() ? nullptr : *found;
   };
   const async::Duration pause = seconds_between(world_.random, 0, 40);
   if (chance(world_.random, 0.4)) {

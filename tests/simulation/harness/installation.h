@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,12 +16,6 @@
 #include "tests/simulation/harness/topology.h"
 
 namespace nodepool::simulation {
-
-// A run that will never end.
-class Stuck : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // The simulated processes, in steps: one step lets one process run, or time pass to the next timer.
 class Installation {
@@ -90,7 +83,7 @@ class Installation {
   std::vector<RequestorSlot> requestors_;
   std::unique_ptr<OperatorProcess> operator_;
   std::vector<Pending> pending_;
-  std::set<const Process*> quiet_;  // had nothing to do when last asked
+  std::set<std::uint64_t> quiet_;  // numbers of those that had nothing to do when last asked
   bool calm_ = false;
   std::uint64_t steps_ = 0;
   std::uint64_t steps_at_once_ = 0;  // without time passing

@@ -1,6 +1,5 @@
 #include "tests/simulation/harness/operator_process.h"
 
-#include <optional>
 #include <vector>
 
 #include "coordination/lock.h"
@@ -36,10 +35,11 @@ constexpr Garbage kGarbage[] = {
 
 }  // namespace
 
-OperatorProcess::OperatorProcess(World& world, const Holds& holds, coordination::FaultPlan plan,
-                                 bool busy)
+OperatorProcess::OperatorProcess(World& world, const Holds& holds, const Auditor& auditor,
+                                 coordination::FaultPlan plan, bool busy)
     : Process(world, "operator", std::move(plan)),
       holds_(holds),
+      auditor_(auditor),
       busy_(busy),
       scope_(runtime_, [this](const std::string& name, const std::string& error) {
         world_.journal.violation(name + ": " + error);
@@ -118,17 +118,13 @@ Task<> OperatorProcess::erase(std::string id) {
   co_await coordination::remove_tree(store_, model::node_path(id));
 }
 
+// Sees which they are without reading them all: it comes often.
 Task<> OperatorProcess::end_holds() {
-  const std::vector<std::string> ids = co_await store_.children(std::string(model::kNodesRoot));
-  for (const std::string& id : ids) {
-    std::optional<NodeState> state;
-    try {
-      state = model::parse_node(id, co_await store_.get(model::node_path(id))).state;
-    } catch (const std::exception&) {
-      continue;  // gone, or garbage
-    }
-    if (*state == NodeState::hold) co_await set_state(id, NodeState::hold, NodeState::used);
+  std::vector<std::string> ids;
+  for (const auto& [id, node] : auditor_.nodes()) {
+    if (node.state == NodeState::hold) ids.push_back(id);
   }
+  for (const std::string& id : ids) co_await set_state(id, NodeState::hold, NodeState::used);
 }
 
 }  // namespace nodepool::simulation

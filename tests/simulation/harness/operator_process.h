@@ -4,6 +4,7 @@
 
 #include "async/task_scope.h"
 #include "model/node.h"
+#include "tests/simulation/harness/auditor.h"
 #include "tests/simulation/harness/holds.h"
 #include "tests/simulation/harness/process.h"
 
@@ -16,7 +17,8 @@ using async::Task;
 class OperatorProcess final : public Process {
  public:
   // One who is not `busy` does nothing until the end.
-  OperatorProcess(World& world, const Holds& holds, coordination::FaultPlan plan, bool busy);
+  OperatorProcess(World& world, const Holds& holds, const Auditor& auditor,
+                  coordination::FaultPlan plan, bool busy);
 
   // From now on only ends holds, of whoever it was that set the nodes to `hold`.
   void finish() { finishing_ = true; }
@@ -30,6 +32,7 @@ class OperatorProcess final : public Process {
   Task<> end_holds();
 
   const Holds& holds_;
+  const Auditor& auditor_;
   bool busy_;
   bool finishing_ = false;
   async::TaskScope scope_;

@@ -4,9 +4,17 @@
 
 namespace nodepool::simulation {
 
+namespace {
+
+// More continuations in a row than any work takes: a task goes round in circles.
+constexpr std::size_t kMostAtOnce = 100'000;
+
+}  // namespace
+
 Process::Process(World& world, std::string name, coordination::FaultPlan plan)
     : world_(world),
       name_(std::move(name)),
+      number_(world.processes_started++),
       random_(world.random.next()),
       runtime_{loop_.executor(), world.clock, random_},
       session_(world.server, runtime_),
@@ -31,9 +39,10 @@ coordination::FaultPlan Process::with_session(coordination::FaultPlan plan) {
 
 bool Process::poll() {
   world_.actor = this;
-  const bool ran = loop_.poll();
+  const std::size_t ran = loop_.poll(kMostAtOnce);
   world_.actor = nullptr;
-  return ran;
+  if (ran == kMostAtOnce) throw Stuck(name_ + " runs on and on without time passing");
+  return ran > 0;
 }
 
 void Process::suspend() {

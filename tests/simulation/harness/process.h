@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 #include "async/event_loop.h"
@@ -22,6 +23,13 @@ struct World {
   Journal journal;
   coordination::MemoryServer server;
   const class Process* actor = nullptr;  // that runs now; null: the simulation itself
+  std::uint64_t processes_started = 0;
+};
+
+// A run that will never end.
+class Stuck : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 // One simulated process: its own loop, its own session behind a link with faults. Its destruction
@@ -34,9 +42,11 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   const std::string& name() const { return name_; }
+  // Its number among all that were ever started. An address may be that of another process later.
+  std::uint64_t number() const { return number_; }
   std::int64_t session() const { return session_.session_id(); }
 
-  // Runs all that can run now; returns whether anything did.
+  // Runs all that can run now; returns whether anything did. Throws Stuck if that has no end.
   bool poll();
 
   // What happens to its session.
@@ -55,6 +65,7 @@ class Process {
 
  private:
   std::string name_;
+  std::uint64_t number_;
   async::EventLoop loop_;
   async::Random random_;
 

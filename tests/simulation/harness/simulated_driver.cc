@@ -237,7 +237,10 @@ class SimulatedProvider final : public driver::Provider {
       Node node = model::parse_node(id, co_await context_.store.get(model::node_path(id)));
       if (node.state == NodeState::ready && !node.allocated_to) {
         node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-        co_await context_.store.set(model::node_path(id), to_record(node), node.stat.version);
+        Transaction transaction;
+        transaction.set(model::node_path(id), to_record(node), node.stat.version);
+        lock.check_in(transaction);
+        co_await context_.store.commit(std::move(transaction));
       }
     } catch (...) {
       failure = std::current_exception();

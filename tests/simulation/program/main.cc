@@ -1,13 +1,20 @@
-// Looks for seeds with which the simulation fails, and replays them.
+// Looks for seeds with which the simulation fails, on all cores, and replays them.
 //
-//   simulation [--seeds N] [--first SEED] [--seed SEED] [--verbose]
+//   simulation [--seeds N] [--first SEED] [--jobs N]
+//   simulation --seed SEED      with its event log
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
+#include <map>
+#include <mutex>
+#include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/simulation/harness/simulation.h"
 
@@ -19,27 +26,25 @@ using nodepool::simulation::simulate;
 struct Arguments {
   std::uint64_t first = 1;
   std::uint64_t seeds = 100;
-  bool verbose = false;
+  std::uint64_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  bool replays = false;
 };
 
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
-    if (option == "--verbose") {
-      arguments.verbose = true;
-      continue;
-    }
     if (i + 1 == argc) throw std::invalid_argument(option + " needs a number");
     const std::uint64_t number = std::stoull(argv[++i]);
     if (option == "--seeds") {
       arguments.seeds = number;
     } else if (option == "--first") {
       arguments.first = number;
+    } else if (option == "--jobs") {
+      arguments.jobs = std::max<std::uint64_t>(1, number);
     } else if (option == "--seed") {
       arguments.first = number;
-      arguments.seeds = 1;
-      arguments.verbose = true;
+      arguments.replays = true;
     } else {
       throw std::invalid_argument("unknown option " + option);
     }
@@ -47,37 +52,74 @@ Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-// Returns the number of seeds that failed.
-int run(const Arguments& arguments) {
-  std::map<std::string, std::uint64_t> totals;
-  double hours = 0;
-  int failed = 0;
-  for (std::uint64_t i = 0; i < arguments.seeds; ++i) {
-    const Report report = simulate(arguments.first + i, arguments.verbose);
-    if (arguments.verbose) {
-      for (const std::string& line : report.log) std::cout << line << '\n';
+void print_violations(const Report& report) {
+  std::cout << "seed " << report.seed << " fails:\n";
+  for (const std::string& violation : report.violations) std::cout << "  " << violation << '\n';
+  std::cout << std::flush;
+}
+
+bool replay(std::uint64_t seed) {
+  const Report report = simulate(seed, /*keep_log=*/true);
+  for (const std::string& line : report.log) std::cout << line << '\n';
+  if (report.violations.empty()) return true;
+  print_violations(report);
+  return false;
+}
+
+// What many runs have come to.
+class Summary {
+ public:
+  void add(const Report& report) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [what, number] : report.counts) totals_[what] += number;
+    ++seeds_;
+    hours_ += report.virtual_hours;
+    if (report.violations.empty()) return;
+    ++failed_;
+    print_violations(report);
+  }
+
+  // Returns whether all went well.
+  bool print() const {
+    for (const auto& [what, number] : totals_) {
+      std::cout << fmt::format("{:>12}  {}\n", number, what);
     }
-    for (const auto& [what, number] : report.counts) totals[what] += number;
-    hours += report.virtual_hours;
-    if (report.violations.empty()) continue;
-    ++failed;
-    std::cout << "seed " << report.seed << " fails:\n";
-    for (const std::string& violation : report.violations) std::cout << "  " << violation << '\n';
-    std::cout << std::flush;
+    std::cout << fmt::format("{} seeds, {:.1f} virtual hours, {} failed\n", seeds_, hours_,
+                             failed_);
+    return failed_ == 0;
   }
-  for (const auto& [what, number] : totals) {
-    std::cout << fmt::format("{:>12}  {}\n", number, what);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::uint64_t> totals_;
+  std::uint64_t seeds_ = 0;
+  std::uint64_t failed_ = 0;
+  double hours_ = 0;
+};
+
+// Runs share nothing, so each thread has its own.
+bool search(const Arguments& arguments) {
+  Summary summary;
+  std::atomic<std::uint64_t> next = 0;
+  const auto work = [&] {
+    for (std::uint64_t i = next++; i < arguments.seeds; i = next++) {
+      summary.add(simulate(arguments.first + i));
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t i = 0; i < arguments.jobs; ++i) threads.emplace_back(work);
   }
-  std::cout << fmt::format("{} seeds, {:.1f} virtual hours, {} failed\n", arguments.seeds, hours,
-                           failed);
-  return failed;
+  return summary.print();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(parse(argc, argv)) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    const Arguments arguments = parse(argc, argv);
+    const bool passed = arguments.replays ? replay(arguments.first) : search(arguments);
+    return passed ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 2;
