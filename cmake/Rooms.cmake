@@ -66,6 +66,8 @@ function(nodepool_program name)
     target_link_libraries(${name} PRIVATE ${dependency})
   endforeach()
   target_link_libraries(${name} PRIVATE nodepool_warnings ${program_LINKS})
+  # Stack dumps (telemetry/thread_stacks.h) name functions by the dynamic symbol table.
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
 endfunction()
 
 # The tests of one room (tests/<room>/*.cc): one GoogleTest executable, test_<room>.

@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -24,7 +25,9 @@ double SystemClock::wall_seconds() const {
 
 Task<> SystemClock::sleep_until(TimePoint when) {
   co_await throw_if_cancelled();
-  asio::steady_timer timer(co_await asio::this_coro::executor,
+  const Executor executor = co_await asio::this_coro::executor;
+  const WaitsFor waits(executor, "sleep", {}, when);
+  asio::steady_timer timer(executor,
                            std::chrono::steady_clock::time_point(when.time_since_epoch()));
   co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
   co_await throw_if_cancelled();
@@ -47,7 +50,9 @@ double VirtualClock::wall_seconds() const {
 }
 
 Task<> VirtualClock::sleep_until(TimePoint when) {
-  ParkedTask task(co_await asio::this_coro::executor);
+  const Executor executor = co_await asio::this_coro::executor;
+  const WaitsFor waits(executor, "sleep", {}, when);
+  ParkedTask task(executor);
   struct Registration {
     std::shared_ptr<Sleeper> sleeper;
     ~Registration() { sleeper->task = nullptr; }

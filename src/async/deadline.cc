@@ -5,6 +5,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -31,6 +32,7 @@ Task<> sleep_apart(Clock& clock, Clock::TimePoint when) {
 Task<> with_deadline(Clock& clock, Clock::TimePoint when, Task<> task, std::string what) {
   using boost::asio::experimental::awaitable_operators::operator||;
   co_await throw_if_cancelled();
+  const WaitsFor waits(co_await boost::asio::this_coro::executor, "deadline:", what, when);
   std::exception_ptr failure;
   Task<> operation = keep_outcome(std::move(task), failure);
   Task<> timer = sleep_apart(clock, when);

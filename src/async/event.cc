@@ -5,16 +5,18 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "async/deadline.h"
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
 
 struct Event::State {
+  std::string_view what;
   bool is_set = false;
   std::vector<ParkedTask*> waiting;
 };
 
-Event::Event() : state_(std::make_shared<State>()) {}
+Event::Event(std::string_view what) : state_(std::make_shared<State>(what)) {}
 Event::~Event() = default;
 
 void Event::set() {
@@ -27,7 +29,8 @@ void Event::set() {
 
 Task<> Event::wait() {
   const auto state = state_;
-  ParkedTask task(co_await boost::asio::this_coro::executor);
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  ParkedTask task(executor);
   if (state->is_set) {
     state->is_set = false;
     task.wake();
@@ -41,12 +44,13 @@ Task<> Event::wait() {
   };
   const Registration registration{*state, &task};
   state->waiting.push_back(&task);
+  const WaitsFor waits(executor, "event:", state->what);
   co_await task.park();
 }
 
 Task<bool> Event::wait_until(Clock& clock, Clock::TimePoint when) {
   try {
-    co_await with_deadline(clock, when, wait(), "event");
+    co_await with_deadline(clock, when, wait(), std::string(state_->what));
   } catch (const DeadlineExceeded&) {
     co_return false;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "async/clock.h"
 #include "async/task.h"
@@ -15,7 +16,9 @@ namespace nodepool::async {
 //   while (true) { co_await changed.wait(); /* look at everything that may have changed */ }
 class Event {
  public:
-  Event();
+  // `what` names what has happened when the event is set, for stack dumps; a literal.
+  explicit Event(std::string_view what);
+  Event() : Event("something changed") {}
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;

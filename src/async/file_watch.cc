@@ -11,8 +11,10 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -67,6 +69,7 @@ FileWatch::~FileWatch() = default;
 
 Task<> FileWatch::changed() {
   co_await throw_if_cancelled();
+  const WaitsFor waits(co_await asio::this_coro::executor, "change of a file");
   co_await watch_->inotify.async_wait(asio::posix::descriptor_base::wait_read,
                                       asio::as_tuple(asio::use_awaitable));
   co_await throw_if_cancelled();

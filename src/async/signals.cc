@@ -9,6 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -52,6 +53,7 @@ Signals::~Signals() = default;
 
 Task<int> Signals::next() {
   co_await throw_if_cancelled();
+  const WaitsFor waits(co_await asio::this_coro::executor, "signal");
   const auto [error, number] =
       co_await set_->signals.async_wait(asio::as_tuple(asio::use_awaitable));
   if (error) {

@@ -6,6 +6,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -50,7 +51,9 @@ Task<Slots::Hold> Slots::take() {
     --state->free;
     co_return Hold(state);
   }
-  Waiter waiter(*state, co_await boost::asio::this_coro::executor);
+  const async::Executor executor = co_await boost::asio::this_coro::executor;
+  const async::WaitsFor waits(executor, "a free place among the scans");
+  Waiter waiter(*state, executor);
   co_await waiter.task.park();
   co_return std::move(*waiter.hold);
 }

@@ -12,8 +12,10 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -170,6 +172,7 @@ void Subprocess::send_signal(int number) {
 Task<Subprocess::Ending> Subprocess::wait() {
   co_await throw_if_cancelled();
   if (!process_->ending) {
+    const WaitsFor waits(co_await asio::this_coro::executor, "end of a program");
     co_await process_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
                                              asio::as_tuple(asio::use_awaitable));
     co_await throw_if_cancelled();

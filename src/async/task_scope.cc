@@ -1,6 +1,7 @@
 #include "async/task_scope.h"
 
 #include <list>
+#include <vector>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "async/parking.h"
+#include "async/task_record.h"
 
 namespace nodepool::async {
 
@@ -19,7 +21,9 @@ namespace asio = boost::asio;
 // down with tasks in it.
 struct TaskScope::State {
   struct Running {
-    LiveTask description;
+    Running(const Runtime& runtime, std::string name) : record(runtime, std::move(name)) {}
+
+    TaskRecord record;
     asio::cancellation_signal cancellation;
   };
 
@@ -39,7 +43,7 @@ struct TaskScope::State {
   }
 
   void finished(std::list<Running>::iterator task, const std::exception_ptr& failure) {
-    const std::string name = task->description.name;
+    const std::string name = task->record.name();
     running.erase(task);
     try {
       if (failure) std::rethrow_exception(failure);
@@ -71,10 +75,10 @@ TaskScope::~TaskScope() = default;
 
 void TaskScope::spawn(std::string name, Task<> task) {
   if (state_->cancelled) return;
-  LiveTask description{std::move(name), state_->runtime.clock.now()};
-  const auto entry = state_->running.emplace(state_->running.end(), std::move(description));
+  const auto entry =
+      state_->running.emplace(state_->running.end(), state_->runtime, std::move(name));
   asio::co_spawn(
-      state_->runtime.executor, run(std::move(task)),
+      entry->record.executor(), run(std::move(task)),
       asio::bind_cancellation_slot(entry->cancellation.slot(),
                                    [state = state_, entry](const std::exception_ptr& failure) {
                                      state->finished(entry, failure);
@@ -91,7 +95,9 @@ void TaskScope::cancel() {
 Task<> TaskScope::join() {
   const auto state = state_;
   if (state->running.empty()) co_return;
-  ParkedTask task(co_await asio::this_coro::executor);
+  const Executor executor = co_await asio::this_coro::executor;
+  const WaitsFor waits(executor, "end of own tasks");
+  ParkedTask task(executor);
   state->joining.push_back(&task);
   co_await task.park_through_cancellation();
   std::erase(state->joining, &task);
@@ -104,13 +110,6 @@ Task<> TaskScope::stop() {
 
 bool TaskScope::empty() const {
   return state_->running.empty();
-}
-
-std::vector<TaskScope::LiveTask> TaskScope::live_tasks() const {
-  std::vector<LiveTask> tasks;
-  tasks.reserve(state_->running.size());
-  for (const auto& running : state_->running) tasks.push_back(running.description);
-  return tasks;
 }
 
 }  // namespace nodepool::async

@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "async/runtime.h"
 
@@ -16,12 +15,6 @@ class TaskScope {
   // Told of an exception that escaped a task, with the task's name. Cancelled is not reported.
   using ErrorHandler = std::function<void(const std::string& name, const std::string& error)>;
 
-  // What one live task is, for stack dumps.
-  struct LiveTask {
-    std::string name;
-    Clock::TimePoint since;  // when it was spawned
-  };
-
   TaskScope(const Runtime& runtime, ErrorHandler on_error);
   // The tasks must have ended (stop() or join()), or their event loop must be gone.
   ~TaskScope();
@@ -29,6 +22,7 @@ class TaskScope {
   TaskScope& operator=(const TaskScope&) = delete;
 
   // Starts `task` at the event loop's next turn. After cancel() the task is dropped unstarted.
+  // `name` is for errors and for live_tasks().
   void spawn(std::string name, Task<> task);
 
   // Asks every task to end: its present or next wait throws Cancelled. Nothing new starts.
@@ -42,7 +36,6 @@ class TaskScope {
   Task<> stop();
 
   bool empty() const;
-  std::vector<LiveTask> live_tasks() const;
 
  private:
   struct State;

@@ -1,40 +1,61 @@
 #include "async/thread_pool.h"
 
+#include <pthread.h>
+
+#include <thread>
+#include <vector>
+
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "async/live_tasks.h"
 
 namespace nodepool::async {
 
 namespace asio = boost::asio;
 
 struct ThreadPool::Threads {
-  explicit Threads(std::size_t count) : pool(count) {}
-  asio::thread_pool pool;
+  Threads(std::size_t count, const std::string& name) {
+    const std::string comm = name.substr(0, 15);  // all that Linux keeps
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([this, comm] {
+        ::pthread_setname_np(::pthread_self(), comm.c_str());
+        calls.run();
+      });
+    }
+  }
+
+  asio::io_context calls;
+  asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(calls);
+  std::vector<std::jthread> threads;  // joined before the rest goes
 };
 
-ThreadPool::ThreadPool(std::size_t threads) : count_(threads) {}
+ThreadPool::ThreadPool(std::size_t threads, const std::string& name)
+    : count_(threads), name_(name) {}
 
 ThreadPool::~ThreadPool() {
-  if (threads_) threads_->pool.join();
+  if (threads_) threads_->guard.reset();
 }
 
-Task<> ThreadPool::run_job(std::function<void()> job) {
-  if (!threads_) threads_ = std::make_unique<Threads>(count_);
-  auto start = [](auto handler, asio::thread_pool& pool, std::function<void()> work) {
+Task<> ThreadPool::run_job(std::string_view what, std::function<void()> job) {
+  if (!threads_) threads_ = std::make_unique<Threads>(count_, name_);
+  const WaitsFor waits(co_await asio::this_coro::executor, "thread:", what);
+  auto start = [](auto handler, asio::io_context& calls, std::function<void()> work) {
     auto loop = asio::get_associated_executor(handler);
     auto guard = asio::make_work_guard(loop);
-    asio::post(pool, [handler = std::move(handler), guard = std::move(guard), loop,
-                      work = std::move(work)]() mutable {
+    asio::post(calls, [handler = std::move(handler), guard = std::move(guard), loop,
+                       work = std::move(work)]() mutable {
       work();
       asio::post(loop, std::move(handler));
     });
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
-      std::move(start), asio::use_awaitable, std::ref(threads_->pool), std::move(job));
+      std::move(start), asio::use_awaitable, std::ref(threads_->calls), std::move(job));
 }
 
 }  // namespace nodepool::async

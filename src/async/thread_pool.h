@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -16,16 +18,17 @@ namespace nodepool::async {
 // They are started for the first call: most commands make none. Used by one event loop.
 class ThreadPool {
  public:
-  explicit ThreadPool(std::size_t threads);
+  // The threads carry `name` (its first 15 characters) in stack dumps and in ps -L.
+  ThreadPool(std::size_t threads, const std::string& name);
   // Waits for calls under way. The event loops of the tasks that wait for them must still exist.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // Runs `call` on one of the threads and returns its result, or throws what it threw. Not a
-  // cancellation point. `call` owns all it uses.
+  // cancellation point. `call` owns all it uses. `what` names the call in stack dumps; a literal.
   template <typename Call>
-  Task<std::invoke_result_t<Call>> run(Call call) {
+  Task<std::invoke_result_t<Call>> run(std::string_view what, Call call) {
     using Result = std::invoke_result_t<Call>;
     // Shared, because a task may be torn down while its call runs on.
     auto outcome = std::make_shared<Outcome<Result>>();
@@ -40,7 +43,7 @@ class ThreadPool {
         outcome->failure = std::current_exception();
       }
     };
-    co_await run_job(std::move(job));
+    co_await run_job(what, std::move(job));
     if (outcome->failure) std::rethrow_exception(outcome->failure);
     if constexpr (!std::is_void_v<Result>) co_return std::move(*outcome->value);
   }
@@ -52,10 +55,11 @@ class ThreadPool {
     std::exception_ptr failure;
   };
 
-  Task<> run_job(std::function<void()> job);
+  Task<> run_job(std::string_view what, std::function<void()> job);
 
   struct Threads;
   std::size_t count_;
+  std::string name_;
   std::unique_ptr<Threads> threads_;  // null before the first call
 };
 

@@ -194,7 +194,7 @@ const config::ProviderSection* find_provider(const config::Config& config,
 // Deletes the node in the foreground, with a provider of this process's own.
 Task<> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
   const driver::Driver& driver = session.context().drivers.driver(section.driver);
-  async::ThreadPool threads(2);
+  async::ThreadPool threads(2, "blocking calls");
   model::NodeTable* nodes = co_await session.nodes();
   const driver::ProviderContext context{session.runtime(), session.store(), *nodes, threads,
                                         session.logger("nodepool.driver." + section.driver)};

@@ -13,7 +13,7 @@ namespace {
 struct Term {
   bool completed = false;
   std::exception_ptr failure;
-  async::Event over;
+  async::Event over{"end of the term of office"};
 };
 
 Task<> serve(Election::Leader lead, Term& term) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "async/deadline.h"
 #include "async/event.h"
+#include "async/live_tasks.h"
 #include "coordination/lock_sweeper.h"
 #include "coordination/path.h"
 
@@ -83,7 +86,8 @@ Task<> Lock::acquire(async::Clock& clock, async::Clock::TimePoint deadline) {
 }
 
 Task<> Lock::wait_in_line(async::Clock& clock, async::Clock::TimePoint deadline) {
-  async::Event changed;
+  const async::WaitsFor waits(co_await boost::asio::this_coro::executor, "lock", root_);
+  async::Event changed("the line of contenders changed");
   const Subscription watching =
       store_.watch(root_, [&changed](const WatchEvent&) { changed.set(); });
   while (!co_await is_lowest()) {

@@ -83,7 +83,7 @@ class TreeCache {
   std::string root_;
   TreeListener& listener_;
 
-  async::Event wake_;
+  async::Event wake_{"a record or lock changed"};
   bool ready_ = false;
   bool walk_needed_ = false;
   std::vector<WatchEvent> queue_;                           // with relative paths

@@ -41,7 +41,7 @@ class CleanupWorker {
 
   LauncherContext& context_;
   telemetry::Logger log_;
-  async::Event wake_;
+  async::Event wake_{"there is something to clean up"};
   std::set<std::string> gone_requests_;  // whose locks are to be removed
   bool sweep_due_ = true;                // all locks are to be looked at
   std::vector<coordination::Subscription> subscriptions_;

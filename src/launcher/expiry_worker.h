@@ -60,7 +60,7 @@ class ExpiryWorker {
   NodeAges ages_;
   std::map<std::string, double, std::less<>> expiry_;        // node id -> seconds since the epoch
   std::set<std::pair<double, std::string>> next_to_expire_;  // the same, by time
-  async::Event changed_;
+  async::Event changed_{"the next expiry changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

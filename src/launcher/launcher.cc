@@ -53,7 +53,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       nodes_(runtime, store, context_.log.child("zk.nodes")),
       requests_(runtime, store, context_.log.child("zk.requests")),
       components_(runtime, store, context_.log.child("zk.components")),
-      threads_(kThreads),
+      threads_(kThreads, "blocking calls"),
       registration_(runtime, store, log_, launcher_component(options)),
       usage_(nodes_, [this](std::string_view provider, std::string_view pool,
                             std::string_view label) { return need_of(provider, pool, label); }),
@@ -105,7 +105,7 @@ void Launcher::on_node(const model::NodeTable::Change& change) {
 }
 
 Task<> Launcher::wait_for_tables() {
-  async::Event changed;
+  async::Event changed("a table is complete");
   const auto on_readiness = [&changed](bool) { changed.set(); };
   const std::vector<coordination::Subscription> subscriptions{
       nodes_.observe_readiness(on_readiness), requests_.observe_readiness(on_readiness),
@@ -207,7 +207,7 @@ Task<> Launcher::start_missing_pool_workers() {
 }
 
 Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
-  async::Event changed;
+  async::Event changed("a pool is registered");
   const coordination::Subscription subscription =
       components_.observe([&changed](const model::ComponentTable::Change&) { changed.set(); });
   const async::Clock::TimePoint deadline = context_.runtime.clock.now() + kRegistrationDeadline;

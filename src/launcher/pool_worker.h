@@ -87,7 +87,7 @@ class PoolWorker {
 
   WaitingLine line_;
   model::Registration registration_;
-  async::Event wake_;
+  async::Event wake_{"a request, node or pool changed"};
   PoolStock stock_;
   IdleNodes idle_nodes_;
   std::set<std::string, std::less<>> in_hand_;  // requests that a handler works on

@@ -24,6 +24,7 @@
 #include "program/open_store.h"
 #include "program/options.h"
 #include "telemetry/log.h"
+#include "telemetry/stack_dump.h"
 #include "telemetry/version.h"
 
 namespace {
@@ -77,17 +78,32 @@ class LauncherDaemon {
         runtime_{loop_.executor(), clock_, random_},
         drivers_(drivers::all_drivers()),
         log_sink_(log),
-        scope_(runtime_, [this](const std::string& name, const std::string& error) {
-          log_.error("{}: {}", name, error);
-        }) {}
+        stack_dump_(runtime_, telemetry::Logger(log, "nodepool.stack_dump")),
+        main_scope_(runtime_, reporter()),
+        scope_(runtime_, reporter()) {}
 
   void run() {
-    Task<> all = serve();
-    loop_.run(std::move(all));
+    main_scope_.spawn("main", serve());
+    loop_.run(main_scope_.join());
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
+  async::TaskScope::ErrorHandler reporter() {
+    return [this](const std::string& name, const std::string& error) {
+      log_.error("{}: {}", name, error);
+    };
+  }
+
   Task<> serve() {
+    try {
+      co_await serve_until_signal();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  Task<> serve_until_signal() {
     // Before anything is read, so that no signal and no change is missed.
     async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
     async::FileWatch watch(runtime_.executor, watched_files());
@@ -102,7 +118,6 @@ class LauncherDaemon {
     co_await scope_.stop();
     co_await launcher.stop();
     co_await store->close();
-    if (failure_) std::rethrow_exception(failure_);
   }
 
   Task<> wait_for_signal(async::Signals& signals) {
@@ -184,8 +199,10 @@ class LauncherDaemon {
   async::Runtime runtime_;
   driver::DriverRegistry drivers_;
   std::shared_ptr<telemetry::Log> log_sink_;
+  telemetry::StackDump stack_dump_;
+  async::TaskScope main_scope_;
   async::TaskScope scope_;
-  async::Event over_;
+  async::Event over_{"a signal to end, or a failure"};
   std::exception_ptr failure_;
   config::FileStamp stamp_;
   config::FileStamp secure_stamp_;

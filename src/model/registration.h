@@ -40,7 +40,7 @@ class Registration {
   Component component_;
   std::string path_;  // of the record; empty while there is none
   std::string written_;
-  async::Event changed_;
+  async::Event changed_{"the registration is to be written"};
   coordination::Subscription session_;
   async::TaskScope scope_;
 };

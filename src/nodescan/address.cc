@@ -30,7 +30,7 @@ using Answer = std::expected<Address, std::string>;
 struct Lookup {
   std::string host;
   std::atomic<bool> abandoned = false;
-  async::Event answered;
+  async::Event answered{"name look-up"};
   Answer answer;
 };
 
@@ -60,7 +60,7 @@ async::Task<> answer_from_thread(async::ThreadPool& pool, std::shared_ptr<Lookup
     // waits for any more.
     return lookup->abandoned ? Answer() : look_up(lookup->host);
   };
-  lookup->answer = co_await pool.run(std::move(call));
+  lookup->answer = co_await pool.run("name look-up", std::move(call));
   lookup->answered.set();
 }
 

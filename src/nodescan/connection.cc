@@ -152,7 +152,8 @@ async::Task<Attempt<tcp::socket>> connect(async::Clock& clock, Address address, 
                                           async::Clock::TimePoint until) {
   tcp::socket socket(co_await asio::this_coro::executor);
   const tcp::endpoint endpoint(asio::ip::make_address(address.text), port);
-  auto opening = async::with_deadline(clock, until, open_socket(socket, endpoint), "connecting");
+  auto opening = async::with_deadline(clock, until, open_socket(socket, endpoint),
+                                      "connecting to " + address.text);
   try {
     const auto error = co_await std::move(opening);
     if (error) co_return std::unexpected(failed_to_connect(error));

@@ -82,12 +82,12 @@ TEST_F(AsyncTest, cancelled_tasks_leave_their_waits_and_can_still_clean_up) {
     } catch (const Cancelled&) {
       cancelled = true;
     }
-    const int answer = co_await pool.run([] { return 42; });  // not a cancellation point
+    const int answer = co_await pool.run("test", [] { return 42; });  // not a cancellation point
     log.push_back("cancelled=" + std::to_string(cancelled) + " answer=" + std::to_string(answer));
     co_await clock.sleep_for(seconds(1));  // is one
     log.push_back("never");
   };
-  ThreadPool pool(1);
+  ThreadPool pool(1, "test");
   scope.spawn("worker", worker(clock_, log_, pool));
   poll();
   loop_.run(scope.stop());
@@ -116,8 +116,6 @@ TEST_F(AsyncTest, errors_of_tasks_are_reported_with_their_names) {
   };
   scope.spawn("burner", worker(clock_));
   poll();
-  ASSERT_EQ(scope.live_tasks().size(), 1U);
-  EXPECT_EQ(scope.live_tasks()[0].name, "burner");
   advance(seconds(1));
   EXPECT_THAT(errors_, ElementsAre("burner: disk on fire"));
 }
@@ -232,15 +230,15 @@ TEST_F(AsyncTest, a_deadline_passes_on_errors_and_cancellation) {
 }
 
 TEST_F(AsyncTest, a_thread_pool_returns_values_and_errors_to_the_loop) {
-  ThreadPool pool(2);
+  ThreadPool pool(2, "test");
   const auto loop_thread = std::this_thread::get_id();
   auto caller = [](ThreadPool& pool, std::thread::id loop_thread) -> Task<std::string> {
-    const auto worker = co_await pool.run([] { return std::this_thread::get_id(); });
+    const auto worker = co_await pool.run("test", [] { return std::this_thread::get_id(); });
     if (worker == loop_thread) co_return "ran on the loop";
     if (std::this_thread::get_id() != loop_thread) co_return "resumed elsewhere";
     std::string text;
     try {
-      co_await pool.run([] { throw std::runtime_error("no such host"); });
+      co_await pool.run("test", [] { throw std::runtime_error("no such host"); });
     } catch (const std::runtime_error& error) {
       text = error.what();
     }

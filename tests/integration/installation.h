@@ -31,6 +31,7 @@ class Installation {
   void configure(const std::string& providers);
 
   void start_launcher();
+  void signal_launcher(int signal) { launcher_->signal(signal); }
   // Orderly; returns the exit status.
   int stop_launcher(int signal);
   // As `kill -9`.

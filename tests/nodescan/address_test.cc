@@ -44,13 +44,13 @@ TEST_F(AddressTest, fake_hosts_have_it_in_their_names) {
 }
 
 TEST_F(AddressTest, resolves_names_on_a_thread) {
-  async::ThreadPool pool(1);
+  async::ThreadPool pool(1, "test");
   const Address address = resolve_within(pool, "localhost");
   EXPECT_EQ(address.is_ipv6 ? "::1" : "127.0.0.1", address.text);
 }
 
 TEST_F(AddressTest, reports_names_that_lead_nowhere) {
-  async::ThreadPool pool(1);
+  async::ThreadPool pool(1, "test");
   for (const char* host : {"", "no-such-host.invalid"}) {
     try {
       resolve_within(pool, host);
@@ -63,11 +63,11 @@ TEST_F(AddressTest, reports_names_that_lead_nowhere) {
 
 TEST_F(AddressTest, does_not_wait_for_a_stuck_resolver) {
   std::promise<void> resume;
-  async::ThreadPool pool(1);
+  async::ThreadPool pool(1, "test");
   async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
   auto occupy = [](async::ThreadPool& threads, std::shared_future<void> until) -> async::Task<> {
     auto call = [until] { until.wait(); };
-    co_await threads.run(std::move(call));
+    co_await threads.run("test", std::move(call));
   };
   scope.spawn("occupy the only thread", occupy(pool, resume.get_future().share()));
   while (loop_.poll()) {

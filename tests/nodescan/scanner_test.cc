@@ -106,7 +106,7 @@ class ScannerTest : public testing::Test {
   async::SystemClock clock_;
   async::Random random_{1};
   async::Runtime runtime_{loop_.executor(), clock_, random_};
-  async::ThreadPool pool_{2};
+  async::ThreadPool pool_{2, "test"};
   Progress progress_;
 };
 

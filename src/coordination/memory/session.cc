@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 #include "coordination/path.h"
 
@@ -39,6 +40,8 @@ Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::stri
   } catch (...) {
     failure = std::current_exception();
   }
+  const async::WaitsFor waits(co_await asio::this_coro::executor,
+                              access == Access::read ? "store: read" : "store: write", what);
   co_await next_turn(self);
   if (sent) self->require_answered(connection, id, access, what);
   if (failure) std::rethrow_exception(failure);

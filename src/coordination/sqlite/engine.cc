@@ -37,7 +37,7 @@ void fail_loudly(const std::string& name, const std::string& error) {
 Engine::Engine(const async::Runtime& runtime, SqliteOptions options)
     : runtime_(runtime),
       options_(std::move(options)),
-      thread_(std::in_place, 1),
+      thread_(std::in_place, 1, "store"),
       scope_(runtime, fail_loudly) {
   options_.path = std::filesystem::absolute(options_.path);
 }
@@ -45,7 +45,8 @@ Engine::Engine(const async::Runtime& runtime, SqliteOptions options)
 Task<std::shared_ptr<Engine>> Engine::open(async::Runtime runtime, SqliteOptions options) {
   auto engine = std::make_shared<Engine>(runtime, std::move(options));
   auto open_files = [options = engine->options_] { return std::make_unique<Storage>(options); };
-  Task<std::unique_ptr<Storage>> opening = engine->thread_->run(std::move(open_files));
+  Task<std::unique_ptr<Storage>> opening =
+      engine->thread_->run("open the store", std::move(open_files));
   engine->storage_ = co_await std::move(opening);
   // From here on no death of a process is missed; those before are found by looking.
   engine->live_ =
@@ -68,10 +69,10 @@ Task<std::shared_ptr<Engine>> Engine::open(async::Runtime runtime, SqliteOptions
 
 void Engine::start() {
   accepting_ = true;
-  scope_.spawn("run batches", run_batches());
-  scope_.spawn("listen", listen());
-  scope_.spawn("clean up sessions", clean_up_sessions());
-  scope_.spawn("keep session", keep_session());
+  scope_.spawn("store: run batches", run_batches());
+  scope_.spawn("store: listen", listen());
+  scope_.spawn("store: clean up sessions", clean_up_sessions());
+  scope_.spawn("store: keep session", keep_session());
 }
 
 Task<> Engine::close(std::shared_ptr<Engine> engine) {
@@ -88,7 +89,7 @@ Task<> Engine::close(std::shared_ptr<Engine> engine) {
   engine->watchers_.clear();
   co_await engine->scope_.stop();
   auto close_files = [&storage = engine->storage_] { storage.reset(); };
-  Task<> closing = engine->thread_->run(std::move(close_files));
+  Task<> closing = engine->thread_->run("close the store", std::move(close_files));
   co_await std::move(closing);
   // Where the session could not be ended, the lock's end tells others to do it.
   engine->session_ = {};
@@ -130,7 +131,7 @@ Task<> Engine::run_batches() {
       const Batch batch = take_batch();
       watchers_.prepare();
       auto execute = [storage = storage_.get(), &batch] { return storage->execute(batch); };
-      Task<Storage::Report> executing = thread_->run(std::move(execute));
+      Task<Storage::Report> executing = thread_->run("commit a batch", std::move(execute));
       const Storage::Report report = co_await std::move(executing);
       tell(report);
       for (const auto& operation : batch) operation->done.wake();

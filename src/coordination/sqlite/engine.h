@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "async/event.h"
+#include "async/live_tasks.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
@@ -37,6 +40,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   static Task<std::invoke_result_t<Work&, NodeTree&>> read(std::shared_ptr<Engine> engine,
                                                            std::string path, Work work) {
     engine->require_open(path);
+    const async::WaitsFor waits(co_await boost::asio::this_coro::executor, "store: read", path);
     auto call = [work = std::move(work)](Storage& storage) mutable { return work(storage.tree()); };
     co_return co_await engine->perform(Operation::Access::read, std::move(call));
   }
@@ -47,6 +51,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   static Task<std::invoke_result_t<Work&, NodeTree&, const Author&>> write(
       std::shared_ptr<Engine> engine, std::string path, Work work) {
     engine->require_open(path);
+    const async::WaitsFor waits(co_await boost::asio::this_coro::executor, "store: write", path);
     const Author author{engine->session_.session, engine->now()};
     auto call = [work = std::move(work), author, path](Storage& storage) mutable {
       storage.sessions().require_open(author.session, path);
@@ -115,7 +120,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::unique_ptr<LiveWatch> live_;
 
   std::deque<std::shared_ptr<Operation>> queue_;
-  async::Event wake_;       // there may be something to do in the storage
+  async::Event wake_{"operations are queued"};
   bool accepting_ = false;  // operations are taken from the queue
   bool retry_due_ = false;  // a later batch will be run for what failed in one
   bool closing_ = false;
@@ -124,8 +129,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
   SessionLock session_;
   SessionState state_ = SessionState::closed;
-  async::Event session_lost_;
-  async::Event sessions_changed_;  // processes may have died
+  async::Event session_lost_{"session lost"};
+  async::Event sessions_changed_{"other processes may have died"};
 
   async::TaskScope scope_;
 };

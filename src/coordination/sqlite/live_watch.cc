@@ -11,8 +11,10 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "async/live_tasks.h"
 #include "async/parking.h"
 #include "coordination/error.h"
 #include "coordination/sqlite/live_directory.h"
@@ -82,6 +84,7 @@ void LiveWatch::arm() {
 }
 
 async::Task<LiveNews> LiveWatch::next() {
+  const async::WaitsFor waits(co_await asio::this_coro::executor, "changes by other processes");
   const auto [error, size] = co_await impl_->inotify.async_read_some(
       asio::buffer(impl_->buffer), asio::as_tuple(asio::use_awaitable));
   co_await async::throw_if_cancelled();

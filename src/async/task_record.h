@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include <boost/intrusive/list.hpp>
+
+#include "async/live_tasks.h"
+#include "async/runtime.h"
+
+namespace nodepool::async {
+
+// What is known of one spawned task, from spawn to end. Its event loop lists it meanwhile.
+class TaskRecord : public boost::intrusive::list_base_hook<
+                       boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+ public:
+  TaskRecord(const Runtime& runtime, std::string name);
+  TaskRecord(const TaskRecord&) = delete;
+  TaskRecord& operator=(const TaskRecord&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  // The executor to run the task's coroutines on.
+  Executor executor();
+
+  Clock::TimePoint now() const { return clock_.now(); }
+  void add(WaitsFor& wait) { waits_.push_back(wait); }
+  LiveTask describe() const;
+
+ private:
+  using Waits =
+      boost::intrusive::list<WaitsFor, boost::intrusive::constant_time_size<false>>;
+
+  Executor loop_;
+  const Clock& clock_;
+  std::string name_;
+  Clock::TimePoint since_;
+  Waits waits_;
+};
+
+}  // namespace nodepool::async

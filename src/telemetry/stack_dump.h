@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/live_tasks.h"
+#include "async/runtime.h"
+#include "telemetry/log.h"
+
+namespace nodepool::telemetry {
+
+// Answers SIGUSR2 with what the process is doing: the stacks of its threads, and the tasks of its
+// event loop with what each of them waits for. The stacks come from a thread of its own, so that
+// they come when the event loop hangs, too; the tasks follow as soon as it runs.
+class StackDump {
+ public:
+  // `log` gets the dumps, at level info. `runtime` is that of the tasks. Takes SIGUSR2 and SIGRTMIN
+  // over from here on.
+  StackDump(const async::Runtime& runtime, Logger log);
+  ~StackDump();
+  StackDump(const StackDump&) = delete;
+  StackDump& operator=(const StackDump&) = delete;
+
+ private:
+  struct Responder;
+  std::unique_ptr<Responder> responder_;
+};
+
+// The part of a dump about tasks, one line for each task and below it one for each of its waits.
+std::string describe(const std::vector<async::LiveTask>& tasks);
+
+}  // namespace nodepool::telemetry
