@@ -37,10 +37,7 @@ class Registry final : public asio::execution_context::service {
 }  // namespace
 
 TaskRecord::TaskRecord(const Runtime& runtime, std::string name)
-    : loop_(runtime.executor),
-      clock_(runtime.clock),
-      name_(std::move(name)),
-      since_(clock_.now()) {
+    : loop_(runtime.executor), clock_(runtime.clock), name_(std::move(name)), since_(clock_.now()) {
   Registry::of(loop_).records.push_back(*this);
 }
 

@@ -34,7 +34,8 @@ std::vector<LiveTask> live_tasks(const Executor& executor);
 //
 //   const WaitsFor waits(co_await boost::asio::this_coro::executor, "store: read", path);
 //
-// It costs no allocation and makes no text. In a task that no TaskScope has spawned it does nothing.
+// It costs no allocation and makes no text. In a task that no TaskScope has spawned it does
+// nothing.
 class WaitsFor : public boost::intrusive::list_base_hook<
                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:

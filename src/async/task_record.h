@@ -27,8 +27,7 @@ class TaskRecord : public boost::intrusive::list_base_hook<
   LiveTask describe() const;
 
  private:
-  using Waits =
-      boost::intrusive::list<WaitsFor, boost::intrusive::constant_time_size<false>>;
+  using Waits = boost::intrusive::list<WaitsFor, boost::intrusive::constant_time_size<false>>;
 
   Executor loop_;
   const Clock& clock_;

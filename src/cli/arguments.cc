@@ -128,6 +128,10 @@ class Parser {
     CLI::App& info = add<OnlineCommand>("info", "show what is stored of a provider", info_);
     add_name(info, "PROVIDER", info_.provider, "the provider's name");
     add_json(info, info_.json);
+    CLI::App& history = add<OfflineCommand>(
+        "history", "show what has happened to a node or request, also when it is gone", history_);
+    add_name(history, "NODE|REQUEST", history_.id, "the id");
+    add_json(history, history_.json);
   }
 
   void add_operator_commands() {
@@ -237,6 +241,7 @@ class Parser {
   ListRequests list_requests_;
   ListLabels list_labels_;
   ProviderInfo info_;
+  ShowHistory history_;
   HoldNode hold_;
   DeleteNode delete_;
   EraseProvider erase_;

@@ -36,6 +36,10 @@ struct ListRequests {
 struct ListLabels {
   bool json = false;
 };
+struct ShowHistory {
+  std::string id;  // of a node or request
+  bool json = false;
+};
 struct ValidateConfig {};
 struct PrintConfigSchema {};
 struct RequestNodes {
@@ -57,8 +61,8 @@ struct RunCommand {
   std::vector<std::string> command;
 };
 
-// Those that need neither a configuration that can be loaded nor a store.
-using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema>;
+// Those that need no store.
+using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory>;
 using OnlineCommand =
     std::variant<ListNodes, ProviderInfo, HoldNode, DeleteNode, EraseProvider, ListRequests,
                  ListLabels, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;

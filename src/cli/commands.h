@@ -16,6 +16,10 @@ int perform(Context& context, const Arguments& arguments, const ValidateConfig& 
 int perform(Context& context, const Arguments& arguments, const PrintConfigSchema& command,
             const std::shared_ptr<telemetry::Log>& log);
 
+// history_command.cc
+int perform(Context& context, const Arguments& arguments, const ShowHistory& command,
+            const std::shared_ptr<telemetry::Log>& log);
+
 // list_commands.cc
 Task<int> perform(Session& session, ListNodes command);
 Task<int> perform(Session& session, ListRequests command);

@@ -52,6 +52,14 @@ struct StoreChoice {
   friend bool operator==(const StoreChoice&, const StoreChoice&) = default;
 };
 
+// Where the launcher writes down what has happened to requests and nodes.
+struct History {
+  std::string directory = "/var/lib/nodepool";
+  std::int64_t max_size = 16 << 20;  // bytes, of each of its two files
+
+  friend bool operator==(const History&, const History&) = default;
+};
+
 // A kind of node that can be requested.
 struct Label {
   std::string name = {};
@@ -118,6 +126,7 @@ struct Config {
   ZooKeeperTls zookeeper_tls = {};
   double zookeeper_timeout = 10.0;  // seconds
   StoreChoice store = {};
+  History history = {};
   std::optional<std::int64_t> max_hold_age = {};  // seconds; nothing: no limit
   std::map<std::string, Label> labels = {};
   std::map<std::string, DiskImage> diskimages = {};

@@ -188,6 +188,24 @@ StoreChoice choose_store(const Section& root, const Config& config,
           .is_default = false};
 }
 
+History read_history(const Section& root, const StoreChoice& store) {
+  History history;
+  if (!store.sqlite_path.empty()) {
+    history.directory =
+        store.sqlite_path.substr(0, std::max<std::size_t>(1, store.sqlite_path.rfind('/')));
+  }
+  if (const auto section = root.section("history")) {
+    history.directory = section->optional_text("directory").value_or(history.directory);
+    const std::int64_t mebibytes = section->integer("max-size");
+    constexpr std::int64_t kLargest = 1 << 20;
+    if (mebibytes < 1 || mebibytes > kLargest) {
+      throw section->error("max-size", "must be an integer between 1 and 1048576");
+    }
+    history.max_size = mebibytes << 20;
+  }
+  return history;
+}
+
 std::vector<Problem> find_warnings(const Section& root, const DriverSchemas& drivers) {
   std::vector<Problem> warnings =
       check_leniently(root.value(), nodepool_schema(), {.file = root.file()});
@@ -229,6 +247,7 @@ LoadResult load(const LoadOptions& options) {
     }
   }
   result.config.store = choose_store(root, result.config, result.warnings);
+  result.config.history = read_history(root, result.config.store);
   sort_by_place(result.warnings);
   return result;
 }

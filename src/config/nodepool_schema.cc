@@ -7,6 +7,7 @@ namespace nodepool::config {
 namespace {
 
 constexpr std::int64_t kHighestPort = 65535;
+constexpr std::int64_t kLargestHistory = 1 << 20;  // MiB
 
 Schema webapp_schema() {
   return {
@@ -56,6 +57,25 @@ Schema zookeeper_tls_schema() {
               {.key = "ca",
                .type = string(),
                .description = "Path of the certificates of the authorities to trust, a PEM file."},
+          }};
+}
+
+Schema history_schema() {
+  return {.description =
+              "Where the launcher writes down what happens to requests and nodes, for "
+              "`nodepool history`.",
+          .fields = {
+              {.key = "directory",
+               .type = string(),
+               .default_note = "that of the embedded store, with ZooKeeper `/var/lib/nodepool`",
+               .description = "Directory of the files `history.jsonl`, and `history.jsonl.1` for "
+                              "what came before. Read once, when the launcher starts."},
+              {.key = "max-size",
+               .type = integer_between(1, kLargestHistory),
+               .default_value = "16",
+               .unit = "MiB",
+               .description = "How large each of the two files may become. Read once, when the "
+                              "launcher starts."},
           }};
 }
 
@@ -248,6 +268,10 @@ Fields store_fields() {
        .description = "Where nodes, requests and images are kept when there is no ZooKeeper: "
                       "`sqlite://` and the absolute path of a file. It wins over "
                       "`zookeeper-servers`."},
+      {.key = "history",
+       .type = section(history_schema()),
+       .default_note = "see there",
+       .description = "Where the launcher writes down what happens to requests and nodes."},
       {.key = "zookeeper-servers",
        .type = list_of(section(zookeeper_server_schema())),
        .default_note = "none",

@@ -22,7 +22,8 @@ nlohmann::json number(double value) {
 
 std::optional<Resources> Resources::parse(const model::Json& json) {
   if (json.is_null()) return std::nullopt;
-  const nlohmann::json value = nlohmann::json::parse(json.text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json value =
+      nlohmann::json::parse(json.text, nullptr, /*allow_exceptions=*/false);
   if (!value.is_object()) return std::nullopt;
   Resources resources;
   for (const auto& [name, amount] : value.items()) {

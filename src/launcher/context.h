@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "coordination/store.h"
 #include "driver/driver.h"
+#include "launcher/history_recorder.h"
 #include "launcher/usage.h"
 #include "model/component_table.h"
 #include "model/node_table.h"
@@ -33,6 +34,7 @@ struct LauncherContext {
   model::RequestTable& requests;
   model::ComponentTable& components;
   async::ThreadPool& threads;
+  HistoryRecorder& history;
   telemetry::Logger log;  // "nodepool"
   std::string hostname;   // as gethostname() says
   std::string fqdn;

@@ -43,6 +43,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                requests_,
                components_,
                threads_,
+               history_,
                telemetry::Logger(std::move(log), "nodepool"),
                options.hostname,
                options.fqdn,
@@ -54,6 +55,8 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       requests_(runtime, store, context_.log.child("zk.requests")),
       components_(runtime, store, context_.log.child("zk.components")),
       threads_(kThreads, "blocking calls"),
+      history_(runtime, nodes_, requests_, threads_, context_.log.child("history"),
+               options.history),
       registration_(runtime, store, log_, launcher_component(options)),
       usage_(nodes_, [this](std::string_view provider, std::string_view pool,
                             std::string_view label) { return need_of(provider, pool, label); }),
@@ -70,6 +73,7 @@ Task<> Launcher::start(config::Config config) {
                                       model::kRequestLocksRoot, model::kComponentsRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
   }
+  co_await history_.start();
   tables_scope_.spawn("table of nodes", nodes_.run());
   tables_scope_.spawn("table of requests", requests_.run());
   tables_scope_.spawn("table of components", components_.run());
@@ -238,6 +242,7 @@ Task<> Launcher::stop() {
   co_await registration_.stop();
   co_await lock_sweeper_.stop();
   co_await tables_scope_.stop();
+  co_await history_.stop();
 }
 
 }  // namespace nodepool::launcher

@@ -13,6 +13,7 @@
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
 #include "launcher/expiry_worker.h"
+#include "launcher/history_recorder.h"
 #include "launcher/min_ready_worker.h"
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
@@ -27,6 +28,7 @@ class Launcher {
   struct Options {
     std::string hostname;  // as gethostname() says
     std::string fqdn;
+    std::optional<history::Journal> history = {};  // nothing: no history is written
   };
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,
@@ -73,6 +75,7 @@ class Launcher {
   model::RequestTable requests_;
   model::ComponentTable components_;
   async::ThreadPool threads_;
+  HistoryRecorder history_;
   model::Registration registration_;
   Providers providers_;
   Usage usage_;

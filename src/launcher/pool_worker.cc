@@ -217,6 +217,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
       return;
     case Decision::Kind::wait:
       log.debug("Waiting: {}", decision.reason);
+      context_.history.decided(request.id, identity_.id, "waits: " + decision.reason);
       line_.wait(order, request, decision);
       if (decision.is_short_of_quota) {
         idle_nodes_.recycle(pool_config().labels, request.node_types);
@@ -225,6 +226,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
     case Decision::Kind::accept:
       if (leaves_to_peer(request)) return;
       log.info("Assigning node request");
+      context_.history.decided(request.id, identity_.id, "accepts");
       accept(request, prospects, std::move(plan));
       return;
     case Decision::Kind::decline:

@@ -20,6 +20,7 @@
 #include "drivers/registry.h"
 #include "launcher/launcher.h"
 #include "program/background.h"
+#include "program/journal.h"
 #include "program/log_config.h"
 #include "program/open_store.h"
 #include "program/options.h"
@@ -111,7 +112,9 @@ class LauncherDaemon {
     explain_choice(config.store);
     const std::unique_ptr<coordination::Store> store =
         co_await program::open_store(runtime_, config.store);
-    launcher::Launcher launcher(runtime_, *store, log_sink_, drivers_, host_names());
+    launcher::Launcher::Options launcher_options = host_names();
+    launcher_options.history = program::journal_of(config);
+    launcher::Launcher launcher(runtime_, *store, log_sink_, drivers_, launcher_options);
     scope_.spawn("signals", wait_for_signal(signals));
     scope_.spawn("launcher", run_launcher(launcher, std::move(config), watch));
     co_await over_.wait();

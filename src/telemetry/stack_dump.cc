@@ -37,7 +37,8 @@ std::string describe(const std::vector<ThreadStacks::Stack>& stacks) {
 // "0.3 s", "58 s", "2 h 5 min".
 std::string describe(async::Duration duration) {
   using namespace std::chrono;
-  if (duration < seconds(10)) return fmt::format("{:.1f} s", std::chrono::duration<double>(duration).count());
+  if (duration < seconds(10))
+    return fmt::format("{:.1f} s", std::chrono::duration<double>(duration).count());
   if (duration < minutes(10)) return fmt::format("{} s", duration_cast<seconds>(duration).count());
   const auto total = duration_cast<minutes>(duration).count();
   return total < 60 ? fmt::format("{} min", total)

@@ -45,8 +45,7 @@ std::string thread_name(pid_t id) {
 std::vector<pid_t> other_threads() {
   std::vector<pid_t> ids;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    const auto id =
-        static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
+    const auto id = static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
     if (id != ::gettid()) ids.push_back(id);
   }
   std::ranges::sort(ids);

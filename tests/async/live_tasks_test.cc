@@ -82,8 +82,8 @@ TEST_F(LiveTasksTest, tell_what_each_task_waits_for_and_since_when) {
   scope.spawn("waiter", await_event(event));
   poll();
   advance(seconds(3));
-  EXPECT_THAT(lines(), ElementsAre("sleeper 5: sleep 5 [55 left],",
-                                   "waiter 3: event: a node changed 3,"));
+  EXPECT_THAT(lines(),
+              ElementsAre("sleeper 5: sleep 5 [55 left],", "waiter 3: event: a node changed 3,"));
   event.set();
   poll();
   EXPECT_THAT(lines(), ElementsAre("sleeper 5: sleep 5 [55 left],"));
@@ -154,7 +154,8 @@ TEST_F(LiveTasksTest, a_call_on_a_thread_has_a_name) {
   EXPECT_THAT(lines(), IsEmpty());
 }
 
-TEST_F(LiveTasksTest, a_task_that_fails_is_gone_and_one_that_is_only_awaited_is_no_task_of_its_own) {
+TEST_F(LiveTasksTest,
+       a_task_that_fails_is_gone_and_one_that_is_only_awaited_is_no_task_of_its_own) {
   TaskScope scope(runtime_, reporter());
   auto failing = [](Clock& clock) -> Task<> {
     co_await sleep(clock, seconds(1));

@@ -82,11 +82,10 @@ const config::Schema& CloudDriver::schema() const {
                                {{.key = "labels",
                                  .type = config::list_of(config::label_name()),
                                  .description = "Its labels."}})};
-  static const config::Schema schema{
-      .description = "A cloud for tests.",
-      .fields = {{.key = "pools",
-                  .type = config::list_of(config::section(pool)),
-                  .description = "Its pools."}}};
+  static const config::Schema schema{.description = "A cloud for tests.",
+                                     .fields = {{.key = "pools",
+                                                 .type = config::list_of(config::section(pool)),
+                                                 .description = "Its pools."}}};
   return schema;
 }
 

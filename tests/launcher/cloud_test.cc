@@ -49,9 +49,8 @@ class CloudTest : public LauncherFixture {
 
 TEST_F(CloudTest, a_node_is_launched_and_handed_out) {
   start(kCloud);
-  const std::string id = request({"small"}, [](NodeRequest& request) {
-    request.tenant_name = "acme";
-  });
+  const std::string id =
+      request({"small"}, [](NodeRequest& request) { request.tenant_name = "acme"; });
   const NodeRequest answered = read_request(id);
   ASSERT_EQ(answered.state, RequestState::fulfilled);
   ASSERT_THAT(answered.nodes, SizeIs(1));

@@ -22,8 +22,9 @@ struct LauncherFixture::Process {
   Process(LauncherFixture& fixture, const std::shared_ptr<telemetry::Log>& log)
       : runtime{loop.executor(), fixture.clock_, fixture.random_},
         store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
-        launcher(std::make_unique<Launcher>(runtime, *store, log, fixture.drivers_,
-                                            Launcher::Options{"host", "host.example"})) {}
+        launcher(std::make_unique<Launcher>(
+            runtime, *store, log, fixture.drivers_,
+            Launcher::Options{"host", "host.example", fixture.journal_})) {}
 
   async::EventLoop loop;
   async::Runtime runtime;

@@ -83,6 +83,8 @@ class LauncherFixture : public testing::Test {
   std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
   driver::DriverRegistry drivers_;
   std::vector<std::string> log_;  // warnings and errors
+  // Where the next launcher writes its history.
+  std::optional<history::Journal> journal_;
 
   // One simulated process.
   struct Process;

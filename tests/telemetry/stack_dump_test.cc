@@ -92,9 +92,8 @@ class LogLines {
   }
   std::string wait_for(const std::string& part) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, seconds(30), [this, &part] {
-      return text_.find(part) != std::string::npos;
-    });
+    const bool came = changed_.wait_for(
+        lock, seconds(30), [this, &part] { return text_.find(part) != std::string::npos; });
     EXPECT_TRUE(came) << "no " << part << " in: " << text_;
     return text_;
   }

@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include <ostream>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/listing/history_listing.h"
+#include "config/load.h"
+#include "program/journal.h"
+
+namespace nodepool::cli {
+
+int perform(Context& context, const Arguments& arguments, const ShowHistory& command,
+            const std::shared_ptr<telemetry::Log>& /*log*/) {
+  config::LoadOptions options{arguments.config, arguments.secure, context.environment,
+                              context.drivers.schemas()};
+  const history::Journal journal = program::journal_of(config::load(options).config);
+  const std::vector<history::Entry> entries = history::entries_of(journal, command.id);
+  if (entries.empty()) {
+    throw std::runtime_error(
+        fmt::format("the history in {} has nothing about {}", journal.directory, command.id));
+  }
+  const Table table = history_listing(entries, command.json);
+  context.out << (command.json ? table.json() : table.text()) << '\n';
+  return 0;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,41 @@
+#include "history/entry.h"
+
+#include <nlohmann/json.hpp>
+
+namespace nodepool::history {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* key_of(Entry::Subject subject) {
+  return subject == Entry::Subject::node ? "node" : "request";
+}
+
+}  // namespace
+
+std::string to_line(const Entry& entry) {
+  Json line{{"time", entry.time}, {key_of(entry.subject), entry.id}, {"event", entry.event}};
+  if (!entry.related.empty()) line["related"] = entry.related;
+  if (!entry.details.empty()) line["details"] = entry.details;
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<Entry> parse_line(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  try {
+    Entry entry;
+    entry.subject = json.contains("node") ? Entry::Subject::node : Entry::Subject::request;
+    json.at("time").get_to(entry.time);
+    json.at(key_of(entry.subject)).get_to(entry.id);
+    json.at("event").get_to(entry.event);
+    entry.related = json.value("related", std::vector<std::string>());
+    entry.details = json.value("details", std::string());
+    return entry;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace nodepool::history

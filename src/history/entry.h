@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nodepool::history {
+
+// One step in the life of a request or a node.
+struct Entry {
+  enum class Subject { request, node };
+
+  double time = 0;  // seconds since the epoch
+  Subject subject = Subject::request;
+  std::string id;
+  std::string event;  // a state, or "locked", "gone", "decision", …
+  // The other side: a request's nodes, or the request that a node is for.
+  std::vector<std::string> related;
+  std::string details;  // for people
+
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+// One line of JSON with its newline:
+//   {"time":1763712345.1,"node":"0000000003","event":"allocated","related":["200-0000000001"]}
+std::string to_line(const Entry& entry);
+
+// Reads a line, with or without its newline; nothing if it is none (e.g. torn by a crash).
+std::optional<Entry> parse_line(std::string_view line);
+
+}  // namespace nodepool::history

@@ -1,0 +1,88 @@
+#include "history/journal.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "history/locked_file.h"
+
+namespace nodepool::history {
+
+namespace {
+
+using Access = LockedFile::Access;
+
+// More than the longest line that is written.
+constexpr std::int64_t kTail = 64 << 10;
+
+// The lines of a file that are about `id`.
+void collect(std::istream& file, std::string_view id, std::vector<Entry>& found) {
+  for (std::string line; std::getline(file, line);) {
+    if (!line.contains(id)) continue;  // much cheaper than to parse it
+    std::optional<Entry> entry = parse_line(line);
+    if (entry && entry->id == id) found.push_back(std::move(*entry));
+  }
+}
+
+bool says_the_same(const Entry& a, const Entry& b) {
+  return a.event == b.event && a.related == b.related && a.details == b.details;
+}
+
+// Before what follows a line that was torn by a crash or a full disk.
+std::string_view separator(const LockedFile& file) {
+  const std::string last = file.tail(1);
+  return last.empty() || last == "\n" ? "" : "\n";
+}
+
+}  // namespace
+
+void append(const Journal& journal, std::string_view lines) {
+  if (!std::filesystem::exists(journal.directory)) {
+    std::filesystem::create_directories(journal.directory);
+  }
+  std::optional<LockedFile> file = LockedFile::open(journal.current(), Access::append);
+  const std::int64_t size = file->size();
+  if (size > 0 && size + static_cast<std::int64_t>(lines.size()) > journal.max_size) {
+    std::filesystem::rename(journal.current(), journal.previous());
+    file.reset();
+    file.emplace(std::move(*LockedFile::open(journal.current(), Access::append)));
+  }
+  file->append(std::string(separator(*file)).append(lines));
+}
+
+std::vector<Entry> entries_of(const Journal& journal, std::string_view id) {
+  std::ifstream current;
+  std::ifstream previous;
+  {
+    // Between two looks the files could change places.
+    const auto held = LockedFile::open(journal.current(), Access::read);
+    current.open(journal.current());
+    previous.open(journal.previous());
+  }
+  std::vector<Entry> found;
+  collect(previous, id, found);
+  collect(current, id, found);
+  const auto repeated = std::ranges::unique(found, says_the_same);
+  found.erase(repeated.begin(), repeated.end());
+  return found;
+}
+
+std::optional<double> last_time(const Journal& journal) {
+  for (const std::string& path : {journal.current(), journal.previous()}) {
+    const auto file = LockedFile::open(path, Access::read);
+    if (!file) continue;
+    const std::string text = file->tail(kTail);
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::size_t newline = rest.rfind('\n');
+      const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+      if (const auto entry = parse_line(rest.substr(begin))) return entry->time;
+      rest = rest.substr(0, begin == 0 ? 0 : newline);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace nodepool::history

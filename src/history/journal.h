@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "history/entry.h"
+
+namespace nodepool::history {
+
+// Where the history of requests and nodes is kept: two files with a line for each entry, the one
+// that is being written and the one before it. Several processes may write to it and read it.
+struct Journal {
+  std::string directory;
+  std::int64_t max_size = 16 << 20;  // bytes, of each of the two files
+
+  std::string current() const { return directory + "/history.jsonl"; }
+  std::string previous() const { return directory + "/history.jsonl.1"; }
+};
+
+// Adds whole lines (to_line()), and begins a new file before the present one would become too
+// large. Makes the directory and the file if they are not there. What was added last may be lost
+// with the machine: nothing waits for the disk. Blocks. Throws std::system_error.
+void append(const Journal& journal, std::string_view lines);
+
+// All that the journal has of one request or node, oldest first; an entry that only says again what
+// the one before says is left out. Blocks. Throws std::system_error; a journal that is not there is
+// an empty one.
+std::vector<Entry> entries_of(const Journal& journal, std::string_view id);
+
+// The time of the last entry; nothing if there is none. Blocks. Throws std::system_error.
+std::optional<double> last_time(const Journal& journal);
+
+}  // namespace nodepool::history

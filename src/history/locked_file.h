@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace nodepool::history {
+
+// An open file that no other process replaces while this object exists: everybody who writes it or
+// puts another in its place takes the same kernel lock first.
+class LockedFile {
+ public:
+  enum class Access { read, append };
+
+  // Nothing if the file does not exist; with Access::append it is made. Throws std::system_error.
+  static std::optional<LockedFile> open(const std::string& path, Access access);
+
+  LockedFile(LockedFile&& other) noexcept;
+  LockedFile& operator=(LockedFile&& other) = delete;
+  ~LockedFile();
+
+  // Bytes. Throws std::system_error.
+  std::int64_t size() const;
+
+  // The last bytes of the file, at most `count`. Throws std::system_error.
+  std::string tail(std::int64_t count) const;
+
+  // Adds `text` at the end. Throws std::system_error.
+  void append(std::string_view text);
+
+ private:
+  LockedFile(std::string path, int descriptor);
+  // Whether the file is still the one at its path.
+  bool is_in_place() const;
+
+  std::string path_;
+  int descriptor_;
+};
+
+}  // namespace nodepool::history

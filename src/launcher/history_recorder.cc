@@ -1,0 +1,260 @@
+#include "launcher/history_recorder.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace nodepool::launcher {
+
+namespace {
+
+using history::Entry;
+using model::Node;
+using model::NodeRequest;
+
+// What happens within this time is written together.
+constexpr auto kGatheringTime = std::chrono::milliseconds(100);
+
+// Bytes that may wait for a slow disk.
+constexpr std::size_t kMostWaiting = 4 << 20;
+
+Entry about_node(const std::string& id, double time, std::string_view event) {
+  return {time, Entry::Subject::node, id, std::string(event), {}, {}};
+}
+
+Entry about_request(const std::string& id, double time, std::string_view event) {
+  return {time, Entry::Subject::request, id, std::string(event), {}, {}};
+}
+
+// "host1 of rack-main, label(s) a, b".
+std::string description(const Node& node) {
+  return fmt::format("{} of {}-{}, label(s) {}", node.hostname.value_or("node"),
+                     node.provider.value_or("?"), node.pool.value_or("?"),
+                     fmt::join(node.type, ", "));
+}
+
+std::string description(const NodeRequest& request) {
+  std::string text = fmt::format("label(s) {}", fmt::join(request.node_types, ", "));
+  if (request.requestor) text += " for " + *request.requestor;
+  if (request.relative_priority != 0) {
+    text += fmt::format(", relative priority {}", request.relative_priority);
+  }
+  return text;
+}
+
+// Without the random part of a pool's id.
+std::string_view short_pool_id(std::string_view id) {
+  constexpr std::size_t kRandomPart = 33;  // '-' and 32 hexadecimal digits
+  return id.size() > kRandomPart ? id.substr(0, id.size() - kRandomPart) : id;
+}
+
+}  // namespace
+
+HistoryRecorder::HistoryRecorder(const async::Runtime& runtime, model::NodeTable& nodes,
+                                 model::RequestTable& requests, async::ThreadPool& threads,
+                                 telemetry::Logger log, std::optional<history::Journal> journal)
+    : runtime_(runtime),
+      nodes_(nodes),
+      requests_(requests),
+      threads_(threads),
+      log_(std::move(log)),
+      journal_(std::move(journal)),
+      scope_(runtime, [this](const std::string& name, const std::string& error) {
+        log_.error("{}: {}", name, error);
+      }) {}
+
+async::Task<> HistoryRecorder::start() {
+  if (!journal_) co_return;
+  auto look = [journal = *journal_] { return history::last_time(journal); };
+  async::Task<std::optional<double>> looking = threads_.run("read the history", std::move(look));
+  try {
+    recorded_until_ = (co_await std::move(looking)).value_or(0);
+  } catch (const std::system_error& error) {
+    log_.warning("The history cannot be read: {}", error.what());
+  }
+  subscriptions_.push_back(
+      requests_.observe([this](const model::RequestTable::Change& change) { on_request(change); }));
+  subscriptions_.push_back(
+      nodes_.observe([this](const model::NodeTable::Change& change) { on_node(change); }));
+  subscriptions_.push_back(nodes_.observe_locks([this](const std::string& id) { on_lock(id); }));
+  scope_.spawn("history", run());
+}
+
+async::Task<> HistoryRecorder::stop() {
+  subscriptions_.clear();
+  co_await scope_.stop();
+  co_await write();
+}
+
+std::optional<double> HistoryRecorder::first_seen(bool table_ready, double state_time) const {
+  if (table_ready) return runtime_.clock.wall_seconds();
+  return state_time > recorded_until_ ? std::optional(state_time) : std::nullopt;
+}
+
+// --- requests
+// ----------------------------------------------------------------------------------------
+
+void HistoryRecorder::on_request(const model::RequestTable::Change& change) {
+  if (change.before == nullptr) {
+    on_new_request(*change.after);
+  } else if (change.after != nullptr) {
+    on_changed_request(*change.before, *change.after);
+  } else {
+    record(about_request(change.id, runtime_.clock.wall_seconds(), "gone"));
+    decisions_.erase(change.id);
+  }
+}
+
+void HistoryRecorder::on_new_request(const NodeRequest& request) {
+  const auto time = first_seen(requests_.ready(), request.state_time);
+  if (!time) return;
+  Entry entry = about_request(request.id, *time, to_string(request.state));
+  entry.related = request.nodes;
+  entry.details = description(request);
+  record(entry);
+}
+
+void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRequest& after) {
+  const double now = runtime_.clock.wall_seconds();
+  for (const std::string& pool : after.declined_by) {
+    if (before.declined(pool)) continue;
+    Entry entry = about_request(after.id, now, "declined");
+    const auto reason = after.decline_reasons.find(pool);
+    entry.details = short_pool_id(pool);
+    if (reason != after.decline_reasons.end()) entry.details += ": " + reason->second;
+    record(entry);
+  }
+  if (before.relative_priority != after.relative_priority) {
+    Entry entry = about_request(after.id, now, "priority");
+    entry.details = fmt::format("relative priority {}", after.relative_priority);
+    record(entry);
+  }
+  if (before.state != after.state) {
+    Entry entry = about_request(after.id, now, to_string(after.state));
+    entry.related = after.nodes;
+    record(entry);
+  }
+}
+
+void HistoryRecorder::decided(const std::string& request_id, std::string_view pool_id,
+                              std::string_view decision) {
+  if (!journal_) return;
+  auto& last = decisions_[request_id];
+  const auto known = last.try_emplace(std::string(pool_id)).first;
+  if (known->second == decision) return;
+  known->second = decision;
+  Entry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
+  entry.details = fmt::format("{} {}", short_pool_id(pool_id), decision);
+  record(entry);
+}
+
+// --- nodes
+// ----------------------------------------------------------------------------------------
+
+void HistoryRecorder::on_node(const model::NodeTable::Change& change) {
+  if (change.before == nullptr) {
+    on_new_node(*change.after);
+  } else if (change.after != nullptr) {
+    on_changed_node(*change.before, *change.after);
+  } else {
+    record(about_node(change.id, runtime_.clock.wall_seconds(), "gone"));
+    locked_nodes_.erase(change.id);
+  }
+}
+
+// A slot of a static host is a new node each time; clouds' nodes are never replaced by another.
+std::string HistoryRecorder::take_place(const Node& node) {
+  if (!node.slot) return {};
+  const Place place(node.provider.value_or(""), node.pool.value_or(""), node.hostname.value_or(""),
+                    node.connection_port.text, *node.slot);
+  std::string& latest = latest_at_[place];
+  if (latest >= node.id) return {};
+  return std::exchange(latest, node.id);
+}
+
+void HistoryRecorder::on_new_node(const Node& node) {
+  const std::string predecessor = take_place(node);
+  const auto time = first_seen(nodes_.ready(), node.state_time);
+  if (!time) return;
+  Entry entry = about_node(node.id, *time, to_string(node.state));
+  if (node.allocated_to) entry.related = {*node.allocated_to};
+  entry.details = description(node);
+  if (!predecessor.empty()) {
+    entry.details += ", in place of node " + predecessor;
+    Entry replaced = about_node(predecessor, *time, "replaced");
+    replaced.details = "by node " + node.id;
+    record(replaced);
+  }
+  record(entry);
+}
+
+void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
+  const double now = runtime_.clock.wall_seconds();
+  if (before.allocated_to != after.allocated_to) {
+    Entry entry = about_node(after.id, now, after.allocated_to ? "allocated" : "deallocated");
+    entry.related = {after.allocated_to ? *after.allocated_to : *before.allocated_to};
+    record(entry);
+  }
+  if (before.state != after.state) {
+    Entry entry = about_node(after.id, now, to_string(after.state));
+    if (after.state == model::NodeState::hold) entry.details = after.comment.value_or("");
+    record(entry);
+  }
+}
+
+void HistoryRecorder::on_lock(const std::string& node_id) {
+  const bool locked = nodes_.is_locked(node_id);
+  if (locked == locked_nodes_.contains(node_id)) return;
+  if (locked) {
+    locked_nodes_.insert(node_id);
+  } else {
+    locked_nodes_.erase(node_id);
+  }
+  // Who had it locked when this launcher started is old news.
+  if (!nodes_.ready()) return;
+  record(about_node(node_id, runtime_.clock.wall_seconds(), locked ? "locked" : "unlocked"));
+}
+
+// --- writing
+// ----------------------------------------------------------------------------------------
+
+void HistoryRecorder::record(const Entry& entry) {
+  if (lines_.size() > kMostWaiting) {
+    if (!std::exchange(losing_, true)) {
+      log_.warning("The history cannot be written as fast as it happens: parts of it are lost");
+    }
+    return;
+  }
+  lines_ += to_line(entry);
+  wake_.set();
+}
+
+async::Task<> HistoryRecorder::run() {
+  while (true) {
+    co_await wake_.wait();
+    co_await runtime_.clock.sleep_for(kGatheringTime);
+    co_await write();
+  }
+}
+
+async::Task<> HistoryRecorder::write() {
+  if (lines_.empty()) co_return;
+  auto call = [journal = *journal_, lines = std::exchange(lines_, {})] {
+    history::append(journal, lines);
+  };
+  std::string failure;
+  try {
+    co_await threads_.run("write the history", std::move(call));
+  } catch (const std::system_error& error) {
+    failure = error.what();
+  }
+  const bool was_losing = std::exchange(losing_, !failure.empty());
+  if (losing_ && !was_losing) {
+    log_.warning("The history cannot be written, nothing else depends on it: {}", failure);
+  } else if (was_losing && !losing_) {
+    log_.info("The history is written again");
+  }
+}
+
+}  // namespace nodepool::launcher

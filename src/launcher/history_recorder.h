@@ -1,0 +1,82 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "async/thread_pool.h"
+#include "history/journal.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+#include "telemetry/log.h"
+
+namespace nodepool::launcher {
+
+// Writes down what happens to requests and nodes, for `nodepool history`: it watches the tables, so
+// what others do is in it, too. A journal that cannot be written disturbs nothing: there is one
+// warning, and what could not be written is missing in the history.
+class HistoryRecorder {
+ public:
+  // Without a journal nothing is recorded. Everything outlives the recorder.
+  HistoryRecorder(const async::Runtime& runtime, model::NodeTable& nodes,
+                  model::RequestTable& requests, async::ThreadPool& threads, telemetry::Logger log,
+                  std::optional<history::Journal> journal);
+
+  // Begins to record. Call it before the tables read their records.
+  async::Task<> start();
+
+  // Stops, with everything written.
+  async::Task<> stop();
+
+  // Records what a pool has made of a request: "accepts", "waits: no node is free", …; nothing if
+  // that is the same as the last time.
+  void decided(const std::string& request_id, std::string_view pool_id, std::string_view decision);
+
+ private:
+  void on_request(const model::RequestTable::Change& change);
+  void on_new_request(const model::NodeRequest& request);
+  void on_changed_request(const model::NodeRequest& before, const model::NodeRequest& after);
+  void on_node(const model::NodeTable::Change& change);
+  void on_new_node(const model::Node& node);
+  void on_changed_node(const model::Node& before, const model::Node& after);
+  void on_lock(const std::string& node_id);
+
+  // When a record that was not known happened; nothing if an earlier run has recorded it.
+  std::optional<double> first_seen(bool table_ready, double state_time) const;
+  void record(const history::Entry& entry);
+  async::Task<> run();
+  async::Task<> write();
+
+  using Place = std::tuple<std::string, std::string, std::string, std::string, std::int64_t>;
+  // Notes where the node is, if it is on a static host, and returns the id of the one that was
+  // there before it, if any.
+  std::string take_place(const model::Node& node);
+
+  async::Runtime runtime_;
+  model::NodeTable& nodes_;
+  model::RequestTable& requests_;
+  async::ThreadPool& threads_;
+  telemetry::Logger log_;
+  std::optional<history::Journal> journal_;
+
+  double recorded_until_ = 0;  // by earlier runs, seconds since the epoch
+  std::set<std::string, std::less<>> locked_nodes_;
+  std::map<Place, std::string> latest_at_;  // of static hosts: the newest node there
+  // request id -> pool id -> decision
+  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>> decisions_;
+
+  std::string lines_;  // not yet written
+  bool losing_ = false;
+  async::Event wake_{"there is something to write"};
+  std::vector<coordination::Subscription> subscriptions_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::launcher

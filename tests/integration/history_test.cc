@@ -1,0 +1,40 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/installation.h"
+
+namespace nodepool::integration {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(HistoryTest, what_has_happened_can_be_read_while_the_launcher_runs_and_when_it_is_dead) {
+  Installation site;
+  site.configure(
+      "  - name: rack\n    driver: static\n    pools:\n      - name: main\n        nodes:\n"
+      "          - {name: fake-1, username: ci, labels: [a]}\n");
+  site.start_launcher();
+  site.wait_until_all_ready(1);
+  const std::string node = site.nodes().front().at("id");
+  const std::string request = site.json({"request", "a"}).at("lease");
+  ASSERT_EQ(site.nodepool({"release", request}).status, 0);
+  site.wait_until("the node's end in its history", [&site, &node] {
+    return site.nodepool({"history", node}).output.contains("gone");
+  });
+  site.kill_launcher();
+
+  std::vector<std::string> events;
+  for (const nlohmann::json& entry : site.json({"history", request})) {
+    events.push_back(entry.at("event"));
+    if (events.back() == "fulfilled") EXPECT_EQ(entry.at("nodes").at(0), node);
+  }
+  EXPECT_THAT(events, ElementsAre("requested", "decision", "fulfilled", "gone"));
+  EXPECT_THAT(site.nodepool({"history", node}).output, HasSubstr("| " + request + " |"));
+  const Completed unknown = site.nodepool({"history", "0000009999"});
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.error, HasSubstr("has nothing about 0000009999"));
+}
+
+}  // namespace
+}  // namespace nodepool::integration

@@ -1,0 +1,146 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "model/paths.h"
+#include "tests/launcher/launcher_fixture.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr std::string_view kOneHost = R"(
+labels: [{name: a}, {name: b}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: fake-1, labels: [a]}]}]
+)";
+
+// A launcher that writes its history.
+class HistoryTest : public LauncherFixture {
+ protected:
+  HistoryTest() { journal_ = history::Journal{.directory = directory_.path()}; }
+
+  // "EVENT [RELATED] DETAILS" for each entry.
+  std::vector<std::string> lines(const std::string& id) const {
+    std::vector<std::string> lines;
+    for (const history::Entry& entry : history::entries_of(*journal_, id)) {
+      std::string line = entry.event;
+      for (const std::string& other : entry.related) line += " [" + other + "]";
+      if (!entry.details.empty()) line += " " + entry.details;
+      lines.push_back(line);
+    }
+    return lines;
+  }
+
+  test_support::TemporaryDirectory directory_;
+};
+
+TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
+  start(std::string(kOneHost));
+  const std::string first = nodes().front().id;
+  const std::string served = request({"a"});
+  const std::string waiting = request({"a"});
+  accept(served);
+  pass(std::chrono::minutes(5));
+  give_back(first);
+  pass(std::chrono::seconds(1));
+  const std::string second = nodes().front().id;
+  stop();
+
+  EXPECT_THAT(lines(served), ElementsAre("requested label(s) a for test",
+                                         "decision host.example-PoolWorker.rack-main accepts",
+                                         "fulfilled [" + first + "]", "gone"));
+  EXPECT_THAT(lines(waiting),
+              ElementsAre("requested label(s) a for test",
+                          StartsWith("decision host.example-PoolWorker.rack-main waits: "),
+                          "decision host.example-PoolWorker.rack-main accepts",
+                          "fulfilled [" + second + "]"));
+  EXPECT_THAT(lines(first),
+              ElementsAre("ready fake-1 of rack-main, label(s) a", "locked",
+                          "allocated [" + served + "]", "unlocked", "in-use", "locked", "used",
+                          "unlocked", "locked", "deleting", "replaced by node " + second, "gone"));
+  EXPECT_THAT(lines(second),
+              ElementsAre("ready fake-1 of rack-main, label(s) a, in place of node " + first,
+                          "locked", "allocated [" + waiting + "]", "unlocked"));
+  const auto entries = history::entries_of(*journal_, first);
+  EXPECT_NEAR(entries[6].time - entries[4].time, 300, 1);
+}
+
+TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {
+  start(std::string(kOneHost));
+  const std::string id = request({"b"});
+  stop();
+  EXPECT_THAT(
+      lines(id),
+      ElementsAre("requested label(s) b for test",
+                  AllOf(StartsWith("declined host.example-PoolWorker.rack-main: "), HasSubstr("b")),
+                  "failed"));
+}
+
+TEST_F(HistoryTest, held_nodes_and_changed_priorities_are_in_it) {
+  start(std::string(kOneHost));
+  const std::string node = nodes().front().id;
+  const std::string served = request({"a"});
+  const std::string waiting = request({"a"});
+  accept(served);
+  model::NodeRequest changed = read_request(waiting);
+  changed.relative_priority = 7;
+  as_requestor(
+      requestor_->set(model::request_path(waiting), to_record(changed), changed.stat.version));
+  settle();
+  model::Node held = read_node(node);
+  held.comment = "look at the disk";
+  held.set_state(model::NodeState::hold, clock_.wall_seconds());
+  write_node(held);
+  stop();
+  EXPECT_THAT(lines(node), testing::Contains("hold look at the disk"));
+  EXPECT_THAT(lines(waiting), testing::Contains("priority relative priority 7"));
+}
+
+TEST_F(HistoryTest, a_restart_adds_only_what_happened_meanwhile) {
+  start(std::string(kOneHost));
+  const std::string node = nodes().front().id;
+  const std::string known = request({"b"});
+  stop();
+  const std::vector<std::string> before = lines(known);
+  const std::vector<std::string> node_before = lines(node);
+
+  pass(std::chrono::seconds(10));
+  const std::string missed =
+      request({"b"}, [](model::NodeRequest& request) { request.relative_priority = 3; });
+  start(std::string(kOneHost));
+  stop();
+  EXPECT_EQ(lines(known), before);
+  EXPECT_EQ(lines(node), node_before);
+  EXPECT_THAT(lines(missed),
+              testing::Contains("requested label(s) b for test, relative priority 3"));
+}
+
+TEST_F(HistoryTest, a_place_that_cannot_be_written_is_one_warning) {
+  journal_->directory = "/proc/no/such/place";
+  start(std::string(kOneHost));
+  for (int i = 0; i < 3; ++i) cancel(request({"b"}));
+  stop();
+  EXPECT_THAT(log_, ElementsAre(AllOf(StartsWith("nodepool.history: The history cannot be written"),
+                                      HasSubstr("/proc/no"))));
+}
+
+TEST_F(HistoryTest, without_a_journal_nothing_is_written) {
+  journal_.reset();
+  start(std::string(kOneHost));
+  request({"a"});
+  stop();
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
