@@ -54,7 +54,7 @@ class MinReadyWorker {
   telemetry::Logger log_;
   std::map<std::string, Stock> stocks_;  // by label
   std::set<std::string> to_look_at_;     // labels
-  async::Event wake_;
+  async::Event wake_{"what is to be kept ready changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -88,7 +88,7 @@ class NodeLaunches {
   bool refused_ = false;
   bool session_lost_ = false;
   std::string failure_;
-  async::Event ended_;
+  async::Event ended_{"a launch has ended"};
 };
 
 }  // namespace nodepool::launcher

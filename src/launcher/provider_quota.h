@@ -73,7 +73,7 @@ class ProviderQuota {
   std::optional<driver::Limits> available_;
   std::string failure_;
   async::Clock::TimePoint fresh_until_{};
-  async::Event wanted_;
+  async::Event wanted_{"somebody asks for the quota"};
   async::Clock::TimePoint refused_at_{};
   async::Clock::TimePoint refusing_until_{};
   std::int64_t active_launches_ = 0;
