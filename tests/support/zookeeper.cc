@@ -74,19 +74,18 @@ Certificates::Certificates(const TemporaryDirectory& directory)
       client(directory.path() / "client.pem"),
       client_key(directory.path() / "client.key") {
   const std::filesystem::path ca_key = directory.path() / "ca.key";
-  const std::vector<std::string> make{"openssl",  "req",     "-x509",
-                                      "-newkey",  "ec",      "-pkeyopt",
-                                      "ec_paramgen_curve:prime256v1", "-nodes",  "-days", "30"};
+  const std::vector<std::string> make{
+      "openssl", "req",   "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+      "-nodes",  "-days", "30"};
   std::vector<std::string> make_ca = make;
   make_ca.insert(make_ca.end(), {"-keyout", ca_key, "-out", ca, "-subj", "/CN=test CA"});
   require_success(make_ca);
   for (const std::string who : {"server", "client"}) {
     const std::filesystem::path file = directory.path() / who;
     std::vector<std::string> make_one = make;
-    make_one.insert(make_one.end(),
-                    {"-keyout", file.string() + ".key", "-out", file.string() + ".pem", "-subj",
-                     "/CN=" + who, "-CA", ca, "-CAkey", ca_key, "-addext",
-                     "basicConstraints=CA:FALSE"});
+    make_one.insert(make_one.end(), {"-keyout", file.string() + ".key", "-out",
+                                     file.string() + ".pem", "-subj", "/CN=" + who, "-CA", ca,
+                                     "-CAkey", ca_key, "-addext", "basicConstraints=CA:FALSE"});
     require_success(make_one);
   }
   // The form of a server's key store: the key, then its certificate.
@@ -136,8 +135,7 @@ void ZooKeeperEnsemble::configure(Member& member) const {
        << "\ninitLimit=20\nsyncLimit=6\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n"
        << "admin.enableServer=false\n4lw.commands.whitelist=srvr\n"
        << "clientPortAddress=" << kLoopback << "\nclientPort=" << member.plain.number()
-       << "\nsecureClientPortAddress=" << kLoopback
-       << "\nsecureClientPort=" << member.tls.number()
+       << "\nsecureClientPortAddress=" << kLoopback << "\nsecureClientPort=" << member.tls.number()
        << "\nserverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"
        << "ssl.keyStore.type=PEM\nssl.keyStore.location=" << certificates_->server.string()
        << "\nssl.trustStore.type=PEM\nssl.trustStore.location=" << certificates_->ca.string()

@@ -57,7 +57,6 @@ class StreamConnection final : public Connection {
   }
 
  private:
-  
   Stream stream_;
   std::string name_;
 };
@@ -99,7 +98,7 @@ Task<std::unique_ptr<Connection>> Connection::open(Server server, asio::ssl::con
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, kOutcome);
   require(error, name + ": TLS");
   co_return std::make_unique<StreamConnection<asio::ssl::stream<tcp::socket>>>(std::move(stream),
-                                                                              std::move(name));
+                                                                               std::move(name));
 }
 
 }  // namespace nodepool::coordination::zookeeper

@@ -19,7 +19,8 @@ std::span<char> FrameBuffer::space() {
     end_ -= begin_;
     begin_ = 0;
   }
-  const std::size_t wanted = std::max({kUsualSize, needed_, end_ + 1});
+  // A large message gets its space as it comes: a false length costs no memory.
+  const std::size_t wanted = std::max({kUsualSize, std::min(needed_, 2 * end_), end_ + 1});
   if (wanted == kUsualSize && bytes_.capacity() > kUsualSize) {
     std::string smaller;
     smaller.reserve(kUsualSize);

@@ -31,8 +31,8 @@ class FrameBuffer {
 
  private:
   std::string bytes_;
-  std::size_t begin_ = 0;  // of what has not been taken
-  std::size_t end_ = 0;    // of what has been filled
+  std::size_t begin_ = 0;   // of what has not been taken
+  std::size_t end_ = 0;     // of what has been filled
   std::size_t needed_ = 0;  // size of the message under way with its length, if known
 };
 

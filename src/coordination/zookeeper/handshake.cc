@@ -13,9 +13,8 @@ namespace {
 Task<Introduction> introduce_oneself(Server server, boost::asio::ssl::context* tls, Hello hello) {
   Introduction introduction;
   introduction.connection = co_await Connection::open(std::move(server), tls);
-  const std::string request =
-      connect_request(hello.credentials, hello.last_zxid,
-                      static_cast<std::int32_t>(hello.session_timeout.count()));
+  const std::string request = connect_request(
+      hello.credentials, hello.last_zxid, static_cast<std::int32_t>(hello.session_timeout.count()));
   std::vector<std::string_view> pieces{request};
   co_await introduction.connection->write(std::move(pieces));
   std::optional<std::string_view> reply;

@@ -47,7 +47,8 @@ std::vector<std::shared_ptr<const Request>> Pipeline::send_some() {
 
 void Pipeline::answer(const ReplyHeader& header, Reader& body) {
   if (sent_.empty() || sent_.front().xid != header.xid) {
-    throw MalformedMessage("an answer to request " + std::to_string(header.xid) + ", which is not due");
+    throw MalformedMessage("an answer to request " + std::to_string(header.xid) +
+                           ", which is not due");
   }
   const std::shared_ptr<Request> request = sent_.front().request;
   if (request->answered) request->answered(header, body);

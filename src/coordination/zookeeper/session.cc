@@ -62,17 +62,16 @@ Task<> Session::close(std::shared_ptr<Session> self) {
   std::exception_ptr failure;
   if (self->state_ == SessionState::connected) {
     try {
-      std::function<void(const ReplyHeader&, Reader&)> read = [](const ReplyHeader& header, Reader&) {
-        require_ok(header.error, "/");
-      };
+      std::function<void(const ReplyHeader&, Reader&)> read =
+          [](const ReplyHeader& header, Reader&) { require_ok(header.error, "/"); };
       Task<> ending = exchange(self, Access::write, "/", close_request(), std::move(read));
       co_await std::move(ending);
     } catch (const StoreError&) {
       failure = std::current_exception();
     }
   } else if (self->state_ == SessionState::suspended) {
-    failure = std::make_exception_ptr(store_error(
-        Kind::disconnected, "/", "the session ends at its timeout: " + self->trouble_));
+    failure = std::make_exception_ptr(
+        store_error(Kind::disconnected, "/", "the session ends at its timeout: " + self->trouble_));
   }
   if (self->connection_) self->connection_->close();
   co_await self->scope_.stop();

@@ -105,9 +105,9 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionState state_ = SessionState::suspended;
   bool closing_ = false;
   Credentials credentials_;
-  async::Duration timeout_{};    // as granted
-  std::int64_t last_zxid_ = 0;   // the latest that a server told
-  std::string trouble_;          // why there is no connection
+  async::Duration timeout_{};   // as granted
+  std::int64_t last_zxid_ = 0;  // the latest that a server told
+  std::string trouble_;         // why there is no connection
 
   std::unique_ptr<Connection> connection_;
   FrameBuffer received_;

@@ -29,8 +29,8 @@ Task<std::string> ZooKeeperStore::create(std::string path, std::string data, Cre
     require_ok(header.error, path);
     return paths.from_server(read_created(body).path);
   };
-  Task<std::string> performing = Session::perform(session, Access::write, std::move(path),
-                                                  std::move(frame), std::move(read));
+  Task<std::string> performing =
+      Session::perform(session, Access::write, std::move(path), std::move(frame), std::move(read));
   co_return co_await std::move(performing);
 }
 
@@ -117,8 +117,8 @@ Task<std::vector<OperationResult>> ZooKeeperStore::commit(Transaction transactio
     const Committed committed{header.zxid, session.credentials().session_id, session.now()};
     return read_multi(body, transaction, session.paths(), committed);
   };
-  Task<std::vector<OperationResult>> performing = Session::perform(
-      session, Access::write, std::move(path), std::move(frame), std::move(read));
+  Task<std::vector<OperationResult>> performing =
+      Session::perform(session, Access::write, std::move(path), std::move(frame), std::move(read));
   co_return co_await std::move(performing);
 }
 

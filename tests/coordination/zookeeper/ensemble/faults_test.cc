@@ -1,11 +1,11 @@
 // An ensemble that loses members, its leader or its quorum.
+#include "tests/coordination/zookeeper/fixture/faults.h"
+
 #include <gmock/gmock.h>
 
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "tests/coordination/zookeeper/fixture/faults.h"
 
 namespace nodepool::coordination::zookeeper {
 namespace {
@@ -38,7 +38,7 @@ class ZooKeeperEnsembleFaults : public FaultTest {
   test_support::ZooKeeperEnsemble& ensemble_;
 };
 
-// Writes on through all troubles, and returns how often it had to.
+// Writes on through all troubles.
 Task<bool> write_on(Store& store, std::string path, int& version, const bool& stop) {
   while (!stop) {
     try {
@@ -85,22 +85,28 @@ TEST_F(ZooKeeperEnsembleFaults, sessions_survive_the_death_of_each_member_in_tur
 }
 
 TEST_F(ZooKeeperEnsembleFaults, a_paused_member_is_left_for_another) {
-  const std::size_t paused = (ensemble_.leader() + 1) % 3;
+  const std::size_t leader = ensemble_.leader();
+  const std::vector<std::size_t> followers{(leader + 1) % 3, (leader + 2) % 3};
   ZooKeeperOptions options = fixture_.options();
-  options.servers = options_for(ensemble_, {paused, (paused + 1) % 3}, Security::tls).servers;
-  options.session_timeout = milliseconds(3000);
+  options.servers = options_for(ensemble_, followers, Security::tls).servers;
+  options.session_timeout = milliseconds(4500);
   options.connect_timeout = milliseconds(300);
   const auto store = fixture_.open(options);
+  StateLog states(fixture_, *store);
   const std::int64_t session = store->session_id();
   run(store->create("/mine", "", CreateMode::ephemeral));
-  ensemble_.pause(paused);
-  // At once, or after the silence of the paused member has been noticed.
-  EXPECT_TRUE(fixture_.run_until([&] {
-    Outcome<std::optional<Stat>> read;
-    run(keep_outcome(store->exists("/mine"), read));
-    return read.value && *read.value;
-  }));
-  ensemble_.resume(paused);
+  // The session is on one of them, and moves at least once.
+  for (const std::size_t paused : followers) {
+    ensemble_.pause(paused);
+    EXPECT_TRUE(fixture_.run_until([&] {
+      Outcome<std::optional<Stat>> read;
+      run(keep_outcome(store->exists("/mine"), read));
+      return read.value && *read.value;
+    }));
+    ensemble_.resume(paused);
+    ensemble_.wait_until_serving(paused);
+  }
+  EXPECT_THAT(states.states(), Contains(suspended));
   EXPECT_EQ(store->session_id(), session);
 }
 
@@ -140,8 +146,8 @@ TEST_F(ZooKeeperEnsembleFaults, without_a_quorum_nothing_happens_until_it_is_bac
   ASSERT_TRUE(states.run_until(connected));
   log.clear();
   run(store->create("/b", "", CreateMode::persistent));
-  EXPECT_TRUE(fixture_.run_until(
-      [&log] { return testing::Value(log.lines(), Contains("created /b")); }));
+  EXPECT_TRUE(
+      fixture_.run_until([&log] { return testing::Value(log.lines(), Contains("created /b")); }));
 }
 
 TEST_F(ZooKeeperEnsembleFaults, results_of_transactions_are_those_that_are_read_later) {

@@ -11,8 +11,7 @@ template <Security kSecurity>
 class OneServerFixture : public zookeeper::ZooKeeperFixture {
  public:
   OneServerFixture()
-      : ZooKeeperFixture(
-            zookeeper::options_for(zookeeper::shared_ensemble(1), {0}, kSecurity)) {}
+      : ZooKeeperFixture(zookeeper::options_for(zookeeper::shared_ensemble(1), {0}, kSecurity)) {}
 };
 
 INSTANTIATE_TEST_SUITE_P(zookeeper, StoreConformance,

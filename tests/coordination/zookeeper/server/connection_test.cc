@@ -48,9 +48,7 @@ class ZooKeeperConnection : public FaultTest {
     return options;
   }
 
-  std::vector<std::string> children(const std::string& path) {
-    return run(other_->children(path));
-  }
+  std::vector<std::string> children(const std::string& path) { return run(other_->children(path)); }
 
   // Waits until the other session sees this many.
   bool wait_for_children(const std::string& path, std::size_t count) {

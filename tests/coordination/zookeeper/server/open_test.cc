@@ -118,12 +118,10 @@ TEST_F(ZooKeeperOpen, the_whole_tree_is_reached_without_a_chroot) {
   EXPECT_NE(run(store->exists(fixture_.options().chroot)), std::nullopt);
   EXPECT_NE(run(store->exists("/")), std::nullopt);
   std::vector<std::string> told;
-  const Subscription watching = store->watch("/", [&told](const WatchEvent& event) {
-    told.push_back(event.path);
-  });
+  const Subscription watching =
+      store->watch("/", [&told](const WatchEvent& event) { told.push_back(event.path); });
   ASSERT_TRUE(fixture_.run_until([&told] { return !told.empty(); }));
-  const std::string path =
-      run(store->create("/top-", "", CreateMode::persistent_sequential));
+  const std::string path = run(store->create("/top-", "", CreateMode::persistent_sequential));
   ASSERT_TRUE(fixture_.run_until([&told, &path] { return told.back() == path; }));
 }
 
