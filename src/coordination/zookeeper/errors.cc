@@ -8,6 +8,9 @@ namespace {
 
 using Kind = StoreError::Kind;
 
+constexpr std::int32_t kSessionExpired = -112;
+constexpr std::int32_t kSessionMoved = -118;
+
 // KeeperException.Code
 Kind kind_of(std::int32_t code) {
   switch (code) {
@@ -23,9 +26,9 @@ Kind kind_of(std::int32_t code) {
       return Kind::not_empty;
     case -8:  // bad arguments
       return Kind::invalid;
-    case -112:  // session expired
+    case kSessionExpired:
       return Kind::session_expired;
-    case -118:  // session moved: this connection is not the session's any more
+    case kSessionMoved:  // this connection is not the session's any more
     case -119:  // not read-only: the server has lost its ensemble
     case -127:  // throttled
       return Kind::disconnected;
@@ -46,6 +49,10 @@ StoreError error_for(std::int32_t code, std::string_view path) {
     return store_error(kind, path, "ZooKeeper error " + std::to_string(code));
   }
   return store_error(kind, path);
+}
+
+bool ends_connection(std::int32_t code) {
+  return code == kSessionExpired || code == kSessionMoved;
 }
 
 void require_ok(std::int32_t code, std::string_view path) {

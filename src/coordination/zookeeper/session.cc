@@ -341,7 +341,11 @@ void Session::take(std::string_view message) {
   const ReplyHeader header = read_reply_header(reader);
   if (header.zxid > 0) last_zxid_ = header.zxid;
   if (header.xid == kPingXid) return;
-  if (header.xid != kWatchEventXid) return pipeline_.answer(header, reader);
+  if (header.xid != kWatchEventXid) {
+    pipeline_.answer(header, reader);
+    if (ends_connection(header.error)) throw ConnectionError("the session is not this server's");
+    return;
+  }
   std::optional<WatchEvent> event = read_watch_event(reader);
   if (!event) return;
   event->path = paths_.from_server(event->path);

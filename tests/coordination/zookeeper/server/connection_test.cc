@@ -184,20 +184,15 @@ TEST_F(ZooKeeperConnection, a_set_of_locks_leaves_nothing_behind_when_its_answer
 }
 
 TEST_F(ZooKeeperConnection, a_lost_session_fails_what_waits_for_it) {
-  ZooKeeperOptions options = through_proxy();
-  options.session_timeout = milliseconds(1000);
-  const auto store = fixture_.open(options);
-  StateLog states(fixture_, *store);
-  run(store->create("/mine", "", CreateMode::ephemeral));
   proxy_.refuse(true);
   proxy_.cut();
-  WatchLog log(fixture_, *other_, "/");
-  ASSERT_TRUE(log.run_until_last_is("removed /mine"));
+  ASSERT_TRUE(states_.run_until(suspended));
   Outcome<std::string> created;
-  start(store->create("/late", "", kPersistent), created);
+  start(store_->create("/late", "", kPersistent), created);
+  ASSERT_TRUE(fixture_.expire(*store_));
   proxy_.refuse(false);
-  ASSERT_TRUE(states.run_until(connected));
-  EXPECT_THAT(states.states(), ElementsAre(suspended, expired, connected));
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_THAT(states_.states(), ElementsAre(suspended, expired, connected));
   ASSERT_TRUE(run_until_known(created));
   EXPECT_EQ(created.failure, Kind::session_expired);
   EXPECT_EQ(run(other_->exists("/late")), std::nullopt);
