@@ -29,8 +29,8 @@ Kind kind_of(std::int32_t code) {
     case kSessionExpired:
       return Kind::session_expired;
     case kSessionMoved:  // this connection is not the session's any more
-    case -119:  // not read-only: the server has lost its ensemble
-    case -127:  // throttled
+    case -119:           // not read-only: the server has lost its ensemble
+    case -127:           // throttled
       return Kind::disconnected;
     case -4:    // connection loss, inside the ensemble
     case -7:    // operation timeout

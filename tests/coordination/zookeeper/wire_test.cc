@@ -49,8 +49,7 @@ const Stat kStat{.czxid = 11,
 TEST(ZooKeeperWire, numbers_are_big_endian) {
   Writer writer;
   writer.integer(-2).long_integer(0x0102030405060708).boolean(true).string("ab");
-  EXPECT_EQ(std::move(writer).finish(),
-            "\0\0\0\x13\xff\xff\xff\xfe\1\2\3\4\5\6\7\b\1\0\0\0\2ab"s);
+  EXPECT_EQ(std::move(writer).finish(), "\0\0\0\x13\xff\xff\xff\xfe\1\2\3\4\5\6\7\b\1\0\0\0\2ab"s);
 }
 
 TEST(ZooKeeperWire, what_is_written_is_read) {
@@ -141,8 +140,10 @@ TEST(ZooKeeperWire, events_of_interest_are_created_changed_and_removed) {
 class ZooKeeperMulti : public testing::Test {
  protected:
   ZooKeeperMulti() {
-    transaction_.check("/a", 1).create("/b", "data", CreateMode::ephemeral).set("/c", "").remove(
-        "/d");
+    transaction_.check("/a", 1)
+        .create("/b", "data", CreateMode::ephemeral)
+        .set("/c", "")
+        .remove("/d");
   }
 
   static Writer& header(Writer& writer, std::int32_t type, bool done = false) {

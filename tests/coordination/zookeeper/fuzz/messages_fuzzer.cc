@@ -21,7 +21,8 @@ void decode_stream(std::string_view bytes) {
     const std::string_view part = bytes.substr(at, piece);
     const std::span<char> space = buffer.space();
     // Never larger than the bytes that have come and the usual space ask for.
-    if (space.size() < part.size() || space.size() > (2 * bytes.size()) + (1 << 17)) __builtin_trap();
+    if (space.size() < part.size() || space.size() > (2 * bytes.size()) + (1 << 17))
+      __builtin_trap();
     part.copy(space.data(), part.size());
     buffer.filled(part.size());
     while (const auto message = buffer.next()) taken += sizeof(std::int32_t) + message->size();
