@@ -81,8 +81,9 @@ Task<tcp::socket> connect(const Server& server, const std::string& name) {
   tcp::socket socket(co_await asio::this_coro::executor);
   const auto [error, address] = co_await asio::async_connect(socket, addresses, kOutcome);
   require(error, name);
-  // Requests are small and somebody waits for each answer.
-  socket.set_option(tcp::no_delay(true));
+  // Requests are small and somebody waits for each answer. Without it all works, but slower.
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
   co_return socket;
 }
 

@@ -50,9 +50,15 @@ void Pipeline::answer(const ReplyHeader& header, Reader& body) {
     throw MalformedMessage("an answer to request " + std::to_string(header.xid) +
                            ", which is not due");
   }
-  const std::shared_ptr<Request> request = sent_.front().request;
-  if (request->answered) request->answered(header, body);
+  // What is told of the answer may end the store, and with it all that was sent.
+  const Sent oldest = std::move(sent_.front());
   sent_.pop_front();
+  try {
+    if (oldest.request->answered) oldest.request->answered(header, body);
+  } catch (...) {
+    sent_.push_front(oldest);
+    throw;
+  }
 }
 
 void Pipeline::connection_lost(std::string_view reason) {

@@ -275,7 +275,8 @@ void Session::adopt(Introduction introduction) {
 void Session::lose_connection() {
   pipeline_.connection_lost(trouble_);
   watches_.lose();
-  if (closing_) return;
+  // There will be no other connection: the farewell that waits, too, is not sent any more.
+  if (closing_) return pipeline_.refuse_all(Kind::disconnected);
   if (!pipeline_.nothing_waits()) stranded_.set();
   enter(SessionState::suspended);
 }

@@ -211,6 +211,38 @@ TEST_F(ZooKeeperConnection, a_store_out_of_reach_can_be_closed) {
   EXPECT_EQ(waiting.failure, Kind::closed);
 }
 
+TEST_F(ZooKeeperConnection, a_store_whose_farewell_is_not_answered_is_closed) {
+  const auto say_farewell = [](Store& store) -> Task<bool> {
+    co_await store.close();
+    co_return true;
+  };
+  run(store_->create("/mine", "", CreateMode::ephemeral));
+  proxy_.hold_answers();
+  Outcome<bool> farewell;
+  start(say_farewell(*store_), farewell);
+  ASSERT_TRUE(wait_for_children("/", 0));
+  proxy_.cut();
+  ASSERT_TRUE(run_until_known(farewell));
+  EXPECT_EQ(farewell.failure, Kind::unknown_outcome);
+  EXPECT_EQ(store_->session_state(), closed);
+}
+
+TEST_F(ZooKeeperConnection, a_store_may_be_destroyed_by_what_it_tells) {
+  for (const std::string event : {"resync", "created /a"}) {
+    auto doomed = fixture_.open();
+    Outcome<Entry> reading;
+    Subscription watching = doomed->watch("/", [&doomed, &event](const WatchEvent& told) {
+      if (told.kind == (event == "resync" ? WatchEvent::Kind::resync : WatchEvent::Kind::created)) {
+        doomed.reset();
+      }
+    });
+    start(doomed->get("/"), reading);
+    ASSERT_TRUE(run_until_known(reading));
+    if (doomed) run(other_->create("/a", "", kPersistent));
+    EXPECT_TRUE(fixture_.run_until([&doomed] { return doomed == nullptr; })) << event;
+  }
+}
+
 TEST_F(ZooKeeperConnection, many_cuts_in_the_midst_of_writes_lose_and_repeat_nothing) {
   run(other_->create("/a", "", kPersistent));
   const auto write = [](Store& store, int& done) -> Task<bool> {
