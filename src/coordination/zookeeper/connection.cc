@@ -1,5 +1,6 @@
 #include "coordination/zookeeper/connection.h"
 
+#include <tuple>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -83,7 +84,7 @@ Task<tcp::socket> connect(const Server& server, const std::string& name) {
   require(error, name);
   // Requests are small and somebody waits for each answer. Without it all works, but slower.
   boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
+  std::ignore = socket.set_option(tcp::no_delay(true), ignored);
   co_return socket;
 }
 

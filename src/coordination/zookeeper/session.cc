@@ -167,7 +167,7 @@ Request Session::watch_request(const std::string& root) {
   return request;
 }
 
-Subscription Session::watch(std::string root, WatchHandler handler) {
+Subscription Session::watch(const std::string& root, WatchHandler handler) {
   Subscription subscription = watches_.add(root, std::move(handler));
   // Without a connection it is asked for when there is one.
   if (state_ == SessionState::connected && !closing_) submit(watch_request(root));

@@ -56,7 +56,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Throws closed, or session_expired while there is no session.
   void require_open(const std::string& path) const;
 
-  Subscription watch(std::string root, WatchHandler handler);
+  Subscription watch(const std::string& root, WatchHandler handler);
   Subscription on_session(SessionHandler handler);
   SessionState state() const { return state_; }
   const Credentials& credentials() const { return credentials_; }

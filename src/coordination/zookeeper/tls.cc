@@ -25,12 +25,11 @@ ssl::context make_tls_context(const TlsFiles& files) {
   context.set_options(ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
   context.set_verify_mode(ssl::verify_peer);
   boost::system::error_code error;
-  context.load_verify_file(files.ca, error);
-  require_usable(error, "CA certificate", files.ca);
-  context.use_certificate_chain_file(files.cert, error);
-  require_usable(error, "client certificate", files.cert);
-  context.use_private_key_file(files.key, ssl::context::pem, error);
-  require_usable(error, "private key", files.key);
+  require_usable(context.load_verify_file(files.ca, error), "CA certificate", files.ca);
+  require_usable(context.use_certificate_chain_file(files.cert, error), "client certificate",
+                 files.cert);
+  require_usable(context.use_private_key_file(files.key, ssl::context::pem, error), "private key",
+                 files.key);
   return context;
 }
 

@@ -123,7 +123,7 @@ Task<std::vector<OperationResult>> ZooKeeperStore::commit(Transaction transactio
 }
 
 Subscription ZooKeeperStore::watch(std::string root, WatchHandler handler) {
-  return session_->watch(std::move(root), std::move(handler));
+  return session_->watch(root, std::move(handler));
 }
 
 Subscription ZooKeeperStore::on_session(SessionHandler handler) {
