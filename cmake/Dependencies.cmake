@@ -2,6 +2,7 @@
 set(Boost_NO_WARN_NEW_VERSIONS ON)
 find_package(Boost 1.81 REQUIRED)
 find_package(Threads REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)

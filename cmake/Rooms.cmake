@@ -72,9 +72,12 @@ endfunction()
 
 # The tests of one room (tests/<room>/*.cc): one GoogleTest executable, test_<room>.
 #
-#   nodepool_test(NAME DEPENDS room... [LINKS target...])
+#   nodepool_test(NAME [SHARED_SERVICE] DEPENDS room... [LINKS target...])
+#
+# CTest runs each test in a process of its own; with SHARED_SERVICE it runs all in one, because they
+# share a service that takes seconds to start.
 function(nodepool_test name)
-  cmake_parse_arguments(test "" "" "DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(test "SHARED_SERVICE" "" "DEPENDS;LINKS" ${ARGN})
   string(REPLACE "/" "_" target "test_${name}")
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   add_executable(${target} ${sources})
@@ -85,6 +88,11 @@ function(nodepool_test name)
   target_link_libraries(${target} PRIVATE nodepool_warnings GTest::gmock GTest::gtest_main
                                           ${test_LINKS})
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}")
-  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}: "
-                       PROPERTIES TIMEOUT 300)
+  if(test_SHARED_SERVICE)
+    add_test(NAME "${name}" COMMAND ${target})
+    set_tests_properties("${name}" PROPERTIES TIMEOUT 300)
+  else()
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}: "
+                         PROPERTIES TIMEOUT 300)
+  endif()
 endfunction()

@@ -25,8 +25,9 @@ enum class CreateMode {
 // Any version will do.
 inline constexpr std::int32_t kAnyVersion = -1;
 
-// The largest data of one node, in bytes: ZooKeeper's default jute.maxbuffer.
-inline constexpr std::size_t kMaximumDataSize = 1 << 20;
+// The largest data of one node, in bytes: what ZooKeeper's default jute.maxbuffer, 1 MiB - 1 for a
+// whole request, leaves when the longest paths have their share.
+inline constexpr std::size_t kMaximumDataSize = 1'000'000;
 
 // What the store knows of a node beside its data. Meanings and names as in ZooKeeper ("ZooKeeper
 // Stat Structure" in its programmer's guide). Transaction ids order all changes of a store.
@@ -76,7 +77,8 @@ class Transaction {
   std::vector<Operation> operations_;
 };
 
-// One operation's result: for create the actual path, for create and set the node's new stat.
+// One operation's result: for create the actual path, for create and set the node's new stat. (The
+// times of a created node may be by this machine's clock, and not be those that are read later.)
 struct OperationResult {
   std::string path;
   Stat stat;
@@ -127,7 +129,8 @@ class LockSweeper;
 // start with '/', have no empty component and no trailing '/' (but see create). Every operation
 // either succeeds, throws a StoreError, or takes as long as the store's own deadline; none is a
 // cancellation point. The operations of one session take effect, and answer, in the order of the
-// calls. An error names the path that was asked for.
+// calls; what other sessions did may be seen a moment later where a store has several servers, but
+// always in its order. An error names the path that was asked for.
 class Store {
  public:
   virtual ~Store() = default;
@@ -153,7 +156,7 @@ class Store {
   virtual Task<std::vector<std::string>> children(std::string path) = 0;
 
   // All or nothing; an empty transaction succeeds. Throws TransactionError when an operation is
-  // refused.
+  // refused; a store may refuse as invalid what is larger in sum than one node's data may be.
   virtual Task<std::vector<OperationResult>> commit(Transaction transaction) = 0;
 
   // Calls `handler` for every change of `root` and all below it, in the order of the changes, from

@@ -1,0 +1,106 @@
+#include "coordination/zookeeper/connection.h"
+
+#include <tuple>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+namespace nodepool::coordination::zookeeper {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto kOutcome = asio::as_tuple(asio::use_awaitable);
+
+std::string without_brackets(const std::string& host) {
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
+void require(const boost::system::error_code& error, const std::string& what) {
+  if (error == asio::error::operation_aborted) throw async::Cancelled();
+  if (error) throw ConnectionError(what + ": " + error.message());
+}
+
+// What connections over a plain and over a TLS stream have in common.
+template <typename Stream>
+class StreamConnection final : public Connection {
+ public:
+  StreamConnection(Stream stream, std::string name)
+      : stream_(std::move(stream)), name_(std::move(name)) {}
+
+  Task<std::size_t> read_some(std::span<char> space) override {
+    const auto [error, size] =
+        co_await stream_.async_read_some(asio::buffer(space.data(), space.size()), kOutcome);
+    require(error, name_);
+    co_return size;
+  }
+
+  Task<> write(std::vector<std::string_view> pieces) override {
+    std::vector<asio::const_buffer> buffers;
+    buffers.reserve(pieces.size());
+    for (const std::string_view piece : pieces) buffers.emplace_back(piece.data(), piece.size());
+    const auto [error, size] = co_await asio::async_write(stream_, buffers, kOutcome);
+    require(error, name_);
+  }
+
+  void close() override {
+    boost::system::error_code ignored;
+    stream_.lowest_layer().close(ignored);
+  }
+
+ private:
+  Stream stream_;
+  std::string name_;
+};
+
+// Asio's look-up knows nothing of cancellations: the slot is passed on by hand.
+Task<tcp::resolver::results_type> look_up(const Server& server, const std::string& name) {
+  tcp::resolver resolver(co_await asio::this_coro::executor);
+  const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
+  asio::cancellation_slot slot = cancellation.slot();
+  if (slot.is_connected()) {
+    slot.assign([&resolver](asio::cancellation_type) { resolver.cancel(); });
+  }
+  const auto [error, addresses] = co_await resolver.async_resolve(
+      without_brackets(server.host), std::to_string(server.port), kOutcome);
+  slot.clear();
+  require(error, name);
+  co_return addresses;
+}
+
+Task<tcp::socket> connect(const Server& server, const std::string& name) {
+  const tcp::resolver::results_type addresses = co_await look_up(server, name);
+  tcp::socket socket(co_await asio::this_coro::executor);
+  const auto [error, address] = co_await asio::async_connect(socket, addresses, kOutcome);
+  require(error, name);
+  // Requests are small and somebody waits for each answer. Without it all works, but slower.
+  boost::system::error_code ignored;
+  std::ignore = socket.set_option(tcp::no_delay(true), ignored);
+  co_return socket;
+}
+
+}  // namespace
+
+Task<std::unique_ptr<Connection>> Connection::open(Server server, asio::ssl::context* tls) {
+  std::string name = server.host + ":" + std::to_string(server.port);
+  tcp::socket socket = co_await connect(server, name);
+  if (tls == nullptr) {
+    co_return std::make_unique<StreamConnection<tcp::socket>>(std::move(socket), std::move(name));
+  }
+  asio::ssl::stream<tcp::socket> stream(std::move(socket), *tls);
+  const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, kOutcome);
+  require(error, name + ": TLS");
+  co_return std::make_unique<StreamConnection<asio::ssl::stream<tcp::socket>>>(std::move(stream),
+                                                                               std::move(name));
+}
+
+}  // namespace nodepool::coordination::zookeeper

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/task.h"
+#include "coordination/zookeeper/zookeeper_store.h"
+
+namespace boost::asio::ssl {
+class context;
+}
+
+namespace nodepool::coordination::zookeeper {
+
+using async::Task;
+
+// Thrown when a connection cannot be made or breaks; the message says which, and why.
+class ConnectionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A stream of bytes to a server, plain or TLS. One task may read while another writes. All that
+// waits throws Cancelled when it is cancelled.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // Connects to one of the server's addresses. `tls` is null for plain text, and outlives the
+  // connection. Throws ConnectionError.
+  static Task<std::unique_ptr<Connection>> open(Server server, boost::asio::ssl::context* tls);
+
+  // Waits for bytes and returns how many have been put in `space`, at least one. Throws
+  // ConnectionError.
+  virtual Task<std::size_t> read_some(std::span<char> space) = 0;
+
+  // Sends all pieces, which must live until this returns. Throws ConnectionError.
+  virtual Task<> write(std::vector<std::string_view> pieces) = 0;
+
+  // Ends the connection: reads and writes under way throw Cancelled.
+  virtual void close() = 0;
+};
+
+}  // namespace nodepool::coordination::zookeeper

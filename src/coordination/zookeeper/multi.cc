@@ -1,0 +1,143 @@
+#include "coordination/zookeeper/multi.h"
+
+#include "coordination/zookeeper/errors.h"
+#include "coordination/zookeeper/messages.h"
+
+namespace nodepool::coordination::zookeeper {
+
+namespace {
+
+using Operation = Transaction::Operation;
+
+struct MultiHeader {
+  OpCode type = OpCode::error;
+  bool done = false;
+};
+
+OpCode type_of(Transaction::Kind kind) {
+  switch (kind) {
+    case Transaction::Kind::create:
+      return OpCode::create2;
+    case Transaction::Kind::set:
+      return OpCode::set_data;
+    case Transaction::Kind::remove:
+      return OpCode::remove;
+    case Transaction::Kind::check:
+      return OpCode::check;
+  }
+  return OpCode::error;
+}
+
+void write_header(Writer& writer, OpCode type, bool done) {
+  writer.integer(static_cast<std::int32_t>(type)).boolean(done).integer(-1);
+}
+
+MultiHeader read_header(Reader& reader) {
+  MultiHeader header;
+  header.type = static_cast<OpCode>(reader.integer());
+  header.done = reader.boolean();
+  reader.integer();  // the error, which an ErrorResponse repeats
+  return header;
+}
+
+void write_operation(Writer& writer, const Operation& operation, const Paths& paths) {
+  const std::string path = paths.to_server(operation.path);
+  write_header(writer, type_of(operation.kind), false);
+  switch (operation.kind) {
+    case Transaction::Kind::create:
+      write_create(writer, path, operation.data, operation.mode);
+      break;
+    case Transaction::Kind::set:
+      writer.string(path).string(operation.data).integer(operation.version);
+      break;
+    case Transaction::Kind::remove:
+    case Transaction::Kind::check:
+      writer.string(path).integer(operation.version);
+      break;
+  }
+}
+
+bool is_answer_to(OpCode type, Transaction::Kind kind) {
+  return type == type_of(kind) || (kind == Transaction::Kind::create && type == OpCode::create);
+}
+
+OperationResult read_result(Reader& reader, OpCode type, const Operation& operation,
+                            const Paths& paths) {
+  OperationResult result;
+  switch (operation.kind) {
+    case Transaction::Kind::create:
+      result.path = paths.from_server(reader.string());
+      if (type == OpCode::create2) result.stat = read_stat(reader);
+      break;
+    case Transaction::Kind::set:
+      result.stat = read_stat(reader);
+      break;
+    case Transaction::Kind::remove:
+    case Transaction::Kind::check:
+      break;
+  }
+  return result;
+}
+
+// All operations of a transaction have the same id and time: a set's stat tells the time.
+std::int64_t time_of(const Transaction& transaction, const std::vector<OperationResult>& results,
+                     std::int64_t now) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (transaction.operations()[i].kind == Transaction::Kind::set) return results[i].stat.mtime;
+  }
+  return now;
+}
+
+void complete(std::vector<OperationResult>& results, const Transaction& transaction,
+              const Committed& committed) {
+  const std::int64_t time = time_of(transaction, results, committed.now);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Operation& operation = transaction.operations()[i];
+    Stat& stat = results[i].stat;
+    if (operation.kind != Transaction::Kind::create || stat.czxid != 0) continue;
+    const bool ephemeral = operation.mode == CreateMode::ephemeral ||
+                           operation.mode == CreateMode::ephemeral_sequential;
+    stat.czxid = stat.mzxid = committed.zxid;
+    stat.ctime = stat.mtime = time;
+    stat.ephemeral_owner = ephemeral ? committed.session_id : 0;
+    stat.data_length = static_cast<std::int32_t>(operation.data.size());
+  }
+}
+
+}  // namespace
+
+std::string multi_request(const Transaction& transaction, const Paths& paths) {
+  Writer writer = begin_request(OpCode::multi);
+  for (const Operation& operation : transaction.operations()) {
+    write_operation(writer, operation, paths);
+  }
+  write_header(writer, OpCode::error, true);
+  return std::move(writer).finish();
+}
+
+std::vector<OperationResult> read_multi(Reader& reader, const Transaction& transaction,
+                                        const Paths& paths, const Committed& committed) {
+  std::vector<OperationResult> results;
+  results.reserve(transaction.size());
+  bool refused = false;
+  for (std::size_t i = 0; i < transaction.size(); ++i) {
+    const Operation& operation = transaction.operations()[i];
+    const MultiHeader header = read_header(reader);
+    if (!header.done && header.type == OpCode::error) {
+      const std::int32_t code = reader.integer();
+      if (code != kOk) throw TransactionError(error_for(code, operation.path), i);
+      refused = true;
+    } else if (!header.done && is_answer_to(header.type, operation.kind)) {
+      results.push_back(read_result(reader, header.type, operation, paths));
+    } else {
+      throw MalformedMessage("an answer that does not fit its transaction");
+    }
+  }
+  if (refused || !read_header(reader).done) {
+    throw MalformedMessage("an answer that does not fit its transaction");
+  }
+  complete(results, transaction, committed);
+  return results;
+}
+
+}  // namespace nodepool::coordination::zookeeper

@@ -1,0 +1,374 @@
+#include "coordination/zookeeper/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+
+#include <boost/asio/post.hpp>
+
+#include "async/deadline.h"
+#include "async/parking.h"
+#include "coordination/zookeeper/arguments.h"
+#include "coordination/zookeeper/errors.h"
+#include "coordination/zookeeper/tls.h"
+
+namespace nodepool::coordination::zookeeper {
+
+using Access = Request::Access;
+using Kind = StoreError::Kind;
+
+namespace {
+
+// The tasks handle what a server or the network can do. Anything else is a defect or a lack of
+// memory: a store that silently stands still would be worse than the end of the process.
+void fail_loudly(const std::string& name, const std::string& error) {
+  throw std::runtime_error("ZooKeeper store, task '" + name + "' failed: " + error);
+}
+
+// A task that waits for its answer.
+struct Waiter {
+  explicit Waiter(const async::Executor& executor) : done(executor) {}
+
+  async::ParkedTask done;
+  std::exception_ptr failure;
+};
+
+}  // namespace
+
+Session::Session(async::Runtime runtime, ZooKeeperOptions options)
+    : runtime_(runtime),
+      options_(std::move(options)),
+      paths_(options_.chroot),
+      servers_(options_.servers, runtime.random),
+      timeout_(options_.session_timeout),
+      watches_([this](const std::string& root) { unwatch(root); }),
+      scope_(runtime, fail_loudly) {
+  if (options_.tls) tls_.emplace(make_tls_context(*options_.tls));
+}
+
+Task<std::shared_ptr<Session>> Session::open(async::Runtime runtime, ZooKeeperOptions options) {
+  auto session = std::make_shared<Session>(runtime, std::move(options));
+  if (!co_await session->try_all_servers()) {
+    throw store_error(Kind::disconnected, {}, session->trouble_);
+  }
+  session->scope_.spawn("run", session->run());
+  session->scope_.spawn("refuse late requests", session->refuse_late());
+  co_return session;
+}
+
+Task<> Session::close(std::shared_ptr<Session> self) {
+  if (std::exchange(self->closing_, true)) co_return;
+  std::exception_ptr failure;
+  if (self->state_ == SessionState::connected) {
+    try {
+      std::function<void(const ReplyHeader&, Reader&)> read =
+          [](const ReplyHeader& header, Reader&) { require_ok(header.error, "/"); };
+      Task<> ending = exchange(self, Access::write, "/", close_request(), std::move(read));
+      co_await std::move(ending);
+    } catch (const StoreError&) {
+      failure = std::current_exception();
+    }
+  } else if (self->state_ == SessionState::suspended) {
+    failure = std::make_exception_ptr(
+        store_error(Kind::disconnected, "/", "the session ends at its timeout: " + self->trouble_));
+  }
+  if (self->connection_) self->connection_->close();
+  co_await self->scope_.stop();
+  self->pipeline_.refuse_all(Kind::closed);
+  self->watches_.clear();
+  self->enter(SessionState::closed);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Session::abandon() {
+  closing_ = true;
+  state_ = SessionState::closed;
+  // By the loop itself: whoever destroys a store may do so while the loop stands still, and Asio
+  // passes a cancellation from there to tasks that may have ended when it arrives.
+  boost::asio::post(runtime_.executor, [self = shared_from_this()] { self->scope_.cancel(); });
+  if (connection_) connection_->close();
+  watches_.clear();
+  session_handlers_.clear();
+  pipeline_.refuse_all(Kind::closed);
+}
+
+// --- Requests
+
+void Session::require_open(const std::string& path) const {
+  if (closing_) throw store_error(Kind::closed, path);
+  if (state_ == SessionState::expired) throw store_error(Kind::session_expired, path);
+}
+
+Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::string path,
+                         std::string frame, std::function<void(const ReplyHeader&, Reader&)> read) {
+  require_sendable(path, frame);
+  const auto waiter = std::make_shared<Waiter>(self->runtime_.executor);
+  Request request;
+  request.access = access;
+  request.path = std::move(path);
+  request.frame = std::move(frame);
+  request.deadline = self->runtime_.clock.now() + self->timeout_;
+  request.answered = [waiter, read = std::move(read)](const ReplyHeader& header, Reader& body) {
+    try {
+      read(header, body);
+    } catch (const StoreError&) {
+      waiter->failure = std::current_exception();
+    }
+    waiter->done.wake();
+  };
+  request.failed = [waiter](const StoreError& error) {
+    waiter->failure = std::make_exception_ptr(error);
+    waiter->done.wake();
+  };
+  self->submit(std::move(request));
+  co_await waiter->done.park_through_cancellation();
+  if (waiter->failure) std::rethrow_exception(waiter->failure);
+}
+
+void Session::submit(Request request) {
+  pipeline_.add(std::move(request));
+  if (state_ == SessionState::suspended) {
+    stranded_.set();
+  } else {
+    outgoing_.set();
+  }
+}
+
+Task<> Session::refuse_late() {
+  const auto self = shared_from_this();
+  while (true) {
+    co_await stranded_.wait();
+    while (state_ == SessionState::suspended && !pipeline_.nothing_waits()) {
+      co_await runtime_.clock.sleep_until(pipeline_.next_deadline());
+      if (state_ == SessionState::suspended) {
+        pipeline_.refuse_late(runtime_.clock.now(), trouble_);
+      }
+    }
+  }
+}
+
+std::int64_t Session::now() const {
+  return static_cast<std::int64_t>(runtime_.clock.wall_seconds() * 1000);
+}
+
+// --- Watches and listeners
+
+Request Session::watch_request(const std::string& root) {
+  Request request;
+  request.path = root;
+  request.frame = add_watch_request(paths_.to_server(root));
+  request.answered = [this, root, latest = watches_.latest()](const ReplyHeader& header, Reader&) {
+    if (header.error != kOk) {
+      throw ConnectionError(std::string("watch: ") + error_for(header.error, root).what());
+    }
+    watches_.begin(root, latest);
+  };
+  return request;
+}
+
+Subscription Session::watch(const std::string& root, WatchHandler handler) {
+  Subscription subscription = watches_.add(root, std::move(handler));
+  // Without a connection it is asked for when there is one.
+  if (state_ == SessionState::connected && !closing_) submit(watch_request(root));
+  return subscription;
+}
+
+void Session::unwatch(const std::string& root) {
+  if (state_ != SessionState::connected || closing_) return;
+  Request request;
+  request.path = root;
+  request.frame = remove_watch_request(paths_.to_server(root));
+  submit(std::move(request));
+}
+
+Subscription Session::on_session(SessionHandler handler) {
+  std::erase_if(session_handlers_, [](const auto& entry) { return entry.expired(); });
+  auto entry = std::make_shared<SessionHandler>(std::move(handler));
+  session_handlers_.push_back(entry);
+  return entry;
+}
+
+void Session::enter(SessionState state) {
+  state_ = state;
+  const auto handlers = session_handlers_;  // a handler may register another
+  for (const auto& weak : handlers) {
+    if (const auto handler = weak.lock()) (*handler)(state);
+  }
+}
+
+// --- Reaching a server
+
+Task<> Session::run() {
+  const auto self = shared_from_this();
+  while (true) {
+    co_await serve();
+    lose_connection();
+    if (closing_) co_return;
+    co_await reconnect();
+  }
+}
+
+Task<> Session::reconnect() {
+  Backoff backoff(runtime_.random);
+  while (!co_await try_all_servers()) {
+    co_await runtime_.clock.sleep_for(backoff.next());
+  }
+}
+
+Task<bool> Session::try_all_servers() {
+  std::string trouble;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    const Server server = servers_.next();
+    if (co_await try_server(server)) co_return true;
+    trouble += (trouble.empty() ? "" : "; ") + trouble_;
+  }
+  trouble_ = trouble;
+  co_return false;
+}
+
+Task<bool> Session::try_server(Server server) {
+  while (true) {
+    Hello hello{credentials_, last_zxid_, options_.session_timeout};
+    try {
+      Task<Introduction> introducing =
+          introduce(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
+                    tls_ ? &*tls_ : nullptr, std::move(hello));
+      Introduction introduction = co_await std::move(introducing);
+      if (closing_) throw async::Cancelled();
+      if (introduction.reply.timeout_ms > 0) {
+        adopt(std::move(introduction));
+        co_return true;
+      }
+      // The same server gives a new session.
+      if (credentials_.session_id == 0) throw ConnectionError(to_string(server) + ": no session");
+      lose_session();
+    } catch (const ConnectionError& error) {
+      trouble_ = error.what();
+      co_return false;
+    } catch (const MalformedMessage& error) {
+      trouble_ = to_string(server) + ": " + error.what();
+      co_return false;
+    } catch (const async::DeadlineExceeded& error) {
+      trouble_ = error.what();
+      co_return false;
+    }
+  }
+}
+
+void Session::adopt(Introduction introduction) {
+  connection_ = std::move(introduction.connection);
+  received_ = std::move(introduction.received);
+  credentials_ = std::move(introduction.reply.credentials);
+  timeout_ = std::chrono::milliseconds(introduction.reply.timeout_ms);
+  last_received_ = last_sent_ = runtime_.clock.now();
+  // First of all the server catches up with what others have committed: a write whose outcome is
+  // unknown may still be on its way from the one that took it.
+  std::vector<Request> first;
+  first.emplace_back().frame = sync_request(paths_.to_server("/"));
+  for (const std::string& root : watches_.roots()) first.push_back(watch_request(root));
+  pipeline_.add_in_front(std::move(first));
+  outgoing_.set();
+  enter(SessionState::connected);
+}
+
+void Session::lose_connection() {
+  pipeline_.connection_lost(trouble_);
+  watches_.lose();
+  // There will be no other connection: the farewell that waits, too, is not sent any more.
+  if (closing_) return pipeline_.refuse_all(Kind::disconnected);
+  if (!pipeline_.nothing_waits()) stranded_.set();
+  enter(SessionState::suspended);
+}
+
+void Session::lose_session() {
+  credentials_ = {};
+  last_zxid_ = 0;
+  pipeline_.refuse_all(Kind::session_expired);
+  enter(SessionState::expired);
+}
+
+// --- While connected
+
+Task<> Session::serve() {
+  async::TaskScope tasks(runtime_, fail_loudly);
+  tasks.spawn("write requests", until_lost(write_requests(), tasks));
+  tasks.spawn("read replies", until_lost(read_replies(), tasks));
+  tasks.spawn("keep alive", until_lost(keep_alive(), tasks));
+  co_await tasks.join();
+}
+
+Task<> Session::until_lost(Task<> work, async::TaskScope& tasks) {
+  const auto self = shared_from_this();
+  try {
+    co_await std::move(work);
+  } catch (const ConnectionError& error) {
+    trouble_ = error.what();
+  } catch (const MalformedMessage& error) {
+    trouble_ = std::string("the server sent ") + error.what();
+  } catch (const async::Cancelled&) {
+    // Another of the tasks has found the trouble, or the store is being closed.
+  }
+  connection_->close();
+  tasks.cancel();
+}
+
+Task<> Session::write_requests() {
+  while (true) {
+    while (!pipeline_.nothing_waits()) {
+      const std::vector<std::shared_ptr<const Request>> sending = pipeline_.send_some();
+      std::vector<std::string_view> pieces;
+      pieces.reserve(sending.size());
+      for (const auto& request : sending) pieces.emplace_back(request->frame);
+      last_sent_ = runtime_.clock.now();
+      co_await connection_->write(std::move(pieces));
+    }
+    co_await outgoing_.wait();
+  }
+}
+
+Task<> Session::read_replies() {
+  while (true) {
+    while (const auto message = received_.next()) take(*message);
+    const std::span<char> space = received_.space();
+    received_.filled(co_await connection_->read_some(space));
+    last_received_ = runtime_.clock.now();
+  }
+}
+
+void Session::take(std::string_view message) {
+  if (state_ == SessionState::closed) return;
+  Reader reader(message);
+  const ReplyHeader header = read_reply_header(reader);
+  if (header.zxid > 0) last_zxid_ = header.zxid;
+  if (header.xid == kPingXid) return;
+  if (header.xid != kWatchEventXid) {
+    pipeline_.answer(header, reader);
+    if (ends_connection(header.error)) throw ConnectionError("the session is not this server's");
+    return;
+  }
+  std::optional<WatchEvent> event = read_watch_event(reader);
+  if (!event) return;
+  event->path = paths_.from_server(event->path);
+  watches_.tell(*event);
+}
+
+// A connection on which nothing has come for two thirds of the timeout is dead: a third is left to
+// take up the session elsewhere. So something has to come in time, and is asked for.
+Task<> Session::keep_alive() {
+  const async::Duration third = timeout_ / 3;
+  while (true) {
+    co_await runtime_.clock.sleep_until(std::min(last_received_ + 2 * third, last_sent_ + third));
+    const async::Clock::TimePoint now = runtime_.clock.now();
+    if (now >= last_received_ + 2 * third) throw ConnectionError("the server does not answer");
+    if (now >= last_sent_ + third) {
+      last_sent_ = now;
+      Request ping;
+      ping.is_ping = true;
+      ping.frame = ping_request();
+      submit(std::move(ping));
+    }
+  }
+}
+
+}  // namespace nodepool::coordination::zookeeper

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/ssl/context.hpp>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "coordination/zookeeper/handshake.h"
+#include "coordination/zookeeper/paths.h"
+#include "coordination/zookeeper/pipeline.h"
+#include "coordination/zookeeper/server_list.h"
+#include "coordination/zookeeper/watches.h"
+
+namespace nodepool::coordination::zookeeper {
+
+// What runs a store on the event loop: it keeps a connection to one of the servers and the session
+// alive, passes requests and answers, and tells watches. Its tasks keep it alive, so a store may be
+// destroyed while some are still on their way to their end.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  // Throws as open_store().
+  static Task<std::shared_ptr<Session>> open(async::Runtime runtime, ZooKeeperOptions options);
+
+  // For open() only.
+  Session(async::Runtime runtime, ZooKeeperOptions options);
+
+  // Sends the request in `frame` and returns `read(header, Reader&)` of the answer, which runs
+  // when the answer comes and may throw StoreError. `path` is for errors.
+  template <typename Read>
+  static Task<std::invoke_result_t<Read&, const ReplyHeader&, Reader&>> perform(
+      std::shared_ptr<Session> self, Request::Access access, std::string path, std::string frame,
+      Read read) {
+    using Result = std::invoke_result_t<Read&, const ReplyHeader&, Reader&>;
+    self->require_open(path);
+    // Shared, because the task may be torn down while its request is under way.
+    auto result = std::make_shared<std::optional<Result>>();
+    std::function<void(const ReplyHeader&, Reader&)> keep =
+        [result, read = std::move(read)](const ReplyHeader& header, Reader& body) mutable {
+          result->emplace(read(header, body));
+        };
+    Task<> exchanging =
+        exchange(std::move(self), access, std::move(path), std::move(frame), std::move(keep));
+    co_await std::move(exchanging);
+    co_return std::move(**result);
+  }
+
+  // Throws closed, or session_expired while there is no session.
+  void require_open(const std::string& path) const;
+
+  Subscription watch(const std::string& root, WatchHandler handler);
+  Subscription on_session(SessionHandler handler);
+  SessionState state() const { return state_; }
+  const Credentials& credentials() const { return credentials_; }
+  const Paths& paths() const { return paths_; }
+  // Milliseconds since the epoch.
+  std::int64_t now() const;
+
+  static Task<> close(std::shared_ptr<Session> self);
+
+  // Lets go of everything at once, as if the process had died.
+  void abandon();
+
+ private:
+  static Task<> exchange(std::shared_ptr<Session> self, Request::Access access, std::string path,
+                         std::string frame, std::function<void(const ReplyHeader&, Reader&)> read);
+  void submit(Request request);
+
+  // Reaching a server.
+  Task<> run();
+  Task<> reconnect();
+  Task<bool> try_all_servers();
+  Task<bool> try_server(Server server);
+  void adopt(Introduction introduction);
+  void lose_connection();
+  void lose_session();
+  Task<> refuse_late();
+
+  // While connected.
+  Task<> serve();
+  Task<> until_lost(Task<> work, async::TaskScope& tasks);
+  Task<> write_requests();
+  Task<> read_replies();
+  Task<> keep_alive();
+  void take(std::string_view message);
+
+  Request watch_request(const std::string& root);
+  void unwatch(const std::string& root);
+  void enter(SessionState state);
+
+  async::Runtime runtime_;
+  const ZooKeeperOptions options_;
+  const Paths paths_;
+  ServerList servers_;
+  std::optional<boost::asio::ssl::context> tls_;
+
+  SessionState state_ = SessionState::suspended;
+  bool closing_ = false;
+  Credentials credentials_;
+  async::Duration timeout_{};   // as granted
+  std::int64_t last_zxid_ = 0;  // the latest that a server told
+  std::string trouble_;         // why there is no connection
+
+  std::unique_ptr<Connection> connection_;
+  FrameBuffer received_;
+  async::Clock::TimePoint last_received_;
+  async::Clock::TimePoint last_sent_;
+
+  Pipeline pipeline_;
+  async::Event outgoing_;  // the pipeline may have something to send
+  async::Event stranded_;  // a request waits for a connection
+  Watches watches_;
+  std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
+
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::coordination::zookeeper

@@ -1,0 +1,178 @@
+// An ensemble that loses members, its leader or its quorum.
+#include "tests/coordination/zookeeper/fixture/faults.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nodepool::coordination::zookeeper {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::ElementsAre;
+using Kind = StoreError::Kind;
+using enum SessionState;
+
+class ZooKeeperEnsembleFaults : public FaultTest {
+ protected:
+  ZooKeeperEnsembleFaults()
+      : FaultTest(options_for(shared_ensemble(3), {0, 1, 2}, Security::tls)),
+        ensemble_(shared_ensemble(3)) {}
+
+  ~ZooKeeperEnsembleFaults() override {
+    for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_.wait_until_serving(i);
+  }
+
+  // The same installation by way of one member only.
+  std::unique_ptr<ZooKeeperStore> open_at(std::size_t member, milliseconds session_timeout) {
+    ZooKeeperOptions options = options_for(ensemble_, {member}, Security::tls);
+    options.chroot = fixture_.options().chroot;
+    options.session_timeout = session_timeout;
+    options.connect_timeout = milliseconds(500);
+    return fixture_.open(options);
+  }
+
+  test_support::ZooKeeperEnsemble& ensemble_;
+};
+
+// Writes on through all troubles.
+Task<bool> write_on(Store& store, std::string path, int& version, const bool& stop) {
+  while (!stop) {
+    try {
+      co_await store.set(path, std::to_string(version + 1), version);
+      ++version;
+      continue;
+    } catch (const StoreError& error) {
+      EXPECT_FALSE(error.is_answer()) << error.what();
+    }
+    try {
+      const Entry entry = co_await store.get(path);
+      EXPECT_GE(entry.stat.version, version);
+      version = entry.stat.version;
+    } catch (const StoreError& error) {
+      EXPECT_EQ(error.kind(), Kind::disconnected) << error.what();
+    }
+  }
+  co_return true;
+}
+
+TEST_F(ZooKeeperEnsembleFaults, sessions_survive_the_death_of_each_member_in_turn) {
+  const auto store = fixture_.open();
+  const std::int64_t session = store->session_id();
+  run(store->create("/a", "", CreateMode::persistent));
+  run(store->create("/mine", "", CreateMode::ephemeral));
+  int version = 0;
+  bool stop = false;
+  Outcome<bool> written;
+  start(write_on(*store, "/a", version, stop), written);
+  for (std::size_t killed = 0; killed < 3; ++killed) {
+    // The leader, wherever it has gone, last of all: that is the longest pause.
+    const std::size_t member = killed == 2 ? ensemble_.leader() : killed;
+    const int before = version;
+    ensemble_.kill(member);
+    ASSERT_TRUE(fixture_.run_until([&] { return version > before + 20; }));
+    ensemble_.start(member);
+    ensemble_.wait_until_serving(member);
+  }
+  stop = true;
+  ASSERT_TRUE(run_until_known(written));
+  EXPECT_EQ(store->session_id(), session);
+  EXPECT_EQ(run(store->get("/mine")).stat.ephemeral_owner, session);
+  EXPECT_EQ(run(store->get("/a")).stat.version, version);
+}
+
+TEST_F(ZooKeeperEnsembleFaults, a_paused_member_is_left_for_another) {
+  const std::size_t leader = ensemble_.leader();
+  const std::vector<std::size_t> followers{(leader + 1) % 3, (leader + 2) % 3};
+  ZooKeeperOptions options = fixture_.options();
+  options.servers = options_for(ensemble_, followers, Security::tls).servers;
+  options.session_timeout = milliseconds(4500);
+  options.connect_timeout = milliseconds(300);
+  const auto store = fixture_.open(options);
+  StateLog states(fixture_, *store);
+  const std::int64_t session = store->session_id();
+  run(store->create("/mine", "", CreateMode::ephemeral));
+  // The session is on one of them, and moves at least once.
+  for (const std::size_t paused : followers) {
+    ensemble_.pause(paused);
+    EXPECT_TRUE(fixture_.run_until([&] {
+      Outcome<std::optional<Stat>> read;
+      run(keep_outcome(store->exists("/mine"), read));
+      return read.value && *read.value;
+    }));
+    ensemble_.resume(paused);
+    ensemble_.wait_until_serving(paused);
+  }
+  EXPECT_THAT(states.states(), Contains(suspended));
+  EXPECT_EQ(store->session_id(), session);
+}
+
+TEST_F(ZooKeeperEnsembleFaults, a_session_whose_only_member_hangs_too_long_is_lost) {
+  const std::size_t paused = (ensemble_.leader() + 1) % 3;
+  const auto other = open_at((paused + 1) % 3, milliseconds(10'000));
+  const auto store = open_at(paused, milliseconds(1000));
+  StateLog states(fixture_, *store);
+  run(store->create("/mine", "", CreateMode::ephemeral));
+  conformance::WatchLog log(fixture_, *other, "/");
+  ASSERT_TRUE(log.run_until_last_is("resync"));
+  ensemble_.pause(paused);
+  ASSERT_TRUE(log.run_until_last_is("removed /mine"));
+  ensemble_.resume(paused);
+  ASSERT_TRUE(states.run_until(connected));
+  EXPECT_THAT(states.states(), ElementsAre(suspended, expired, connected));
+  run(store->create("/mine", "", CreateMode::ephemeral));
+  EXPECT_EQ(run(store->get("/mine")).stat.ephemeral_owner, store->session_id());
+}
+
+TEST_F(ZooKeeperEnsembleFaults, without_a_quorum_nothing_happens_until_it_is_back) {
+  ZooKeeperOptions options = fixture_.options();
+  options.session_timeout = milliseconds(2000);
+  const auto store = fixture_.open(options);
+  StateLog states(fixture_, *store);
+  conformance::WatchLog log(fixture_, *store, "/");
+  ASSERT_TRUE(log.run_until_last_is("resync"));
+  ensemble_.kill(0);
+  ensemble_.kill(1);
+  ASSERT_TRUE(states.run_until(suspended));
+  Outcome<std::string> created;
+  start(store->create("/a", "", CreateMode::persistent), created);
+  ASSERT_TRUE(run_until_known(created));
+  EXPECT_EQ(created.failure, Kind::disconnected);
+  ensemble_.start(0);
+  ensemble_.start(1);
+  ASSERT_TRUE(states.run_until(connected));
+  log.clear();
+  run(store->create("/b", "", CreateMode::persistent));
+  EXPECT_TRUE(
+      fixture_.run_until([&log] { return testing::Value(log.lines(), Contains("created /b")); }));
+}
+
+TEST_F(ZooKeeperEnsembleFaults, results_of_transactions_are_those_that_are_read_later) {
+  std::vector<std::unique_ptr<ZooKeeperStore>> stores;
+  for (std::size_t i = 0; i < 3; ++i) stores.push_back(open_at(i, milliseconds(10'000)));
+  const auto create_and_compare = [](Store& store, std::string path) -> Task<> {
+    Transaction transaction;
+    transaction.create(path, "data", CreateMode::ephemeral).create(path + "-", "");
+    const std::vector<OperationResult> results = co_await store.commit(std::move(transaction));
+    for (const OperationResult& result : results) {
+      Stat expected = result.stat;
+      const Entry entry = co_await store.get(result.path);
+      expected.ctime = entry.stat.ctime;
+      expected.mtime = entry.stat.mtime;
+      EXPECT_EQ(entry.stat, expected) << result.path;
+    }
+  };
+  for (int i = 0; i < 500; ++i) {
+    for (std::size_t member = 0; member < 3; ++member) {
+      const std::string path = "/" + std::to_string(member) + "-" + std::to_string(i);
+      scope_.spawn("compare", create_and_compare(*stores[member], path));
+    }
+  }
+  run(scope_.join());
+}
+
+}  // namespace
+}  // namespace nodepool::coordination::zookeeper

@@ -1,0 +1,82 @@
+// Whatever bytes a server sends: they are decoded or refused, nothing else.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "coordination/zookeeper/frame_buffer.h"
+#include "coordination/zookeeper/messages.h"
+#include "coordination/zookeeper/multi.h"
+#include "tests/coordination/zookeeper/fuzz/sample.h"
+
+namespace nodepool::coordination::zookeeper {
+namespace {
+
+void decode_stream(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::size_t piece = 1 + static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
+  FrameBuffer buffer;
+  std::size_t taken = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += piece) {
+    const std::string_view part = bytes.substr(at, piece);
+    const std::span<char> space = buffer.space();
+    // Never larger than the bytes that have come and the usual space ask for.
+    if (space.size() < part.size() || space.size() > (2 * bytes.size()) + (1 << 17))
+      __builtin_trap();
+    part.copy(space.data(), part.size());
+    buffer.filled(part.size());
+    while (const auto message = buffer.next()) taken += sizeof(std::int32_t) + message->size();
+  }
+  if (taken > bytes.size()) __builtin_trap();
+}
+
+void decode(Sample sample, std::string_view bytes) {
+  static const Transaction transaction = sample_transaction();
+  static const Paths paths("/chroot");
+  Reader reader(bytes);
+  switch (sample) {
+    case Sample::connect_reply:
+      read_connect_reply(reader);
+      break;
+    case Sample::stat:
+      read_reply_header(reader);
+      read_stat(reader);
+      break;
+    case Sample::created:
+      paths.from_server(read_created(reader).path);
+      break;
+    case Sample::entry:
+      read_entry(reader);
+      break;
+    case Sample::children:
+      reader.strings();
+      break;
+    case Sample::watch_event:
+      if (const auto event = read_watch_event(reader)) paths.from_server(event->path);
+      break;
+    case Sample::multi:
+      if (read_multi(reader, transaction, paths, {}).size() != transaction.size()) __builtin_trap();
+      break;
+    case Sample::stream:
+      decode_stream(bytes);
+      break;
+    case Sample::count:
+      break;
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::coordination::zookeeper
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nodepool::coordination;
+  if (size == 0) return 0;
+  const auto sample = static_cast<zookeeper::Sample>(
+      data[0] % static_cast<unsigned char>(zookeeper::Sample::count));
+  try {
+    zookeeper::decode(sample, {reinterpret_cast<const char*>(data) + 1, size - 1});
+  } catch (const zookeeper::MalformedMessage&) {
+  } catch (const StoreError&) {
+  }
+  return 0;
+}

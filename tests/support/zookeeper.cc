@@ -1,0 +1,203 @@
+#include "tests/support/zookeeper.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace nodepool::test_support {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Short, so that sessions end soon; servers count time-outs in ticks.
+constexpr int kTickMilliseconds = 500;
+
+constexpr char kJars[] = "/usr/share/java/";
+
+void require_success(const std::vector<std::string>& command) {
+  const Completed result = run(command);
+  if (result.status == 0) return;
+  throw std::runtime_error(command[0] + " " + command[1] + ": " + result.error);
+}
+
+// The manifest of Debian's zookeeper.jar names its dependencies except some that TLS needs.
+std::string class_path() {
+  const std::string main = std::string(kJars) + "zookeeper.jar";
+  if (!std::filesystem::exists(main)) {
+    throw std::runtime_error("ZooKeeper is missing: run tools/bootstrap --tests");
+  }
+  std::string path = main;
+  for (const char* jar : {"netty-buffer", "netty-codec", "netty-common", "netty-handler",
+                          "netty-resolver", "netty-transport", "netty-transport-native-epoll",
+                          "netty-transport-native-unix-common", "slf4j-simple"}) {
+    path.append(":").append(kJars).append(jar).append(".jar");
+  }
+  return path;
+}
+
+// What a server answers to a "four letter word"; empty if it does not.
+std::string ask(std::uint16_t port, const std::string& word) {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, kLoopback, &address.sin_addr);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::send(socket.get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) {
+    return {};
+  }
+  std::string answer;
+  char buffer[4096];
+  pollfd waiting{socket.get(), POLLIN, 0};
+  while (::poll(&waiting, 1, 1000) > 0) {  // a paused server is silent
+    const ssize_t size = ::recv(socket.get(), buffer, sizeof buffer, 0);
+    if (size <= 0) break;
+    answer.append(buffer, static_cast<std::size_t>(size));
+  }
+  return answer;
+}
+
+}  // namespace
+
+Certificates::Certificates(const TemporaryDirectory& directory)
+    : ca(directory.path() / "ca.pem"),
+      server(directory.path() / "server-store.pem"),
+      client(directory.path() / "client.pem"),
+      client_key(directory.path() / "client.key") {
+  const std::filesystem::path ca_key = directory.path() / "ca.key";
+  const std::vector<std::string> make{
+      "openssl", "req",   "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+      "-nodes",  "-days", "30"};
+  std::vector<std::string> make_ca = make;
+  make_ca.insert(make_ca.end(), {"-keyout", ca_key, "-out", ca, "-subj", "/CN=test CA"});
+  require_success(make_ca);
+  for (const std::string who : {"server", "client"}) {
+    const std::filesystem::path file = directory.path() / who;
+    std::vector<std::string> make_one = make;
+    make_one.insert(make_one.end(), {"-keyout", file.string() + ".key", "-out",
+                                     file.string() + ".pem", "-subj", "/CN=" + who, "-CA", ca,
+                                     "-CAkey", ca_key, "-addext", "basicConstraints=CA:FALSE"});
+    require_success(make_one);
+  }
+  // The form of a server's key store: the key, then its certificate.
+  const std::filesystem::path file = directory.path() / "server";
+  directory.write(server.filename(),
+                  read_file(file.string() + ".key") + read_file(file.string() + ".pem"));
+}
+
+struct ZooKeeperEnsemble::Member {
+  std::size_t number = 0;  // from 1
+  std::filesystem::path directory;
+  ReservedPort plain;
+  ReservedPort tls;
+  ReservedPort peers;     // for the leader's followers
+  ReservedPort election;  // for all others
+  std::optional<Child> process;
+};
+
+ZooKeeperEnsemble::ZooKeeperEnsemble(std::size_t members)
+    : certificates_(std::make_unique<Certificates>(directory_)) {
+  for (std::size_t i = 0; i < members; ++i) {
+    members_.push_back(std::make_unique<Member>());
+    members_.back()->number = i + 1;
+    members_.back()->directory = directory_.path() / ("member" + std::to_string(i + 1));
+  }
+  for (std::size_t i = 0; i < members; ++i) {
+    configure(*members_[i]);
+    start(i);
+  }
+  for (std::size_t i = 0; i < members; ++i) wait_until_serving(i);
+}
+
+ZooKeeperEnsemble::~ZooKeeperEnsemble() = default;
+
+std::uint16_t ZooKeeperEnsemble::plain_port(std::size_t member) const {
+  return members_.at(member)->plain.number();
+}
+
+std::uint16_t ZooKeeperEnsemble::tls_port(std::size_t member) const {
+  return members_.at(member)->tls.number();
+}
+
+void ZooKeeperEnsemble::configure(Member& member) const {
+  const std::filesystem::path data = member.directory / "data";
+  std::ostringstream text;
+  text << "dataDir=" << data.string() << "\ntickTime=" << kTickMilliseconds
+       << "\ninitLimit=20\nsyncLimit=6\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n"
+       << "admin.enableServer=false\n4lw.commands.whitelist=srvr\n"
+       << "clientPortAddress=" << kLoopback << "\nclientPort=" << member.plain.number()
+       << "\nsecureClientPortAddress=" << kLoopback << "\nsecureClientPort=" << member.tls.number()
+       << "\nserverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"
+       << "ssl.keyStore.type=PEM\nssl.keyStore.location=" << certificates_->server.string()
+       << "\nssl.trustStore.type=PEM\nssl.trustStore.location=" << certificates_->ca.string()
+       << "\nssl.clientAuth=need\nssl.hostnameVerification=false\n";
+  if (members_.size() > 1) {
+    for (const auto& other : members_) {
+      text << "server." << other->number << "=" << kLoopback << ":" << other->peers.number() << ":"
+           << other->election.number() << "\n";
+    }
+  }
+  directory_.write(member.directory / "zoo.cfg", text.str());
+  directory_.write(data / "myid", std::to_string(member.number));
+}
+
+void ZooKeeperEnsemble::start(std::size_t member) {
+  Member& target = *members_.at(member);
+  const std::vector<std::string> command{
+      "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+      "-Djava.net.preferIPv4Stack=true", "-Dzookeeper.jmx.log4j.disable=true",
+      // Nothing here has to survive the machine.
+      "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", "-cp", class_path(),
+      "org.apache.zookeeper.server.quorum.QuorumPeerMain", target.directory / "zoo.cfg"};
+  target.process.emplace(command);
+}
+
+void ZooKeeperEnsemble::kill(std::size_t member) {
+  members_.at(member)->process.reset();
+}
+
+void ZooKeeperEnsemble::pause(std::size_t member) {
+  members_.at(member)->process->signal(SIGSTOP);
+}
+
+void ZooKeeperEnsemble::resume(std::size_t member) {
+  members_.at(member)->process->signal(SIGCONT);
+}
+
+void ZooKeeperEnsemble::wait_until_serving(std::size_t member) {
+  Member& target = *members_.at(member);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (mode(target).empty()) {
+    if (!target.process->running() || std::chrono::steady_clock::now() > until) {
+      throw std::runtime_error("ZooKeeper does not serve: " + target.process->standard_error());
+    }
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+std::size_t ZooKeeperEnsemble::leader() const {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (mode(*members_[i]) == "leader") return i;
+  }
+  throw std::runtime_error("the ensemble has no leader");
+}
+
+std::string ZooKeeperEnsemble::mode(const Member& member) {
+  static constexpr std::string_view kMode = "Mode: ";
+  const std::string answer = ask(member.plain.number(), "srvr");
+  const auto at = answer.find(kMode);
+  if (at == std::string::npos) return {};
+  const auto begin = at + kMode.size();
+  return answer.substr(begin, answer.find('\n', begin) - begin);
+}
+
+}  // namespace nodepool::test_support
