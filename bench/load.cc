@@ -1,7 +1,8 @@
 // Many clients at once: 200 slots of static hosts, 50 clients with a session each, 5,000 requests;
 // each client asks, accepts, gives back, asks again. Embedded store with durable commits, the
-// launcher as a process of its own. With `--kill N` the launcher is killed N times in between and
-// started again.
+// launchers as processes of their own, all with the same provider. Options: `--launchers N` (1),
+// `--kill N` (0): that often, one after the other, a launcher is killed in between and started
+// again.
 //
 // Says whether a request was lost or a node served twice at a time; that is not a figure, so it
 // decides the exit status.
@@ -112,40 +113,61 @@ class Launcher {
   double spent_ = 0;  // by those that were killed
 };
 
-// Kills the launcher each time another part of the requests is done.
-Task<> kill_now_and_then(async::Runtime runtime, Launcher& launcher, int times, Tally& tally) {
+using Launchers = std::vector<std::unique_ptr<Launcher>>;
+
+// Kills a launcher each time another part of the requests is done.
+Task<> kill_now_and_then(async::Runtime runtime, Launchers& launchers, int times, Tally& tally) {
   for (int i = 1; i <= times; ++i) {
     while (static_cast<int>(tally.milliseconds.size()) < i * kRequests / (times + 1)) {
       co_await runtime.clock.sleep_for(std::chrono::milliseconds(2));
     }
-    launcher.kill_and_start();
+    launchers[static_cast<std::size_t>(i) % launchers.size()]->kill_and_start();
   }
 }
 
-Task<> run(async::Runtime runtime, std::string database, Launcher& launcher, int kills,
-           Tally& tally) {
-  async::TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
-    fmt::print("{}: {}\n", name, error);
-  });
-  const async::Clock::TimePoint start = runtime.clock.now();
-  for (int i = 0; i < kClients; ++i) {
-    scope.spawn(fmt::format("client {}", i), client(runtime, database, tally));
-  }
-  scope.spawn("killer", kill_now_and_then(runtime, launcher, kills, tally));
-  co_await scope.join();
-  const double seconds = std::chrono::duration<double>(runtime.clock.now() - start).count();
+// The number of the latest change of the store.
+Task<std::int64_t> latest_change(async::Runtime runtime, std::string database) {
+  const auto store = co_await coordination::sqlite::open_store(runtime, {.path = database});
+  const coordination::Stat stat = co_await store->set("/", "", coordination::kAnyVersion);
+  co_await store->close();
+  co_return stat.mzxid;
+}
+
+void print(const Launchers& launchers, int kills, Tally& tally, double seconds,
+           std::int64_t changes) {
   std::vector<double>& times = tally.milliseconds;
   std::ranges::sort(times);
   const auto percentile = [&times](double part) {
     return times.empty() ? 0 : times[static_cast<std::size_t>(part * (times.size() - 1.0))];
   };
-  fmt::print("{} requests by {} clients on {} slots, SQLite, launcher killed {} times\n", kRequests,
-             kClients, kHosts * kSlots, kills);
-  fmt::print("  {:.0f} requests/s   p50 {:.1f} ms   p99 {:.1f} ms\n", times.size() / seconds,
+  const auto requests = static_cast<double>(times.size());
+  double cpu = 0;
+  for (const auto& launcher : launchers) cpu += launcher->cpu();
+  fmt::print("{} requests by {} clients on {} slots, SQLite, {} launcher(s), {} kills\n", kRequests,
+             kClients, kHosts * kSlots, launchers.size(), kills);
+  fmt::print("  {:.0f} requests/s   p50 {:.1f} ms   p99 {:.1f} ms\n", requests / seconds,
              percentile(0.5), percentile(0.99));
-  fmt::print("  launcher {:.2f} CPU s per 1,000 requests\n",
-             launcher.cpu() * 1000 / static_cast<double>(times.size()));
+  fmt::print("  launchers {:.2f} CPU s per 1,000 requests\n", cpu * 1000 / requests);
+  fmt::print("  {:.1f} changes of the store per request, by all who took part\n",
+             static_cast<double>(changes) / requests);
   fmt::print("  not fulfilled {}, served twice {}\n", tally.not_fulfilled, tally.served_twice);
+}
+
+Task<> run(async::Runtime runtime, std::string database, Launchers& launchers, int kills,
+           Tally& tally) {
+  async::TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
+    fmt::print("{}: {}\n", name, error);
+  });
+  const std::int64_t first_change = co_await latest_change(runtime, database);
+  const async::Clock::TimePoint start = runtime.clock.now();
+  for (int i = 0; i < kClients; ++i) {
+    scope.spawn(fmt::format("client {}", i), client(runtime, database, tally));
+  }
+  scope.spawn("killer", kill_now_and_then(runtime, launchers, kills, tally));
+  co_await scope.join();
+  const double seconds = std::chrono::duration<double>(runtime.clock.now() - start).count();
+  const std::int64_t changes = co_await latest_change(runtime, database) - first_change;
+  print(launchers, kills, tally, seconds, changes);
 }
 
 std::string configuration(const std::string& database) {
@@ -161,19 +183,29 @@ std::string configuration(const std::string& database) {
   return text;
 }
 
+int option(const std::vector<std::string>& arguments, const std::string& name, int otherwise) {
+  const auto found = std::ranges::find(arguments, name);
+  if (found == arguments.end() || found + 1 == arguments.end()) return otherwise;
+  return std::stoi(*(found + 1));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool with_kills = argc == 3 && std::string(argv[1]) == "--kill";
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
   const test_support::TemporaryDirectory directory;
   const std::string database = directory.path() / "nodepool.db";
-  Launcher launcher(directory.write("nodepool.yaml", configuration(database)));
+  const std::string config = directory.write("nodepool.yaml", configuration(database));
+  Launchers launchers;
+  for (int i = 0; i < option(arguments, "--launchers", 1); ++i) {
+    launchers.push_back(std::make_unique<Launcher>(config));
+  }
   async::EventLoop loop;
   async::SystemClock clock;
   async::Random random = async::Random::from_system();
   const async::Runtime runtime{loop.executor(), clock, random};
   Tally tally;
-  loop.run(run(runtime, database, launcher, with_kills ? std::stoi(argv[2]) : 0, tally));
+  loop.run(run(runtime, database, launchers, option(arguments, "--kill", 0), tally));
   const bool complete = static_cast<int>(tally.milliseconds.size()) == kRequests;
   return complete && tally.served_twice == 0 ? 0 : 1;
 }

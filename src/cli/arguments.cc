@@ -128,6 +128,10 @@ class Parser {
     CLI::App& info = add<OnlineCommand>("info", "show what is stored of a provider", info_);
     add_name(info, "PROVIDER", info_.provider, "the provider's name");
     add_json(info, info_.json);
+    CLI::App& explain = add<OnlineCommand>(
+        "explain", "say why a request waits, what becomes of a node, how a label is doing",
+        explain_);
+    add_name(explain, "REQUEST|LABEL|NODE", explain_.subject, "an id, or a label's name");
     CLI::App& history = add<OfflineCommand>(
         "history", "show what has happened to a node or request, also when it is gone", history_);
     add_name(history, "NODE|REQUEST", history_.id, "the id");
@@ -241,6 +245,7 @@ class Parser {
   ListRequests list_requests_;
   ListLabels list_labels_;
   ProviderInfo info_;
+  Explain explain_;
   ShowHistory history_;
   HoldNode hold_;
   DeleteNode delete_;

@@ -36,6 +36,9 @@ struct ListRequests {
 struct ListLabels {
   bool json = false;
 };
+struct Explain {
+  std::string subject;  // the id of a request or node, or a label
+};
 struct ShowHistory {
   std::string id;  // of a node or request
   bool json = false;
@@ -64,8 +67,8 @@ struct RunCommand {
 // Those that need no store.
 using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory>;
 using OnlineCommand =
-    std::variant<ListNodes, ProviderInfo, HoldNode, DeleteNode, EraseProvider, ListRequests,
-                 ListLabels, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;
+    std::variant<ListNodes, ProviderInfo, Explain, HoldNode, DeleteNode, EraseProvider,
+                 ListRequests, ListLabels, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;
 using Command = std::variant<OfflineCommand, OnlineCommand>;
 
 struct Arguments {

@@ -26,6 +26,9 @@ Task<int> perform(Session& session, ListRequests command);
 Task<int> perform(Session& session, ListLabels command);
 Task<int> perform(Session& session, ProviderInfo command);
 
+// explain_command.cc
+Task<int> perform(Session& session, Explain command);
+
 // node_commands.cc
 Task<int> perform(Session& session, HoldNode command);
 Task<int> perform(Session& session, DeleteNode command);

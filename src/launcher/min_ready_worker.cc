@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "coordination/path.h"
-#include "launcher/decision.h"
+#include "decision/decision.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -47,7 +47,7 @@ bool is_in_stock(const Node* node) {
 }
 
 bool is_for_min_ready(const NodeRequest* request) {
-  return request != nullptr && request->requestor == kMinReadyRequestor &&
+  return request != nullptr && request->requestor == decision::kMinReadyRequestor &&
          request->node_types.size() == 1;
 }
 
@@ -169,7 +169,7 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
   request.created_time = request.state_time;
   request.node_types = {label};
-  request.requestor = kMinReadyRequestor;
+  request.requestor = decision::kMinReadyRequestor;
   request.reuse = false;
   const std::string text = to_record(request);
   Transaction transaction;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "launcher/decision.h"
+#include "decision/decision.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -347,7 +347,7 @@ void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& re
     request.declined_by.push_back(pool_.id);
     request.decline_reasons[pool_.id] = reason;
   }
-  const bool failed = declined_by_all(request, context_.components.pools());
+  const bool failed = decision::declined_by_all(request, context_.components.pools());
   request.set_state(failed ? RequestState::failed : RequestState::requested,
                     context_.runtime.clock.wall_seconds());
   log_.info("Declining node request because: {}", reason);

@@ -198,15 +198,15 @@ void PoolWorker::consider(const Order& order) {
   if (waiting == context_.requests.waiting().end()) return;
   const NodeRequest* request = context_.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
-  std::optional<Decision> decision = screen(*request, view(), context_.components.pools());
+  std::optional<Decision> made = decision::screen(*request, view(), context_.components.pools());
   std::vector<std::string> plan;
   Prospects ahead;
-  if (!decision) {
+  if (!made) {
     plan = stock_.choose(*request);
     ahead = prospects(*request, order, plan);
-    decision = judge(*request, view(), ahead);
+    made = decision::judge(*request, view(), ahead);
   }
-  carry_out(order, *request, *decision, ahead, std::move(plan));
+  carry_out(order, *request, *made, ahead, std::move(plan));
 }
 
 void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const Decision& decision,
@@ -217,7 +217,9 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
       return;
     case Decision::Kind::wait:
       log.debug("Waiting: {}", decision.reason);
-      context_.history.decided(request.id, identity_.id, "waits: " + decision.reason);
+      context_.history.decided(
+          request.id, identity_.id,
+          fmt::format("waits: {} (until {})", decision.reason, to_string(decision.until)));
       line_.wait(order, request, decision);
       if (decision.is_short_of_quota) {
         idle_nodes_.recycle(pool_config().labels, request.node_types);
@@ -325,7 +327,7 @@ Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
 // Returns whether the request is left to another launcher's worker of this pool for the moment.
 bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
   const std::string& preferred =
-      preferred_peer(request, registration_.component(), context_.components.pools());
+      decision::preferred_peer(request, registration_.component(), context_.components.pools());
   const auto now = context_.runtime.clock.now();
   const auto left = left_to_peer_.find(request.id);
   if (preferred == identity_.id || (left != left_to_peer_.end() && left->second <= now)) {

@@ -10,8 +10,8 @@
 
 #include "async/event.h"
 #include "async/task_scope.h"
+#include "decision/decision.h"
 #include "launcher/context.h"
-#include "launcher/decision.h"
 #include "launcher/idle_nodes.h"
 #include "launcher/node_request_handler.h"
 #include "launcher/pool_stock.h"
@@ -20,8 +20,11 @@
 
 namespace nodepool::launcher {
 
+using decision::PoolView;
+using decision::Prospects;
+
 // Serves requests from one pool of one provider. It sleeps until a record changes that concerns it,
-// decides (launcher/decision.h), and lets a NodeRequestHandler carry the decision out.
+// decides (decision/decision.h), and lets a NodeRequestHandler carry the decision out.
 class PoolWorker {
  public:
   PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool);

@@ -15,7 +15,7 @@ WaitingLine::Shape::Shape(const model::NodeRequest& request)
     : labels(request.node_types),
       tenant(request.tenant_name.value_or("")),
       reuse(request.reuse),
-      for_min_ready(request.requestor == kMinReadyRequestor) {
+      for_min_ready(request.requestor == decision::kMinReadyRequestor) {
   std::ranges::sort(labels);
 }
 

@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/decision.h"
+#include "decision/decision.h"
 #include "model/node_request.h"
 
 namespace nodepool::launcher {
+
+using decision::Decision;
 
 // Which requests a pool has to look at next, and what the others wait for. An event moves only
 // those requests back to the front that it concerns.

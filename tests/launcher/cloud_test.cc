@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordination/lock.h"
-#include "launcher/decision.h"
+#include "decision/decision.h"
 #include "model/paths.h"
 #include "tests/launcher/launcher_fixture.h"
 

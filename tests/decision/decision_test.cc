@@ -1,10 +1,10 @@
-#include "launcher/decision.h"
+#include "decision/decision.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-namespace nodepool::launcher {
+namespace nodepool::decision {
 namespace {
 
 using model::Component;
@@ -317,4 +317,4 @@ TEST(DecisionTest, declined_by_all_counts_registered_pools_only) {
 }
 
 }  // namespace
-}  // namespace nodepool::launcher
+}  // namespace nodepool::decision

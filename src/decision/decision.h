@@ -17,7 +17,7 @@
 // The order of the rules is that of the Python Nodepool, but that a request is declined before it
 // waits. One request is served by exactly one pool; it fails only when every registered pool has
 // declined it.
-namespace nodepool::launcher {
+namespace nodepool::decision {
 
 // The requestor of the requests that keep `min-ready` nodes.
 inline constexpr std::string_view kMinReadyRequestor = "NodePool:min-ready";
@@ -45,6 +45,9 @@ struct Decision {
   // It waits because all that may be taken is taken: to delete an idle node would help.
   bool is_short_of_quota = false;
 };
+
+// For people: "a node becomes free, or nodes take less than now".
+std::string_view to_string(Decision::Until until);
 
 // The pool that decides, and the requests' other possibilities.
 struct PoolView {
@@ -98,4 +101,4 @@ bool declined_by_all(const model::NodeRequest& request,
 const std::string& preferred_peer(const model::NodeRequest& request, const model::Component& own,
                                   const std::vector<const model::Component*>& pools);
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::decision

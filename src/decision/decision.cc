@@ -1,4 +1,4 @@
-#include "launcher/decision.h"
+#include "decision/decision.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace nodepool::launcher {
+namespace nodepool::decision {
 
 namespace {
 
@@ -137,6 +137,22 @@ std::optional<Decision> short_of_room(const NodeRequest& request, const Prospect
 
 }  // namespace
 
+std::string_view to_string(Until until) {
+  switch (until) {
+    case Until::nothing:
+      return "the request changes";
+    case Until::registry_changes:
+      return "a pool goes, pauses or declines";
+    case Until::there_is_room:
+      return "a node is free or gone";
+    case Until::tenant_takes_less:
+      return "the tenant gives nodes back";
+    case Until::launch_ends:
+      return "a launch has ended";
+  }
+  return {};
+}
+
 std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
                                const std::vector<const Component*>& pools) {
   if (own.max_concurrency == 0) {
@@ -215,4 +231,4 @@ const std::string& preferred_peer(const NodeRequest& request, const Component& o
   return *best;
 }
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::decision

@@ -1,0 +1,318 @@
+#include "cli/explanation/explanation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "decision/decision.h"
+#include "model/lease.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using decision::Decision;
+using model::Component;
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+
+// Of those that wait for a label.
+constexpr std::size_t kMostRequests = 10;
+
+class Text {
+ public:
+  void line(std::string text) { lines_.push_back(std::move(text)); }
+  void fact(std::string_view name, const std::string& value) {
+    if (!value.empty()) line(fmt::format("  {:<12}{}", name, value));
+  }
+  std::vector<std::string> lines() && { return std::move(lines_); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// "0:01:05", "26:00:00".
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::max(0.0, std::floor(seconds)));
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string pool_name(const Component& pool) {
+  return pool.provider_name + "-" + pool.name;
+}
+
+bool shares_label(const NodeRequest& request, const NodeRequest& other) {
+  return std::ranges::any_of(request.node_types, [&other](const std::string& label) {
+    return std::ranges::find(other.node_types, label) != other.node_types.end();
+  });
+}
+
+std::string place_in_line(const Knowledge& knowledge, const NodeRequest& request) {
+  std::size_t ahead = 0;
+  std::size_t rivals = 0;
+  for (const auto& [order, id] : knowledge.requests.waiting()) {
+    if (id == request.id) break;
+    ++ahead;
+    if (shares_label(request, *knowledge.requests.find(id))) ++rivals;
+  }
+  return fmt::format("{} of {} waiting requests; of those ahead {} want a label of its", ahead + 1,
+                     knowledge.requests.waiting().size(), rivals);
+}
+
+// --- what the pools make of a request
+// -------------------------------------------------------------
+
+// The last decision of this pool that is written down on this host.
+std::optional<history::Entry> last_decision(const std::vector<history::Entry>& history,
+                                            const Component& pool) {
+  // "<fqdn>-PoolWorker.<provider>-<pool> waits: …"
+  const std::string owner = "PoolWorker." + pool_name(pool) + " ";
+  std::optional<history::Entry> last;
+  for (const history::Entry& entry : history) {
+    if (entry.event == "decision" && entry.details.find(owner) != std::string::npos) last = entry;
+  }
+  if (last) last->details.erase(0, last->details.find(owner) + owner.size());
+  return last;
+}
+
+std::string free_nodes(const Knowledge& knowledge, const NodeRequest& request,
+                       const Component& pool) {
+  std::vector<std::string> counts;
+  for (const std::string& label : request.node_types) {
+    const std::string count = fmt::format(
+        "{} {}", knowledge.nodes.free(pool.provider_name, pool.name, label).size(), label);
+    if (std::ranges::find(counts, count) == counts.end()) counts.push_back(count);
+  }
+  return fmt::format("free nodes: {}", fmt::join(counts, ", "));
+}
+
+std::string pool_says(const Knowledge& knowledge, const NodeRequest& request,
+                      const std::vector<history::Entry>& history, const Component& pool) {
+  if (const auto reason = request.decline_reasons.find(pool.id);
+      reason != request.decline_reasons.end()) {
+    return "declined: " + reason->second;
+  }
+  if (request.declined(pool.id)) return "declined, without a reason in the record";
+  const auto screened = decision::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
+  if (screened) {
+    return fmt::format("{} (until {})", screened->reason, decision::to_string(screened->until));
+  }
+  const std::optional<history::Entry> last = last_decision(history, pool);
+  if (last) {
+    return fmt::format("{}; decided {} ago", last->details, duration(knowledge.now - last->time));
+  }
+  return fmt::format("{}; no decision of this pool is written down on this host",
+                     free_nodes(knowledge, request, pool));
+}
+
+void explain_pools(Text& text, const Knowledge& knowledge, const NodeRequest& request) {
+  if (knowledge.pools.empty()) {
+    text.line("No pool is registered: no launcher runs, or none has a provider.");
+    return;
+  }
+  const std::vector<history::Entry> history = knowledge.history(request.id);
+  text.line("Pools");
+  for (const Component* pool : knowledge.pools) {
+    const std::string paused = pool->paused ? " (paused: it has no room)" : "";
+    text.line(fmt::format("  {} on {}{}", pool_name(*pool), pool->hostname, paused));
+    text.line("    " + pool_says(knowledge, request, history, *pool));
+  }
+}
+
+void explain_nodes(Text& text, const Knowledge& knowledge, const std::string& request_id) {
+  for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
+    const Node& node = *knowledge.nodes.find(id);
+    text.fact("node " + id,
+              fmt::format("{} for {} ({})", to_string(node.state),
+                          duration(knowledge.now - node.state_time), fmt::join(node.type, ", ")));
+  }
+}
+
+// --- what becomes of a node
+// -----------------------------------------------------------------------
+
+bool is_served(const Knowledge& knowledge, const Node& node) {
+  return std::ranges::any_of(knowledge.pools, [&node](const Component* pool) {
+    return pool->provider_name == node.provider;
+  });
+}
+
+std::string hold_ends(const Knowledge& knowledge, const Node& node) {
+  std::optional<std::int64_t> limit = knowledge.config.max_hold_age;
+  if (limit && *limit <= 0) limit.reset();
+  if (node.hold_expiration && *node.hold_expiration > 0) {
+    limit = std::min(limit.value_or(*node.hold_expiration), *node.hold_expiration);
+  }
+  if (!limit) return "it is kept until somebody deletes it";
+  const double left = node.state_time + static_cast<double>(*limit) - knowledge.now;
+  return fmt::format("it is kept for another {}", duration(left));
+}
+
+std::string ready_ends(const Knowledge& knowledge, const Node& node) {
+  std::optional<double> left;
+  for (const std::string& label : node.type) {
+    const auto found = knowledge.config.labels.find(label);
+    if (found == knowledge.config.labels.end() || found->second.max_ready_age <= 0) continue;
+    const double end =
+        node.state_time + static_cast<double>(found->second.max_ready_age) - knowledge.now;
+    left = std::min(left.value_or(end), end);
+  }
+  if (!left) return "the next request for one of its labels may get it";
+  return fmt::format("the next request for one of its labels may get it; it is deleted in {}",
+                     duration(*left));
+}
+
+std::string what_next(const Knowledge& knowledge, const Node& node, bool locked) {
+  if (!is_served(knowledge, node)) {
+    return "no registered launcher serves its provider: nothing";
+  }
+  switch (node.state) {
+    case NodeState::ready: {
+      if (!node.allocated_to) return ready_ends(knowledge, node);
+      if (knowledge.requests.find(*node.allocated_to) == nullptr) {
+        return locked ? "its requestor has it, and uses it or gives it back"
+                      : "its request is gone: it becomes free";
+      }
+      return "its request has been answered: its requestor is to take it";
+    }
+    case NodeState::hold:
+      return locked ? "whoever has locked it decides" : hold_ends(knowledge, node);
+    case NodeState::init:
+      return "its launcher is about to begin";
+    default:
+      break;
+  }
+  if (!locked) return "nobody has locked it: its provider takes it back";
+  switch (node.state) {
+    case NodeState::building:
+    case NodeState::testing:
+      return "it is being launched; if its launcher dies it is taken back";
+    case NodeState::in_use:
+      return "it is taken back when its requestor unlocks it";
+    case NodeState::deleting:
+    case NodeState::deleted:
+      return "its provider is taking it back";
+    default:
+      return "its provider takes it back once it is unlocked";
+  }
+}
+
+// --- labels
+// ---------------------------------------------------------------------------------------
+
+void explain_pool_of_label(Text& text, const Knowledge& knowledge, const Component& pool,
+                           const std::string& label) {
+  std::map<std::string_view, std::size_t> by_state;
+  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
+    const Node& node = *knowledge.nodes.find(id);
+    if (node.pool == pool.name && node.has_label(label)) ++by_state[to_string(node.state)];
+  }
+  std::vector<std::string> counts;
+  for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
+  text.line(fmt::format("  {} on {}: priority {}{}", pool_name(pool), pool.hostname, pool.priority,
+                        pool.paused ? ", paused: it has no room" : ""));
+  text.line(fmt::format("    nodes: {}; {} can be handed out now",
+                        counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
+                        knowledge.nodes.free(pool.provider_name, pool.name, label).size()));
+}
+
+}  // namespace
+
+std::vector<std::string> explain_request(const Knowledge& knowledge, const NodeRequest& request) {
+  Text text;
+  text.line(fmt::format("Request {} is {} for {}", request.id, to_string(request.state),
+                        duration(knowledge.now - request.state_time)));
+  text.fact("wants", fmt::format("{}{}", fmt::join(request.node_types, ", "),
+                                 request.reuse ? "" : " (new nodes only)"));
+  text.fact("by", request.requestor.value_or(""));
+  text.fact("tenant", request.tenant_name.value_or(""));
+  text.fact("prefers", request.provider.value_or(""));
+  switch (request.state) {
+    case RequestState::requested:
+      text.fact("place", place_in_line(knowledge, request));
+      explain_pools(text, knowledge, request);
+      break;
+    case RequestState::pending:
+      text.line("A launcher works on it:");
+      explain_nodes(text, knowledge, request.id);
+      break;
+    case RequestState::fulfilled:
+      text.line("Its requestor is to take its nodes and to remove it:");
+      explain_nodes(text, knowledge, request.id);
+      break;
+    case RequestState::failed:
+      text.line("Every pool has declined it:");
+      for (const auto& [pool, reason] : request.decline_reasons) {
+        text.line(fmt::format("  {}", pool));
+        text.line("    " + reason);
+      }
+      break;
+  }
+  return std::move(text).lines();
+}
+
+std::vector<std::string> explain_node(const Knowledge& knowledge, const Node& node) {
+  Text text;
+  const bool locked = knowledge.nodes.is_locked(node.id);
+  text.line(fmt::format("Node {} is {} for {}, {}", node.id, to_string(node.state),
+                        duration(knowledge.now - node.state_time), locked ? "locked" : "unlocked"));
+  text.fact("labels", fmt::format("{}", fmt::join(node.type, ", ")));
+  text.fact("pool", fmt::format("{}-{}", node.provider.value_or("?"), node.pool.value_or("?")));
+  text.fact("host", node.hostname.value_or(node.interface_ip.value_or("")));
+  text.fact("launched by", node.launcher.value_or(""));
+  if (node.allocated_to) {
+    const NodeRequest* request = knowledge.requests.find(*node.allocated_to);
+    text.fact("request", fmt::format("{}, which is {}", *node.allocated_to,
+                                     request == nullptr ? "gone" : to_string(request->state)));
+  }
+  text.fact("tenant", node.tenant_name.value_or(""));
+  text.fact("requestor", node.requestor.value_or(""));
+  if (const std::optional<model::Lease> lease = model::lease_of(node)) {
+    text.fact("lease", fmt::format("{} of {}, for another {}", lease->id, lease->holder,
+                                   duration(lease->expires - knowledge.now)));
+  }
+  text.fact("comment", node.comment.value_or(""));
+  text.fact("next", what_next(knowledge, node, locked));
+  return std::move(text).lines();
+}
+
+std::vector<std::string> explain_label(const Knowledge& knowledge, const std::string& label) {
+  Text text;
+  text.line("Label " + label);
+  if (const auto found = knowledge.config.labels.find(label);
+      found != knowledge.config.labels.end() && found->second.min_ready > 0) {
+    text.fact("min-ready", std::to_string(found->second.min_ready));
+  }
+  bool is_offered = false;
+  for (const Component* pool : knowledge.pools) {
+    if (!pool->supports(label)) continue;
+    is_offered = true;
+    explain_pool_of_label(text, knowledge, *pool, label);
+  }
+  if (!is_offered) text.line("No registered pool offers it: requests for it fail.");
+
+  std::vector<const NodeRequest*> waiting;
+  for (const auto& [order, id] : knowledge.requests.waiting()) {
+    const NodeRequest* request = knowledge.requests.find(id);
+    const auto& labels = request->node_types;
+    if (std::ranges::find(labels, label) != labels.end()) waiting.push_back(request);
+  }
+  text.line(fmt::format("{} request(s) wait for it", waiting.size()));
+  for (std::size_t i = 0; i < std::min(waiting.size(), kMostRequests); ++i) {
+    text.line("");
+    for (std::string& line : explain_request(knowledge, *waiting[i])) text.line(std::move(line));
+  }
+  if (waiting.size() > kMostRequests) {
+    text.line(fmt::format("\n… and {} more", waiting.size() - kMostRequests));
+  }
+  return std::move(text).lines();
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "history/entry.h"
+#include "model/component.h"
+#include "model/node_request.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+
+// Why a request waits, what becomes of a node, how a label is doing: from the records, the rules
+// that the launchers decide by (decision/decision.h), and what they have written down of their
+// decisions.
+namespace nodepool::cli {
+
+// What an explanation is made from. Outlives it.
+struct Knowledge {
+  double now = 0;  // seconds since the epoch
+  const model::NodeTable& nodes;
+  const model::RequestTable& requests;
+  std::vector<const model::Component*> pools;  // those that are registered
+  const config::Config& config;
+  // What the journal of this host has of a request; empty if it has none.
+  std::function<std::vector<history::Entry>(const std::string& id)> history;
+};
+
+// Lines of text. For a request: its place in line, what each pool has made of it with the figures
+// that it decided by, and what would let it go on.
+std::vector<std::string> explain_request(const Knowledge& knowledge,
+                                         const model::NodeRequest& request);
+
+// For a node: who has it, since when, and what happens to it next.
+std::vector<std::string> explain_node(const Knowledge& knowledge, const model::Node& node);
+
+// For a label: who offers it, what there is of it, who waits for it, and why.
+std::vector<std::string> explain_label(const Knowledge& knowledge, const std::string& label);
+
+}  // namespace nodepool::cli

@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "history/journal.h"
+#include "model/component.h"
+#include "model/paths.h"
+#include "tests/cli/cli_test.h"
+
+namespace nodepool::cli {
+namespace {
+
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+using testing::HasSubstr;
+
+class ExplainTest : public CliTest {
+ protected:
+  ExplainTest() {
+    config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() +
+              "\nlabels: [{name: small, min-ready: 2}, {name: large}]\nproviders: []\n";
+    run(coordination::ensure_path(store_, "/nodepool/components/pool"));
+    run(coordination::ensure_path(store_, "/nodepool/requests"));
+    launcher_.react(requestor::LauncherDouble::Reaction::ignore);
+  }
+
+  void add_pool(const std::string& provider, std::vector<std::string> labels,
+                std::int64_t priority = 100, bool paused = false) {
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.hostname = "l1";
+    pool.id = "l1-PoolWorker." + provider + "-main-" + std::string(32, 'a');
+    pool.name = "main";
+    pool.provider_name = provider;
+    pool.supported_labels = std::move(labels);
+    pool.priority = priority;
+    pool.paused = paused;
+    run(store_.create("/nodepool/components/pool/l1", to_record(pool),
+                      coordination::CreateMode::ephemeral_sequential));
+  }
+
+  std::string add_request(std::vector<std::string> labels,
+                          const std::function<void(NodeRequest&)>& change = {}) {
+    NodeRequest request;
+    request.node_types = std::move(labels);
+    request.requestor = "zuul";
+    request.set_state(RequestState::requested, clock_.wall_seconds() - 65);
+    if (change) change(request);
+    return std::string(coordination::base_name(
+        run(store_.create(model::request_path("200-"), to_record(request),
+                          coordination::CreateMode::persistent_sequential))));
+  }
+
+  void add_decision(const std::string& request_id, const std::string& provider,
+                    const std::string& decision) {
+    history::append({.directory = directory_.path()},
+                    history::to_line({clock_.wall_seconds() - 5,
+                                      history::Entry::Subject::request,
+                                      request_id,
+                                      "decision",
+                                      {},
+                                      "l1-PoolWorker." + provider + "-main " + decision}));
+  }
+
+  std::string explain(const std::string& subject) {
+    EXPECT_EQ(nodepool({"explain", subject}), 0) << err();
+    return out();
+  }
+};
+
+TEST_F(ExplainTest, a_waiting_request_has_a_place_and_a_reason_from_every_pool) {
+  add_pool("rack", {"small"});
+  add_pool("sky", {"small", "large"}, 10, /*paused=*/true);
+  add_pool("far", {"small"}, 200);
+  add_request({"large"});
+  add_request({"small"});
+  const std::string id = add_request({"small", "small"}, [](NodeRequest& request) {
+    const std::string sky = "l1-PoolWorker.sky-main-" + std::string(32, 'a');
+    request.declined_by = {sky};
+    request.decline_reasons[sky] = "launch failed: no such flavor";
+    request.tenant_name = "acme";
+  });
+  add_decision(id, "rack", "waits: 1 of 2 nodes with label small are free (until a node is free)");
+  EXPECT_EQ(explain(id),
+            "Request 200-0000000002 is requested for 0:01:05\n"
+            "  wants       small, small\n"
+            "  by          zuul\n"
+            "  tenant      acme\n"
+            "  place       3 of 3 waiting requests; of those ahead 1 want a label of its\n"
+            "Pools\n"
+            "  rack-main on l1\n"
+            "    waits: 1 of 2 nodes with label small are free (until a node is free); "
+            "decided 0:00:05 ago\n"
+            "  sky-main on l1 (paused: it has no room)\n"
+            "    declined: launch failed: no such flavor\n"
+            "  far-main on l1\n"
+            "    left to pool main of provider rack: it has a better priority "
+            "(until a pool goes, pauses or declines)\n");
+}
+
+TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
+  add_pool("rack", {"small"});
+  run(launcher_.add_node(make_node("small")));
+  EXPECT_THAT(explain(add_request({"small", "small"})),
+              HasSubstr("free nodes: 1 small; no decision of this pool is written down"));
+}
+
+TEST_F(ExplainTest, a_failed_request_says_why) {
+  const std::string id = add_request({"huge"}, [](NodeRequest& request) {
+    request.state = RequestState::failed;
+    request.declined_by = {"pool"};
+    request.decline_reasons["pool"] = "node type(s) [huge] not available";
+  });
+  EXPECT_THAT(explain(id), HasSubstr("    node type(s) [huge] not available\n"));
+}
+
+TEST_F(ExplainTest, without_any_launcher_that_is_the_reason) {
+  EXPECT_THAT(explain(add_request({"small"})), HasSubstr("No pool is registered"));
+}
+
+TEST_F(ExplainTest, a_node_says_who_has_it_and_what_comes_next) {
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.state = NodeState::in_use;
+  node.allocated_to = "200-0000000099";
+  node.requestor = "zuul";
+  const std::string id = run(launcher_.add_node(node));
+  EXPECT_THAT(explain(id), HasSubstr("unlocked"));
+  EXPECT_THAT(out(), HasSubstr("next        nobody has locked it: its provider takes it back"));
+  EXPECT_THAT(out(), HasSubstr("request     200-0000000099, which is gone"));
+  coordination::Lock lock(store_, random_, model::node_lock_path(id));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain(id), HasSubstr("it is taken back when its requestor unlocks it"));
+}
+
+TEST_F(ExplainTest, a_node_of_a_provider_that_nobody_serves_says_so) {
+  EXPECT_THAT(explain(run(launcher_.add_node(make_node("small")))),
+              HasSubstr("no registered launcher serves its provider"));
+}
+
+TEST_F(ExplainTest, a_held_node_says_how_long_it_is_kept) {
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.state = NodeState::hold;
+  node.hold_expiration = 3600;
+  node.state_time = clock_.wall_seconds() - 600;
+  EXPECT_THAT(explain(run(launcher_.add_node(node))), HasSubstr("kept for another 0:50:00"));
+}
+
+TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
+  add_pool("rack", {"small"});
+  run(launcher_.add_node(make_node("small")));
+  add_request({"large"});
+  const std::string id = add_request({"small", "small"});
+  explain("small");
+  EXPECT_THAT(out(), HasSubstr("Label small\n  min-ready   2\n"));
+  EXPECT_THAT(out(), HasSubstr("rack-main on l1: priority 100\n"
+                               "    nodes: 1 ready; 1 can be handed out now\n"));
+  EXPECT_THAT(out(), HasSubstr("1 request(s) wait for it\n\nRequest " + id));
+  EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
+}
+
+TEST_F(ExplainTest, what_is_unknown_is_an_error_that_names_the_history) {
+  EXPECT_EQ(nodepool({"explain", "nix"}), 1);
+  EXPECT_THAT(err(), HasSubstr("nodepool history nix"));
+}
+
+}  // namespace
+}  // namespace nodepool::cli
