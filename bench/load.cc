@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 
 #include "async/event_loop.h"
 #include "async/task_scope.h"
+#include "bench/process.h"
 #include "coordination/sqlite/sqlite_store.h"
 #include "requestor/held_nodes.h"
 #include "requestor/request.h"
@@ -37,17 +37,6 @@ constexpr int kSlots = 4;  // of each host
 constexpr int kClients = 50;
 constexpr int kRequests = 5000;
 constexpr auto kPatience = std::chrono::minutes(5);
-
-// The processor time that a process has used so far, in seconds (proc(5)).
-double cpu_seconds(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string field;
-  double ticks = 0;
-  for (int i = 1; i <= 15 && file >> field; ++i) {
-    if (i >= 14) ticks += std::stod(field);  // utime, stime
-  }
-  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
 
 struct Tally {
   int begun = 0;
@@ -95,12 +84,12 @@ class Launcher {
   explicit Launcher(std::string config) : config_(std::move(config)) { start(); }
 
   void kill_and_start() {
-    spent_ += cpu_seconds(child_->pid());
+    spent_ += bench::cpu_seconds(child_->pid());
     child_->signal(SIGKILL);
     child_->wait();
     start();
   }
-  double cpu() const { return spent_ + cpu_seconds(child_->pid()); }
+  double cpu() const { return spent_ + bench::cpu_seconds(child_->pid()); }
 
  private:
   void start() {

@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "bench/process.h"
 #include "coordination/path.h"
 #include "coordination/sqlite/sqlite_store.h"
 #include "coordination/tree.h"
@@ -40,17 +40,6 @@ constexpr auto kPause = std::chrono::milliseconds(20);
 
 double milliseconds(async::Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
-}
-
-// The processor time that a process has used so far, in seconds (proc(5)).
-double cpu_seconds(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string field;
-  double ticks = 0;
-  for (int i = 1; i <= 15 && file >> field; ++i) {
-    if (i >= 14) ticks += std::stod(field);  // utime, stime
-  }
-  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 class Requestor {
@@ -117,13 +106,13 @@ Task<> measure(async::Runtime runtime, std::string database, pid_t launcher) {
 
   std::vector<double> times;
   const std::int64_t changes_before = co_await requestor.changes();
-  const double cpu_before = cpu_seconds(launcher);
+  const double cpu_before = bench::cpu_seconds(launcher);
   for (int i = 0; i < kRequests; ++i) {
     times.push_back(milliseconds(co_await requestor.request()));
     co_await requestor.wait_for_free_node();
     co_await runtime.clock.sleep_for(kPause);
   }
-  const double cpu = cpu_seconds(launcher) - cpu_before;
+  const double cpu = bench::cpu_seconds(launcher) - cpu_before;
   const std::int64_t changes = co_await requestor.changes() - changes_before - 1;
   std::ranges::sort(times);
   const auto percentile = [&times](double part) {

@@ -91,15 +91,18 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events) {
   std::map<std::string_view, WatchEvent::Kind> last;
   for (const WatchEvent& event : events) last[event.path] = event.kind;
   std::vector<std::string> to_read;
+  std::vector<std::string_view> removed;
   for (const auto& [path, kind] : last) {
     if (listener_.interest(path) != Interest::data) continue;
     if (kind == WatchEvent::Kind::removed) {
-      apply_removed(path);
+      removed.push_back(path);
     } else {
       to_read.emplace_back(path);
     }
   }
   if (!to_read.empty()) co_await for_each(std::move(to_read), nullptr);
+  // What replaces a node in the same transaction is known before that goes.
+  for (const std::string_view path : removed) apply_removed(path);
   // Names after data: whoever sees a lock go also sees what its holder had written before.
   for (const auto& [path, kind] : last) {
     if (listener_.interest(path) != Interest::name) continue;

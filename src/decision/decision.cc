@@ -213,22 +213,23 @@ bool declined_by_all(const NodeRequest& request, const std::vector<const Compone
       pools, [&request](const Component* pool) { return request.declined(pool->id); });
 }
 
-const std::string& preferred_peer(const NodeRequest& request, const Component& own,
-                                  const std::vector<const Component*>& pools) {
-  const std::string* best = &own.id;
-  std::size_t most = std::hash<std::string>{}(own.id + request.id);
+const std::string& preferred(std::string_view subject, const std::vector<const Component*>& pools) {
+  const auto weight = [subject](const Component* pool) {
+    return std::hash<std::string>{}(pool->id + std::string(subject));
+  };
+  return (*std::ranges::max_element(pools, {}, weight))->id;
+}
+
+std::vector<const Component*> peers(const NodeRequest& request, const Component& own,
+                                    const std::vector<const Component*>& pools) {
+  std::vector<const Component*> peers{&own};
   for (const Component* pool : pools) {
-    if (pool->provider_name != own.provider_name || pool->name != own.name || pool->id == own.id ||
-        pool->paused || request.declined(pool->id) || !pool->supports(request.node_types)) {
-      continue;
-    }
-    const std::size_t weight = std::hash<std::string>{}(pool->id + request.id);
-    if (weight > most) {
-      most = weight;
-      best = &pool->id;
+    if (pool->id != own.id && pool->provider_name == own.provider_name && pool->name == own.name &&
+        !pool->paused && !request.declined(pool->id) && pool->supports(request.node_types)) {
+      peers.push_back(pool);
     }
   }
-  return *best;
+  return peers;
 }
 
 }  // namespace nodepool::decision

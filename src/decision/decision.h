@@ -95,10 +95,17 @@ Decision judge(const model::NodeRequest& request, const PoolView& own, const Pro
 bool declined_by_all(const model::NodeRequest& request,
                      const std::vector<const model::Component*>& pools);
 
-// Several launchers may serve the same pool of the same provider. Which one should take a request
-// is settled by highest-random-weight hashing over those that could, so that they do not contend
-// for every lock: the id of the preferred pool component. It is a preference: the lock decides.
-const std::string& preferred_peer(const model::NodeRequest& request, const model::Component& own,
-                                  const std::vector<const model::Component*>& pools);
+// Several launchers may serve the same pool of the same provider. Which of them something falls to,
+// so that they do not contend for every lock, is settled by highest-random-weight hashing: the id
+// of one of the pools, always the same one for the same `subject`. It is a preference: the lock
+// decides. `pools` is not empty.
+const std::string& preferred(std::string_view subject,
+                             const std::vector<const model::Component*>& pools);
+
+// The pools of the same name and provider that could serve the request as well as `own`, which is
+// one of them.
+std::vector<const model::Component*> peers(const model::NodeRequest& request,
+                                           const model::Component& own,
+                                           const std::vector<const model::Component*>& pools);
 
 }  // namespace nodepool::decision

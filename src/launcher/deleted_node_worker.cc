@@ -2,6 +2,7 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "decision/decision.h"
 #include "model/change_node.h"
 #include "model/paths.h"
 
@@ -18,6 +19,9 @@ using model::NodeState;
 // Before another attempt when a provider could not take a node back, or the store failed: the
 // reference's delete worker looks every 5 s.
 constexpr auto kRetryPause = std::chrono::seconds(5);
+
+// How long a node is left to the launcher that it falls to, when several serve its provider.
+constexpr auto kPeerPause = std::chrono::seconds(1);
 
 // Before another attempt when the store has shown twice that the table is behind: somebody has
 // locked or changed the node, and the event is under way.
@@ -71,9 +75,38 @@ DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
 
 void DeletedNodeWorker::look_at(const std::string& id) {
   const Node* node = context_.nodes.find(id);
-  if (node == nullptr || context_.nodes.is_locked(id) || duty(*node) == Duty::none) return;
-  if (!in_hand_.insert(id).second) return;
+  if (node == nullptr || context_.nodes.is_locked(id) || duty(*node) == Duty::none) {
+    left_to_peer_.erase(id);
+    return;
+  }
+  if (in_hand_.contains(id) || leaves_to_peer(*node)) return;
+  in_hand_.insert(id);
   scope_.spawn("take back node " + id, work_on(id));
+}
+
+// Returns whether the node is left to another launcher for the moment.
+bool DeletedNodeWorker::leaves_to_peer(const Node& node) {
+  std::vector<const model::Component*> peers = context_.components.pools();
+  std::erase_if(peers, [&node](const model::Component* pool) {
+    return pool->provider_name != node.provider || pool->name != node.pool;
+  });
+  const auto now = context_.runtime.clock.now();
+  const auto left = left_to_peer_.find(node.id);
+  if (peers.empty() || context_.own_pools.contains(decision::preferred(node.id, peers)) ||
+      (left != left_to_peer_.end() && left->second <= now)) {
+    left_to_peer_.erase(node.id);
+    return false;
+  }
+  if (left == left_to_peer_.end()) {
+    left_to_peer_.emplace(node.id, now + kPeerPause);
+    scope_.spawn("node " + node.id + ", left to another launcher", look_again(node.id));
+  }
+  return true;
+}
+
+Task<> DeletedNodeWorker::look_again(std::string id) {
+  co_await context_.runtime.clock.sleep_for(kPeerPause);
+  look_at(id);
 }
 
 Task<> DeletedNodeWorker::work_on(std::string id) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,6 +34,8 @@ class DeletedNodeWorker {
 
   void look_at(const std::string& id);
   Duty duty(const model::Node& node) const;
+  bool leaves_to_peer(const model::Node& node);
+  Task<> look_again(std::string id);
   Task<> work_on(std::string id);
   // These return false if the store says otherwise than the table: there was nothing to do.
   Task<bool> take_back_under_lock(std::string id);
@@ -47,6 +50,8 @@ class DeletedNodeWorker {
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_hand_;
   std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
+  // Nodes left to another launcher that serves their provider, until when.
+  std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_peer_;
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

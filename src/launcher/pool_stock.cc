@@ -20,15 +20,23 @@ void PoolStock::reconfigure(std::shared_ptr<driver::Provider> provider) {
   }
 }
 
-std::vector<std::string> PoolStock::choose(const model::NodeRequest& request) const {
+std::vector<std::string> PoolStock::choose(
+    const model::NodeRequest& request,
+    const std::function<bool(const std::string& id)>& is_preferred) const {
   const std::size_t count = request.node_types.size();
   std::vector<std::vector<std::string>> candidates(count);
   for (std::size_t i = 0; request.reuse && i < count; ++i) {
+    std::vector<std::string> others;
     for (const std::string& id : nodes_.free(pool_.provider, pool_.name, request.node_types[i])) {
-      // The others take one less than `count` at most, so more candidates than that are no use.
+      // The request's other nodes are one less than that at most, so more candidates are no use.
       if (candidates[i].size() == count) break;
-      if (!reserved_.contains(id)) candidates[i].push_back(id);
+      if (reserved_.contains(id)) continue;
+      const bool is_first = is_preferred(id);
+      if (is_first) candidates[i].push_back(id);
+      if (!is_first && others.size() < count) others.push_back(id);
     }
+    others.resize(std::min(others.size(), count - candidates[i].size()));
+    candidates[i].insert(candidates[i].end(), others.begin(), others.end());
   }
   return match(candidates);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,10 @@ class PoolStock {
 
   // For each of the request's labels the free node to hand out; empty where none is left, or where
   // the request wants no existing one. A node with several labels counts for each of them, but
-  // serves only one.
-  std::vector<std::string> choose(const model::NodeRequest& request) const;
+  // serves only one. Nodes that `is_preferred` come first.
+  std::vector<std::string> choose(
+      const model::NodeRequest& request,
+      const std::function<bool(const std::string& id)>& is_preferred) const;
 
   // The nodes of `plan` are being handed out, or no longer.
   void reserve(const std::vector<std::string>& plan);

@@ -202,7 +202,7 @@ void PoolWorker::consider(const Order& order) {
   std::vector<std::string> plan;
   Prospects ahead;
   if (!made) {
-    plan = stock_.choose(*request);
+    plan = choose_nodes(*request);
     ahead = prospects(*request, order, plan);
     made = decision::judge(*request, view(), ahead);
   }
@@ -324,10 +324,20 @@ Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
   wake_.set();
 }
 
+// Several launchers that serve different requests of a pool take different nodes.
+std::vector<std::string> PoolWorker::choose_nodes(const NodeRequest& request) const {
+  const auto peers =
+      decision::peers(request, registration_.component(), context_.components.pools());
+  return stock_.choose(request, [this, &peers](const std::string& id) {
+    return peers.size() == 1 || decision::preferred(id, peers) == identity_.id;
+  });
+}
+
 // Returns whether the request is left to another launcher's worker of this pool for the moment.
 bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
-  const std::string& preferred =
-      decision::preferred_peer(request, registration_.component(), context_.components.pools());
+  const auto peers =
+      decision::peers(request, registration_.component(), context_.components.pools());
+  const std::string& preferred = decision::preferred(request.id, peers);
   const auto now = context_.runtime.clock.now();
   const auto left = left_to_peer_.find(request.id);
   if (preferred == identity_.id || (left != left_to_peer_.end() && left->second <= now)) {

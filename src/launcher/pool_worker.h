@@ -71,6 +71,7 @@ class PoolWorker {
              std::exception_ptr failure);
   Task<> look_again(std::string request_id, async::Duration pause);
 
+  std::vector<std::string> choose_nodes(const model::NodeRequest& request) const;
   Prospects prospects(const model::NodeRequest& request, const Order& order,
                       const std::vector<std::string>& plan);
   std::string who_comes_first(const model::NodeRequest& request, const Order& order,

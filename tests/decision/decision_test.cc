@@ -235,20 +235,23 @@ TEST(DecisionTest, who_has_waited_long_is_not_passed) {
 }
 
 TEST(DecisionTest, launchers_of_one_pool_agree_on_who_is_preferred) {
-  std::vector<Component> peers{pool("a", "rack", {"small"}), pool("b", "rack", {"small"}),
-                               pool("c", "rack", {"small"})};
-  const std::vector<const Component*> pools{&peers[0], &peers[1], &peers[2]};
+  const std::vector<Component> some{pool("a", "rack", {"small"}), pool("b", "rack", {"small"}),
+                                    pool("c", "rack", {"small"}), pool("d", "other", {"small"})};
+  const std::vector<const Component*> pools{&some[0], &some[1], &some[2], &some[3]};
+  const auto preferred_by = [&pools](const Component& own, const NodeRequest& request) {
+    return preferred(request.id, peers(request, own, pools));
+  };
   std::map<std::string, int> chosen;
   for (int i = 0; i < 300; ++i) {
     NodeRequest request;
     request.id = "200-" + std::to_string(i);
     request.node_types = {"small"};
-    const std::string& preferred = preferred_peer(request, peers[0], pools);
-    EXPECT_EQ(preferred, preferred_peer(request, peers[1], pools));
-    EXPECT_EQ(preferred, preferred_peer(request, peers[2], pools));
-    ++chosen[preferred];
-    request.declined_by = {preferred};
-    EXPECT_NE(preferred_peer(request, preferred == "a" ? peers[1] : peers[0], pools), preferred);
+    const std::string first = preferred_by(some[0], request);
+    EXPECT_EQ(first, preferred_by(some[1], request));
+    EXPECT_EQ(first, preferred_by(some[2], request));
+    ++chosen[first];
+    request.declined_by = {first};
+    EXPECT_NE(preferred_by(first == "a" ? some[1] : some[0], request), first);
   }
   for (const auto& [id, count] : chosen) EXPECT_GT(count, 50) << id;
   EXPECT_EQ(chosen.size(), 3u);
