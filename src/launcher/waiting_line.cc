@@ -13,10 +13,13 @@ using Until = Decision::Until;
 
 WaitingLine::Shape::Shape(const model::NodeRequest& request)
     : labels(request.node_types),
+      declined_by(request.declined_by),
       tenant(request.tenant_name.value_or("")),
+      provider(request.provider.value_or("")),
       reuse(request.reuse),
       for_min_ready(request.requestor == decision::kMinReadyRequestor) {
   std::ranges::sort(labels);
+  std::ranges::sort(declined_by);
 }
 
 void WaitingLine::look_at(const Order& order) {
@@ -26,7 +29,6 @@ void WaitingLine::look_at(const Order& order) {
 
 void WaitingLine::remove(const Order& order) {
   to_look_at_.erase(order);
-  registry_.erase(order);
   if (leave_line(order)) there_is_more_room();
 }
 
@@ -70,10 +72,6 @@ std::optional<WaitingLine::Order> WaitingLine::next() {
 void WaitingLine::wait(const Order& order, const model::NodeRequest& request,
                        const Decision& decision) {
   if (decision.until == Until::nothing) return;
-  if (decision.until == Until::registry_changes) {
-    registry_.insert(order);
-    return;
-  }
   const auto line = lines_.try_emplace(Shape(request)).first;
   line->second.waiting[decision.until].insert(order);
   line->second.woken = false;
@@ -81,7 +79,9 @@ void WaitingLine::wait(const Order& order, const model::NodeRequest& request,
 }
 
 void WaitingLine::registry_has_changed() {
-  to_look_at_.merge(std::exchange(registry_, {}));
+  wake_if([](const Shape&, const Line& line) {
+    return line.waiting.contains(Until::registry_changes);
+  });
 }
 
 void WaitingLine::wake_if(const std::function<bool(const Shape&, const Line&)>& concerned) {

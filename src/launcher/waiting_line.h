@@ -19,17 +19,19 @@ using decision::Decision;
 // Which requests a pool has to look at next, and what the others wait for. An event moves only
 // those requests back to the front that it concerns.
 //
-// Requests that want the same for the same tenant are of one shape: what is not enough for the
-// first of them is not enough for the others. So of those that wait for room, or for launches to
-// end, only the first of each shape is looked at when there may be more, however many wait.
+// Requests of which the rules can only say the same are of one shape: what is not enough for the
+// first of them is not enough for the others. So only the first of each shape is looked at when
+// something has changed, however many wait.
 class WaitingLine {
  public:
   using Order = model::NodeRequest::Order;
 
-  // What decides whether there is room for a request.
+  // What the rules look at in a request.
   struct Shape {
-    std::vector<std::string> labels;  // sorted
+    std::vector<std::string> labels;       // sorted
+    std::vector<std::string> declined_by;  // sorted
     std::string tenant;
+    std::string provider;  // the preferred one
     bool reuse = true;
     bool for_min_ready = false;
 
@@ -77,7 +79,6 @@ class WaitingLine {
   bool leave_line(const Order& order);
 
   std::set<Order> to_look_at_;
-  std::set<Order> registry_;
   Lines lines_;
   std::map<Order, Lines::iterator> line_of_;
 };

@@ -1,0 +1,118 @@
+#include "launcher/waiting_line.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace nodepool::launcher {
+namespace {
+
+using Order = WaitingLine::Order;
+using Until = Decision::Until;
+using model::NodeRequest;
+
+NodeRequest request(int number, std::vector<std::string> labels, std::string tenant = {}) {
+  NodeRequest request;
+  request.id = "200-000000000" + std::to_string(number);
+  request.node_types = std::move(labels);
+  if (!tenant.empty()) request.tenant_name = std::move(tenant);
+  return request;
+}
+
+class WaitingLineTest : public testing::Test {
+ protected:
+  void wait(const NodeRequest& request, Until until) {
+    line_.wait(request.order(), request, {Decision::Kind::wait, until, ""});
+  }
+
+  // Takes all that are to be looked at; each waits again for the same.
+  std::vector<Order> look(Until until, const std::vector<NodeRequest>& requests) {
+    std::vector<Order> seen;
+    while (const std::optional<Order> order = line_.next()) {
+      seen.push_back(*order);
+      for (const NodeRequest& request : requests) {
+        if (request.order() == *order) wait(request, until);
+      }
+    }
+    return seen;
+  }
+
+  WaitingLine line_;
+};
+
+TEST_F(WaitingLineTest, what_is_to_be_looked_at_comes_in_order_of_service) {
+  const NodeRequest first = request(1, {"a"});
+  const NodeRequest second = request(2, {"b"});
+  line_.look_at(second.order());
+  line_.look_at(first.order());
+  EXPECT_EQ(line_.next(), first.order());
+  EXPECT_EQ(line_.next(), second.order());
+  EXPECT_EQ(line_.next(), std::nullopt);
+}
+
+TEST_F(WaitingLineTest, of_those_that_want_the_same_only_the_first_is_looked_at) {
+  const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"}), request(3, {"b"}),
+                                          request(4, {"b", "a"}), request(5, {"a", "b"})};
+  for (const NodeRequest& each : requests) wait(each, Until::there_is_room);
+  line_.there_is_more_room();
+  EXPECT_EQ(look(Until::there_is_room, requests),
+            (std::vector{requests[0].order(), requests[2].order(), requests[3].order()}));
+}
+
+TEST_F(WaitingLineTest, once_the_first_is_served_the_next_is_looked_at) {
+  const std::vector<NodeRequest> requests{request(1, {"a"}), request(2, {"a"})};
+  for (const NodeRequest& each : requests) wait(each, Until::there_is_room);
+  line_.there_is_more_room();
+  EXPECT_EQ(line_.next(), requests[0].order()) << "and is served: it does not wait again";
+  EXPECT_EQ(line_.next(), requests[1].order());
+}
+
+TEST_F(WaitingLineTest, an_event_wakes_those_whom_it_concerns) {
+  const NodeRequest room = request(1, {"a"});
+  const NodeRequest registry = request(2, {"b"});
+  const NodeRequest launch = request(3, {"c"});
+  const NodeRequest tenant = request(4, {"d"}, "acme");
+  wait(room, Until::there_is_room);
+  wait(registry, Until::registry_changes);
+  wait(launch, Until::launch_ends);
+  wait(tenant, Until::tenant_takes_less);
+  line_.registry_has_changed();
+  EXPECT_EQ(line_.next(), registry.order());
+  EXPECT_EQ(line_.next(), std::nullopt);
+  line_.launch_has_ended();
+  EXPECT_EQ(line_.next(), launch.order());
+  EXPECT_EQ(line_.next(), std::nullopt);
+  line_.tenant_takes_less("other");
+  EXPECT_EQ(line_.next(), std::nullopt);
+  line_.tenant_takes_less("acme");
+  EXPECT_EQ(line_.next(), tenant.order());
+  line_.label_is_free("z");
+  EXPECT_EQ(line_.next(), std::nullopt);
+  line_.label_is_free("a");
+  EXPECT_EQ(line_.next(), room.order());
+}
+
+TEST_F(WaitingLineTest, who_was_declined_by_others_is_of_another_shape) {
+  NodeRequest declined = request(1, {"a"});
+  declined.declined_by = {"pool"};
+  const NodeRequest fresh = request(2, {"a"});
+  wait(declined, Until::registry_changes);
+  wait(fresh, Until::registry_changes);
+  line_.registry_has_changed();
+  EXPECT_EQ(look(Until::registry_changes, {declined, fresh}),
+            (std::vector{declined.order(), fresh.order()}));
+}
+
+TEST_F(WaitingLineTest, one_that_leaves_makes_room_for_those_behind_it) {
+  const NodeRequest large = request(1, {"a", "a"});
+  const NodeRequest small = request(2, {"a"});
+  wait(large, Until::there_is_room);
+  wait(small, Until::there_is_room);
+  EXPECT_TRUE(line_.is_short_of_room());
+  line_.remove(large.order());
+  EXPECT_EQ(line_.next(), small.order());
+  EXPECT_FALSE(line_.is_short_of_room());
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
