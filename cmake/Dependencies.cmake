@@ -9,6 +9,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(CURL 7.88 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libssh REQUIRED IMPORTED_TARGET libssh)
 

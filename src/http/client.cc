@@ -1,0 +1,133 @@
+#include "http/client.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace nodepool::http {
+
+namespace {
+
+// Between attempts; each is twice the one before, and a random part of it is left out.
+constexpr async::Duration kFirstPause = std::chrono::milliseconds(500);
+constexpr async::Duration kLongestPause = std::chrono::seconds(30);
+
+// A server that asks for more has to ask again.
+constexpr auto kLongestRetryAfter = std::chrono::seconds(300);
+
+bool says_later(int status) {
+  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+std::string without_query(const std::string& url) {
+  return url.substr(0, url.find('?'));
+}
+
+double seconds(async::Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+// An answer, or why there is none.
+struct Client::Outcome {
+  std::optional<Response> response;
+  std::optional<HttpError> error;
+
+  int status() const { return response ? response->status : 0; }
+
+  bool is_worth_another(const Request& request) const {
+    if (response) {
+      // 429: it was not acted upon, so any request may be sent again (RFC 6585 §4).
+      return response->status == 429 || (says_later(response->status) && is_repeatable(request));
+    }
+    if (error->kind() == HttpError::Kind::not_sent) return true;
+    return error->kind() == HttpError::Kind::unknown_outcome && is_repeatable(request);
+  }
+};
+
+Client::Client(const async::Runtime& runtime, ClientOptions options, telemetry::Logger log,
+               Observer on_attempt)
+    : runtime_(runtime),
+      options_(std::move(options)),
+      log_(std::move(log)),
+      on_attempt_(std::move(on_attempt)),
+      governor_(runtime_.clock, options_.calls_per_second),
+      transfers_(runtime_.executor, options_.transfers) {}
+
+async::Task<Response> Client::send(Request request) {
+  const async::Clock::TimePoint deadline = runtime_.clock.now() + request.deadline;
+  for (int number = 1;; ++number) {
+    co_await governor_.turn();
+    Outcome outcome = co_await attempt(request, deadline - runtime_.clock.now());
+    const async::Duration pause = pause_after(outcome, number);
+    const bool again = number < options_.attempts && outcome.is_worth_another(request) &&
+                       runtime_.clock.now() + pause < deadline;
+    if (!again) {
+      if (outcome.error) throw HttpError(*outcome.error);
+      co_return std::move(*outcome.response);
+    }
+    log_.debug("{}: again in {:.1f} s", request.name, seconds(pause));
+    co_await runtime_.clock.sleep_for(pause);
+  }
+}
+
+async::Task<Client::Outcome> Client::attempt(const Request& request, async::Duration left) {
+  const async::Clock::TimePoint start = runtime_.clock.now();
+  Outcome outcome;
+  try {
+    if (left <= async::Duration::zero()) {
+      throw HttpError(HttpError::Kind::not_sent, "there was no time left to send it");
+    }
+    outcome.response =
+        co_await transfers_.perform(request, std::chrono::ceil<std::chrono::milliseconds>(left));
+  } catch (const HttpError& error) {
+    outcome.error.emplace(error.kind(),
+                          request.method + " " + without_query(request.url) + ": " + error.what());
+  }
+  tell(request, outcome, seconds(runtime_.clock.now() - start));
+  co_return outcome;
+}
+
+void Client::tell(const Request& request, const Outcome& outcome, double seconds) const {
+  if (outcome.error) {
+    log_.debug("{}: {} ({:.3f} s)", request.name, outcome.error->what(), seconds);
+  } else {
+    log_.debug("{}: {} {} -> {} ({:.3f} s)", request.name, request.method,
+               without_query(request.url), outcome.status(), seconds);
+  }
+  if (on_attempt_) on_attempt_({request.name, request.method, outcome.status(), seconds});
+}
+
+// What the server asks for counts for all calls.
+async::Duration Client::pause_after(const Outcome& outcome, int attempt) {
+  const double factor = std::exp2(std::min(attempt - 1, 16));
+  const async::Duration longest =
+      std::min(kLongestPause, std::chrono::duration_cast<async::Duration>(kFirstPause * factor));
+  const auto pause =
+      std::chrono::duration_cast<async::Duration>(longest * (0.5 + runtime_.random.fraction() / 2));
+  if (!outcome.response || !says_later(outcome.response->status)) return pause;
+  const auto asked =
+      retry_after(outcome.response->header("retry-after"), runtime_.clock.wall_seconds());
+  if (!asked) return pause;
+  governor_.pause_until(runtime_.clock.now() + *asked);
+  return std::max<async::Duration>(pause, *asked);
+}
+
+std::optional<std::chrono::seconds> retry_after(std::string_view header, double now) {
+  if (header.empty()) return std::nullopt;
+  std::int64_t wait = 0;
+  const auto [end, error] = std::from_chars(header.data(), header.data() + header.size(), wait);
+  if (error != std::errc() || end != header.data() + header.size()) {
+    const time_t when = curl_getdate(std::string(header).c_str(), nullptr);
+    if (when < 0) return std::nullopt;
+    wait = static_cast<std::int64_t>(std::ceil(static_cast<double>(when) - now));
+  }
+  return std::clamp(std::chrono::seconds(wait), std::chrono::seconds(0),
+                    std::chrono::seconds(kLongestRetryAfter));
+}
+
+}  // namespace nodepool::http

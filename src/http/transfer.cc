@@ -1,0 +1,185 @@
+#include "http/transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace nodepool::http {
+
+namespace {
+
+// Failures before anything of the request has left, by libcurl-errors(3).
+bool is_before_sending(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_invalid(CURLcode code) {
+  return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+template <typename Value>
+void set(CURL* easy, CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(easy, option, value);
+  if (code != CURLE_OK) {
+    throw HttpError(HttpError::Kind::invalid,
+                    fmt::format("libcurl refuses option {}: {}", static_cast<int>(option),
+                                curl_easy_strerror(code)));
+  }
+}
+
+}  // namespace
+
+Transfer::Transfer(const async::Executor& executor, const TransferOptions& options, Request request,
+                   std::chrono::milliseconds timeout)
+    : options_(options),
+      request_(std::move(request)),
+      error_text_(CURL_ERROR_SIZE, '\0'),
+      easy_(curl_easy_init()),
+      task_(executor) {
+  if (!easy_) throw std::bad_alloc();
+  set_up(timeout);
+}
+
+void Transfer::set_up(std::chrono::milliseconds timeout) {
+  CURL* easy = easy_.get();
+  set(easy, CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(easy, CURLOPT_ERRORBUFFER, error_text_.data());
+  set(easy, CURLOPT_NOSIGNAL, 1L);
+  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(easy, CURLOPT_URL, request_.url.c_str());
+  set(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  if (request_.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
+  if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT") {
+    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(easy, CURLOPT_POSTFIELDS, request_.body.data());
+  }
+  // On a connection that is used again and turns out to be closed, libcurl sends any request a
+  // second time.
+  if (!is_repeatable(request_)) set(easy, CURLOPT_FRESH_CONNECT, 1L);
+  add_headers();
+  set(easy, CURLOPT_ACCEPT_ENCODING, "");  // whatever libcurl can undo
+  set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
+  set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
+  if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
+  if (!options_.ca_file.empty()) set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+  if (!options_.client_cert.empty()) set(easy, CURLOPT_SSLCERT, options_.client_cert.c_str());
+  if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
+  set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);
+  set(easy, CURLOPT_SSL_VERIFYHOST, options_.verify ? 2L : 0L);
+  const auto on_header = +[](char* data, std::size_t size, std::size_t count, void* self) {
+    return static_cast<Transfer*>(self)->take_header({data, size * count});
+  };
+  const auto on_body = +[](char* data, std::size_t size, std::size_t count, void* self) {
+    return static_cast<Transfer*>(self)->take_body({data, size * count});
+  };
+  set(easy, CURLOPT_HEADERFUNCTION, on_header);
+  set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(easy, CURLOPT_WRITEFUNCTION, on_body);
+  set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+void Transfer::add_headers() {
+  const auto add = [this](const std::string& line) {
+    curl_slist* longer = curl_slist_append(header_list_.get(), line.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    (void)header_list_.release();  // it is part of the longer one
+    header_list_.reset(longer);
+  };
+  for (const auto& [name, value] : request_.headers) {
+    if ((name + value).find_first_of("\r\n") != std::string::npos) {
+      throw HttpError(HttpError::Kind::invalid,
+                      fmt::format("the header {} of the request has several lines", name));
+    }
+    add(value.empty() ? name + ";" : name + ": " + value);
+  }
+  add("Expect:");  // no round trip before the body
+  set(easy_.get(), CURLOPT_HTTPHEADER, header_list_.get());
+}
+
+std::size_t Transfer::take_header(std::string_view line) {
+  header_bytes_ += line.size();
+  if (header_bytes_ > options_.largest_headers) {
+    too_large_ = true;
+    return 0;
+  }
+  if (line.starts_with("HTTP/")) {  // also after an interim answer
+    response_.headers.clear();
+    return line.size();
+  }
+  const std::size_t colon = line.find(':');
+  if (colon != std::string_view::npos) {
+    std::string name(trimmed(line.substr(0, colon)));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    response_.headers.emplace_back(std::move(name), trimmed(line.substr(colon + 1)));
+  }
+  return line.size();
+}
+
+std::size_t Transfer::take_body(std::string_view part) {
+  if (response_.body.size() + part.size() > options_.largest_body) {
+    too_large_ = true;
+    return 0;
+  }
+  response_.body += part;
+  return part.size();
+}
+
+void Transfer::ended(CURLcode code) {
+  code_ = code;
+  task_.wake();
+}
+
+async::Task<> Transfer::wait() {
+  if (is_repeatable(request_)) {
+    co_await task_.park();
+  } else {
+    co_await task_.park_through_cancellation();
+  }
+}
+
+Response Transfer::result() {
+  if (code_ != CURLE_OK) throw failure();
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  response_.status = static_cast<int>(status);
+  return std::move(response_);
+}
+
+HttpError Transfer::failure() const {
+  using Kind = HttpError::Kind;
+  if (too_large_) {
+    return {Kind::too_large, fmt::format("the answer is too large: more than {} bytes of data or "
+                                         "{} of headers",
+                                         options_.largest_body, options_.largest_headers)};
+  }
+  const std::string detail(error_text_.c_str());
+  const std::string text = detail.empty() ? curl_easy_strerror(code_) : detail;
+  if (is_invalid(code_)) return {Kind::invalid, text};
+  long sent = 0;  // bytes, headers included
+  curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &sent);
+  const bool not_sent = is_before_sending(code_) || sent == 0;
+  return {not_sent ? Kind::not_sent : Kind::unknown_outcome, text};
+}
+
+}  // namespace nodepool::http

@@ -1,0 +1,245 @@
+#include "http/client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "tests/http/http_server.h"
+
+namespace nodepool::http {
+namespace {
+
+using async::Task;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+class HttpClientTest : public testing::Test {
+ protected:
+  HttpClientTest()
+      : server_(runtime_, [this](const HttpServer::Call& call) { return serve(call); }) {}
+  ~HttpClientTest() override { loop_.run(server_.stop()); }
+
+  Task<std::string> serve(const HttpServer::Call& /*call*/) {
+    if (hold_ != nullptr) co_await hold_->wait();
+    std::string next = answers_.front();
+    if (answers_.size() > 1) answers_.pop_front();
+    co_return next;
+  }
+
+  Client& client(ClientOptions options = {}) {
+    const auto log = telemetry::Log::to_consumer(
+        [this](telemetry::LogLevel, std::string_view, std::string_view message) {
+          log_ += std::string(message) + "\n";
+        },
+        telemetry::LogLevel::debug);
+    client_.emplace(runtime_, std::move(options), telemetry::Logger(log, "test"),
+                    [this](const Attempt& attempt) { statuses_.push_back(attempt.status); });
+    return *client_;
+  }
+
+  Response send(Request request, ClientOptions options = {}) {
+    Client& one = client(std::move(options));
+    return loop_.run(one.send(std::move(request)));
+  }
+
+  HttpError::Kind failure(Request request, ClientOptions options = {}) {
+    try {
+      send(std::move(request), std::move(options));
+    } catch (const HttpError& error) {
+      return error.kind();
+    }
+    ADD_FAILURE() << "answered";
+    return {};
+  }
+
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  HttpServer server_;
+  std::deque<std::string> answers_{answer(200, "yes")};
+  async::Event* hold_ = nullptr;
+  std::optional<Client> client_;
+  std::string log_;
+  std::vector<int> statuses_;
+};
+
+TEST_F(HttpClientTest, a_request_arrives_and_its_answer_comes_back) {
+  answers_ = {answer(201, "{\"id\": 7}", "X-Request-Id: r1\r\n")};
+  const Response response = send({.method = "POST",
+                                  .url = server_.url() + "/servers?all=1",
+                                  .headers = {{"X-Auth-Token", "secret"}, {"X-Empty", ""}},
+                                  .body = "{}",
+                                  .name = "create"});
+  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(response.body, "{\"id\": 7}");
+  EXPECT_EQ(response.header("x-request-id"), "r1");
+  ASSERT_THAT(server_.calls(), SizeIs(1));
+  const HttpServer::Call& call = server_.calls()[0];
+  EXPECT_EQ(call.method, "POST");
+  EXPECT_EQ(call.target, "/servers?all=1");
+  EXPECT_EQ(call.body, "{}");
+  EXPECT_THAT(call.headers,
+              testing::Contains(std::pair<std::string, std::string>("x-auth-token", "secret")));
+}
+
+TEST_F(HttpClientTest, what_is_secret_is_not_logged) {
+  send({.url = server_.url() + "/a?signature=hush",
+        .headers = {{"X-Auth-Token", "hush"}},
+        .body = {},
+        .name = "get a"});
+  EXPECT_THAT(log_, HasSubstr("get a: GET " + server_.url() + "/a -> 200"));
+  EXPECT_THAT(log_, Not(HasSubstr("hush")));
+}
+
+TEST_F(HttpClientTest, connections_are_used_again) {
+  Client& one = client();
+  for (int i = 0; i < 5; ++i) loop_.run(one.send({.url = server_.url()}));
+  EXPECT_EQ(server_.connections(), 1);
+  EXPECT_THAT(server_.calls(), SizeIs(5));
+}
+
+TEST_F(HttpClientTest, calls_go_side_by_side) {
+  async::Event hold;
+  hold_ = &hold;
+  Client& one = client();
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  int answered = 0;
+  const auto call = [](Client& client, std::string url, int& answered) -> Task<> {
+    co_await client.send({.url = std::move(url)});
+    ++answered;
+  };
+  for (int i = 0; i < 3; ++i) scope.spawn("call", call(one, server_.url(), answered));
+  while (server_.calls().size() < 3) loop_.run(clock_.sleep_for(std::chrono::milliseconds(1)));
+  EXPECT_EQ(answered, 0);
+  hold_ = nullptr;
+  hold.set();
+  loop_.run(scope.join());
+  EXPECT_EQ(answered, 3);
+}
+
+TEST_F(HttpClientTest, what_may_be_repeated_is_sent_again) {
+  answers_ = {"", answer(503, "busy"), answer(200, "at last")};
+  EXPECT_EQ(send({.url = server_.url()}).body, "at last");
+  EXPECT_THAT(statuses_, testing::ElementsAre(0, 503, 200));
+}
+
+TEST_F(HttpClientTest, what_may_not_is_not) {
+  answers_ = {answer(503, "busy"), answer(200, "twice")};
+  EXPECT_EQ(send({.method = "POST", .url = server_.url()}).status, 503);
+  answers_ = {answer(200, "once"), "", answer(200, "twice")};
+  Client& one = client();
+  EXPECT_EQ(loop_.run(one.send({.method = "POST", .url = server_.url()})).body, "once");
+  try {
+    loop_.run(one.send({.method = "POST", .url = server_.url()}));
+    ADD_FAILURE() << "sent again on the same connection";
+  } catch (const HttpError& error) {
+    EXPECT_EQ(error.kind(), HttpError::Kind::unknown_outcome);
+  }
+}
+
+TEST_F(HttpClientTest, a_refusal_to_serve_so_many_is_obeyed_for_any_request) {
+  answers_ = {answer(429, "slow down", "Retry-After: 1\r\n"), answer(200, "now")};
+  const auto start = clock_.now();
+  EXPECT_EQ(send({.method = "POST", .url = server_.url()}).body, "now");
+  EXPECT_GE(clock_.now() - start, std::chrono::seconds(1));
+}
+
+TEST_F(HttpClientTest, the_last_answer_counts_when_attempts_are_used_up) {
+  answers_ = {answer(500, "broken")};
+  EXPECT_EQ(send({.url = server_.url()}, {.attempts = 2}).status, 500);
+  EXPECT_THAT(server_.calls(), SizeIs(2));
+}
+
+TEST_F(HttpClientTest, nobody_there_means_not_sent) {
+  EXPECT_EQ(failure({.method = "POST", .url = "http://127.0.0.1:1/"}, {.attempts = 1}),
+            HttpError::Kind::not_sent);
+  EXPECT_EQ(failure({.url = "gopher://127.0.0.1/"}), HttpError::Kind::invalid);
+  EXPECT_EQ(failure({.url = server_.url(), .headers = {{"A", "b\r\nC: d"}}}),
+            HttpError::Kind::invalid);
+}
+
+TEST_F(HttpClientTest, an_answer_that_is_too_large_is_refused) {
+  answers_ = {answer(200, std::string(5000, 'x'))};
+  EXPECT_EQ(failure({.url = server_.url()}, {.transfers = {.largest_body = 1000}}),
+            HttpError::Kind::too_large);
+  answers_ = {answer(200, "", "X: " + std::string(5000, 'x') + "\r\n")};
+  EXPECT_EQ(failure({.url = server_.url()}, {.transfers = {.largest_headers = 1000}}),
+            HttpError::Kind::too_large);
+}
+
+TEST_F(HttpClientTest, a_server_that_does_not_answer_is_given_up_at_the_deadline) {
+  async::Event never;
+  hold_ = &never;
+  EXPECT_EQ(failure({.url = server_.url(), .deadline = std::chrono::milliseconds(100)}),
+            HttpError::Kind::unknown_outcome);
+}
+
+TEST_F(HttpClientTest, a_cancelled_question_ends_at_once_and_a_change_runs_to_its_end) {
+  async::Event hold;
+  hold_ = &hold;
+  Client& one = client();
+  async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
+  int got = 0;
+  const auto call = [](Client& client, std::string method, std::string url, int& got) -> Task<> {
+    const Response response = co_await client.send({.method = method, .url = std::move(url)});
+    got = response.status;
+  };
+  int question = 0;
+  scope.spawn("question", call(one, "GET", server_.url(), question));
+  scope.spawn("change", call(one, "POST", server_.url(), got));
+  while (server_.calls().size() < 2) loop_.run(clock_.sleep_for(std::chrono::milliseconds(1)));
+  scope.cancel();
+  loop_.run(clock_.sleep_for(std::chrono::milliseconds(5)));
+  hold_ = nullptr;
+  hold.set();
+  loop_.run(scope.join());
+  EXPECT_EQ(question, 0);
+  EXPECT_EQ(got, 200);
+}
+
+TEST(RateGovernorTest, calls_are_spaced_and_a_pause_holds_all_of_them) {
+  async::EventLoop loop;
+  async::VirtualClock clock;
+  async::Random random(1);
+  const async::Runtime runtime{loop.executor(), clock, random};
+  RateGovernor governor(clock, 2);
+  async::TaskScope scope(runtime, [](const std::string&, const std::string&) {});
+  std::vector<double> turns;
+  const auto start = clock.now();
+  const auto call = [start](RateGovernor& governor, async::VirtualClock& clock,
+                            std::vector<double>& turns) -> Task<> {
+    const auto begin = start;
+    co_await governor.turn();
+    turns.push_back(std::chrono::duration<double>(clock.now() - begin).count());
+  };
+  for (int i = 0; i < 3; ++i) scope.spawn("call", call(governor, clock, turns));
+  loop.poll();
+  governor.pause_until(start + std::chrono::seconds(5));
+  while (turns.size() < 3) {
+    clock.advance_to(clock.next_wakeup());
+    loop.poll();
+  }
+  EXPECT_EQ(turns.front(), 0);
+  EXPECT_GE(turns[1], 5);
+  EXPECT_GE(turns[2], turns[1]);
+}
+
+TEST(RetryAfterTest, seconds_and_dates_are_understood_within_bounds) {
+  using std::chrono::seconds;
+  EXPECT_EQ(retry_after("7", 0), seconds(7));
+  EXPECT_EQ(retry_after("Fri, 31 Dec 1999 23:59:59 GMT", 946684779), seconds(20));
+  EXPECT_EQ(retry_after("Fri, 31 Dec 1999 23:59:59 GMT", 946684900), seconds(0));
+  EXPECT_EQ(retry_after("999999999", 0), seconds(300));
+  EXPECT_EQ(retry_after("soon", 0), std::nullopt);
+  EXPECT_EQ(retry_after("", 0), std::nullopt);
+}
+
+}  // namespace
+}  // namespace nodepool::http
