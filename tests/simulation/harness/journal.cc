@@ -13,6 +13,7 @@ constexpr std::size_t kMostViolations = 10;
 
 void Journal::note(std::string_view actor, std::string_view text) {
   const double seconds = std::chrono::duration<double>(clock_.now().time_since_epoch()).count();
+  ++events_;
   std::string line = fmt::format("{:12.6f} {:10} {}", seconds, actor, text);
   for (const char character : line) {
     hash_ = (hash_ ^ static_cast<unsigned char>(character)) * 1099511628211U;

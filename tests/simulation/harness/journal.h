@@ -25,6 +25,7 @@ class Journal {
   void count(const std::string& what, std::uint64_t number = 1) { counts_[what] += number; }
 
   std::uint64_t hash() const { return hash_; }
+  std::uint64_t events() const { return events_; }
   const std::vector<std::string>& lines() const { return lines_; }
   const std::vector<std::string>& violations() const { return violations_; }
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
@@ -33,6 +34,7 @@ class Journal {
   const async::VirtualClock& clock_;
   bool keep_;
   std::uint64_t hash_ = 14695981039346656037U;  // FNV-1a
+  std::uint64_t events_ = 0;
   std::vector<std::string> lines_;
   std::vector<std::string> violations_;
   std::map<std::string, std::uint64_t> counts_;
