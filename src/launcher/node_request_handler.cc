@@ -268,7 +268,7 @@ Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
   for (Place& place : places_) {
     if (place.node_id.empty()) place = *next++;
   }
-  context_.usage.unbook(request_id_);  // the records say it from now on
+  context_.usage.unbook(pool_.id, request_id_);  // the records say it from now on
   co_return true;
 }
 

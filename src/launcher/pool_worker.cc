@@ -245,7 +245,7 @@ void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
   std::int64_t launches = 0;
   if (prospects.launches) {
     launches = static_cast<std::int64_t>(prospects.missing.size());
-    context_.usage.book(request.id,
+    context_.usage.book(identity_.id, request.id,
                         {identity_.provider, identity_.name, request.tenant_name.value_or(""),
                          prospects.need_of_missing, prospects.need_of_all});
     provider_.quota->launches_begin(launches);
@@ -275,7 +275,7 @@ Task<> PoolWorker::fulfil(std::string request_id, std::vector<std::string> plan,
   // What was reserved and not taken is free again, though no record has changed.
   stock_.release(plan);
   for (const std::string& id : plan) on_node(id);
-  context_.usage.unbook(request_id);
+  context_.usage.unbook(identity_.id, request_id);
   if (launches > 0) provider.quota->launches_end(launches);
   co_await end(std::move(request_id), outcome, failure);
 }

@@ -19,6 +19,10 @@ void subtract_from(Map& sums, const Key& key, const Resources& resources) {
   if (found->second.empty()) sums.erase(found);
 }
 
+std::string booking_key(const std::string& pool_id, const std::string& request_id) {
+  return request_id + " " + pool_id;
+}
+
 }  // namespace
 
 Usage::Usage(model::NodeTable& nodes, NeedOf need_of)
@@ -57,12 +61,12 @@ std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
   return share;
 }
 
-void Usage::book(const std::string& request_id, Booking booking) {
-  count(booked_, request_id, std::move(booking));
+void Usage::book(const std::string& pool_id, const std::string& request_id, Booking booking) {
+  count(booked_, booking_key(pool_id, request_id), std::move(booking));
 }
 
-void Usage::unbook(const std::string& request_id) {
-  count(booked_, request_id, std::nullopt);
+void Usage::unbook(const std::string& pool_id, const std::string& request_id) {
+  count(booked_, booking_key(pool_id, request_id), std::nullopt);
 }
 
 void Usage::recount(const std::string& provider) {

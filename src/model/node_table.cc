@@ -122,10 +122,12 @@ void NodeTable::for_each_index(const Node& node, Change change) {
 }
 
 void NodeTable::index(const Node& node) {
+  if (node.state == NodeState::init) initial_.insert(node.id);
   for_each_index(node, [&node](auto& map, const auto& key) { map[key].insert(node.id); });
 }
 
 void NodeTable::unindex(const Node& node) {
+  initial_.erase(node.id);
   for_each_index(node, [&node](auto& map, const auto& key) {
     const auto found = map.find(key);
     if (found == map.end()) return;

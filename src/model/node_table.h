@@ -26,6 +26,9 @@ class NodeTable final : public RecordTable<Node> {
   // All nodes of a provider, in any state.
   const IdSet& of_provider(std::string_view provider) const;
 
+  // The nodes that have a record and nothing else yet (`init`).
+  const IdSet& initial() const { return initial_; }
+
   // Whether somebody is known to contend for the node's lock. A hint: only the lock itself tells.
   bool is_locked(std::string_view id) const;
 
@@ -63,6 +66,7 @@ class NodeTable final : public RecordTable<Node> {
   std::map<std::string, IdSet, std::less<>> by_request_;
   std::map<std::string, IdSet, std::less<>> by_provider_;
   std::map<std::string, IdSet, std::less<>> contenders_;  // node id -> contender names
+  IdSet initial_;
   IdSet empty_records_;
   Observers<const std::string&> lock_changes_;
 };

@@ -154,8 +154,10 @@ void Auditor::note(const WatchEvent& event) {
     detail = "removed";
   } else if (const auto node = nodes_.find(id);
              is_record(event.path, model::kNodesRoot) && node != nodes_.end()) {
-    detail = fmt::format("{} of {}/{} for {}", to_string(node->second.state),
-                         node->second.hostname.value_or(""), node->second.slot.value_or(-1),
+    detail = fmt::format("{} of {} {} {}/{} [{}] for {}", to_string(node->second.state),
+                         node->second.provider.value_or(""), node->second.pool.value_or(""),
+                         node->second.hostname.value_or(node->second.external_id_text()),
+                         node->second.slot.value_or(0), fmt::join(node->second.type, ","),
                          node->second.allocated_to.value_or("nobody"));
   } else if (const auto request = requests_.find(id);
              is_record(event.path, model::kRequestsRoot) && request != requests_.end()) {
@@ -209,7 +211,8 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
       continue;
     }
     const Node& node = found->second;
-    if (lock_holder_now(id) == world_.actor->session()) {
+    // Another contender of the same session may stand in line for a moment, but not this one.
+    if (contenders_.contains(lock_holder_before(id).path)) {
       violation(fmt::format("node {} was handed out locked by its launcher", id));
     }
     if (node.state != NodeState::ready || node.allocated_to != request.id) {
@@ -301,17 +304,17 @@ void Auditor::look_for_lowest(const std::map<std::string, std::int64_t>& contend
   }
 }
 
-std::int64_t Auditor::lock_holder_before(const std::string& id) const {
+Auditor::LockHolder Auditor::lock_holder_before(const std::string& id) const {
   LockHolder lowest;
   look_for_lowest(contenders_, id, /*also_added=*/false, lowest);
   look_for_lowest(contenders_removed_, id, /*also_added=*/false, lowest);
-  return lowest.session;
+  return lowest;
 }
 
-std::int64_t Auditor::lock_holder_now(const std::string& id) const {
+Auditor::LockHolder Auditor::lock_holder_now(const std::string& id) const {
   LockHolder lowest;
   look_for_lowest(contenders_, id, /*also_added=*/true, lowest);
-  return lowest.session;
+  return lowest;
 }
 
 void Auditor::check_node(const Node& before, const Node* after) {
@@ -325,7 +328,7 @@ void Auditor::check_node(const Node& before, const Node* after) {
     violation(fmt::format("a launcher wrote node {} ({} -> {}), which {} holds", id,
                           to_string(before.state), to, hold->holder));
   }
-  const std::int64_t owner = lock_holder_before(id);
+  const std::int64_t owner = lock_holder_before(id).session;
   const bool somebody_elses = owner > 0 && owner != world_.actor->session();
   if (after != nullptr && somebody_elses) {
     violation(fmt::format("a launcher wrote node {} ({} -> {}), which session {} had locked", id,
@@ -368,7 +371,7 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
     violation(fmt::format("node {} went from request {} to request {}", id, *before.allocated_to,
                           *after.allocated_to));
   }
-  if (lock_holder_before(id) != world_.actor->session()) {
+  if (lock_holder_before(id).session != world_.actor->session()) {
     violation(fmt::format("node {} was allocated without its lock", id));
   }
   const auto request = requests_.find(*after.allocated_to);
@@ -377,7 +380,7 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
   const bool is_its = request != requests_.end() &&
                       request->second.state == RequestState::fulfilled &&
                       std::ranges::find(request->second.nodes, id) != request->second.nodes.end();
-  if (is_pending && lock_holder_now(id) != world_.actor->session()) {
+  if (is_pending && lock_holder_now(id).session != world_.actor->session()) {
     violation(fmt::format("node {} is kept for request {} without its lock", id,
                           *after.allocated_to));
   }

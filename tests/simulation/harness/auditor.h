@@ -59,9 +59,9 @@ class Auditor {
   };
   void look_for_lowest(const std::map<std::string, std::int64_t>& contenders,
                        const std::string& id, bool also_added, LockHolder& lowest) const;
-  // The session of the lowest contender for a node's lock, before and after this transaction.
-  std::int64_t lock_holder_before(const std::string& id) const;
-  std::int64_t lock_holder_now(const std::string& id) const;
+  // The lowest contender for a node's lock, before and after this transaction.
+  LockHolder lock_holder_before(const std::string& id) const;
+  LockHolder lock_holder_now(const std::string& id) const;
   void violation(std::string_view text);
 
   World& world_;

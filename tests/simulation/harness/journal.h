@@ -19,6 +19,12 @@ class Journal {
   // An event, in the name of `actor`.
   void note(std::string_view actor, std::string_view text);
 
+  // An event that is of interest only to who reads the log: it does not count for the hash.
+  void detail(std::string_view actor, std::string_view text);
+
+  // Whether lines are kept.
+  bool keeps() const { return keep_; }
+
   // Something that must never happen.
   void violation(std::string_view text);
 
@@ -31,6 +37,8 @@ class Journal {
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
 
  private:
+  std::string line(std::string_view actor, std::string_view text) const;
+
   const async::VirtualClock& clock_;
   bool keep_;
   std::uint64_t hash_ = 14695981039346656037U;  // FNV-1a
