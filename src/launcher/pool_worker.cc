@@ -221,8 +221,8 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
           request.id, identity_.id,
           fmt::format("waits: {} (until {})", decision.reason, to_string(decision.until)));
       line_.wait(order, request, decision);
-      if (decision.is_short_of_quota) {
-        idle_nodes_.recycle(pool_config().labels, request.node_types);
+      if (decision.shortage != Decision::Shortage::none) {
+        idle_nodes_.recycle(decision.shortage, plan);
       }
       return;
     case Decision::Kind::accept:

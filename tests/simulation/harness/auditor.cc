@@ -132,6 +132,7 @@ void Auditor::learn_about(const std::string& id) {
   if (node == nodes_.end()) return;
   const std::string machine = node->second.external_id_text();
   if (!machine.empty()) machines_.insert(machine);
+  if (!node->second.allocated_to) launched_for_.erase(id);  // it may serve another tenant next
   if (node->second.state != NodeState::init || !node->second.tenant_name) return;
   launched_for_.try_emplace(id, *node->second.tenant_name);
 }
@@ -262,7 +263,7 @@ void Auditor::check_limits(const Node& launched, const std::string& last) {
         driver::Resources::parse(node.resources).value_or(driver::Resources());
     const auto its_tenant = launched_for_.find(id);
     if (tenant != launched_for_.end() && its_tenant != launched_for_.end() &&
-        tenant->second == its_tenant->second && node.tenant_name == tenant->second) {
+        tenant->second == its_tenant->second) {
       of_tenant += taken;
     }
     if (node.provider != provider || node.type.empty()) continue;

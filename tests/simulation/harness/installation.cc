@@ -23,6 +23,9 @@ constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still ru
 constexpr std::uint64_t kMostSteps = 1'000'000;
 constexpr std::uint64_t kMostStepsAtOnce = 20'000;
 
+// After the last trouble.
+constexpr auto kTimeToFindMachines = minutes(2);
+
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
   if (chance(random, 0.5)) hardware->unusable = 0.1;
@@ -311,18 +314,24 @@ void Installation::calm_down() {
 }
 
 // Stock that is kept is filled up again and again if there is no room for it: half of the runs end
-// without, and in silence. Nobody makes room in a pool that only another launcher serves, as that
-// one does not know who waits.
+// without, and in silence.
 void Installation::settle_topology() {
   const bool keeps_stock = chance(world_.random, 0.5);
   for (auto& [name, label] : topology_.labels) {
     label.max_ready_age = 0;
     if (!keeps_stock) label.min_ready = 0;
   }
-  for (const auto& [name, provider] : topology_.providers) {
-    const bool is_split = std::ranges::any_of(
-        provider.pools, [](const PoolSpec& pool) { return pool.only_launcher.has_value(); });
-    if (is_split) clouds_.set_limits(name, {});
+  later(kTimeToFindMachines, [this] { remove_lost_machines(); });
+}
+
+// A launcher that dies, or cannot write, before it has saved the machine's id loses the machine:
+// only the driver of a real cloud can find it again.
+void Installation::remove_lost_machines() {
+  const std::map<std::string, Clouds::Machine> machines = clouds_.machines();
+  for (const auto& [id, machine] : machines) {
+    if (auditor_.has_seen_machine(id)) continue;
+    world_.journal.count("machine: lost before its id was saved");
+    clouds_.remove(id);
   }
 }
 
@@ -414,18 +423,12 @@ void Installation::check_cloud(const ProviderSpec& provider) {
   }
 }
 
-// A launcher that dies, or cannot write, before it has saved the machine's id loses the machine:
-// only the driver of a real cloud can find it again. That is counted.
 void Installation::check_machines() {
   std::set<std::string> recorded;
   for (const auto& [id, node] : auditor_.nodes()) recorded.insert(node.external_id_text());
   for (const auto& [id, machine] : clouds_.machines()) {
     if (recorded.contains(id)) continue;
-    if (auditor_.has_seen_machine(id)) {
-      world_.journal.violation(fmt::format("{} is left, its node is gone", id));
-    } else {
-      world_.journal.count("machine: lost before its id was saved");
-    }
+    world_.journal.violation(fmt::format("{} is left, its node is gone", id));
   }
 }
 
