@@ -97,6 +97,11 @@ std::string decline_reason(const NodeRequest& request, const Component& own,
   if (const auto over = excess(prospects.pool_limits, {}, prospects.need_of_all)) {
     return would_exceed("in this pool it", *over);
   }
+  if (prospects.tenant_limits) {
+    if (const auto over = excess(*prospects.tenant_limits, {}, prospects.need_of_all)) {
+      return would_exceed("for its tenant it", *over);
+    }
+  }
   if (!prospects.provider_limits) return {};
   if (const auto over = excess(*prospects.provider_limits, {}, prospects.need_of_all)) {
     return would_exceed("in this provider it", *over);
