@@ -280,7 +280,7 @@ void Auditor::check_limits(const Node& launched, const std::string& last) {
     }
   };
   check("pool " + pool, limits_.of_pool(launcher, provider, pool), of_pool);
-  if (!limits_.ignores_provider(launcher, provider, pool)) {
+  if (!limits_.ignores_limits_of(launcher, provider)) {
     check("provider " + provider, limits_.of_provider(launcher, provider), of_provider);
   }
   if (tenant != launched_for_.end()) {

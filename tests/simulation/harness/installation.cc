@@ -321,6 +321,12 @@ void Installation::settle_topology() {
     label.max_ready_age = 0;
     if (!keeps_stock) label.min_ready = 0;
   }
+  // To ignore what the cloud says makes sense only where it allows more than that.
+  for (const auto& [name, provider] : topology_.providers) {
+    const bool is_ignored =
+        std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
+    if (is_ignored) clouds_.set_limits(name, {});
+  }
   later(kTimeToFindMachines, [this] { remove_lost_machines(); });
 }
 

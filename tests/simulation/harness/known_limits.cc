@@ -45,7 +45,7 @@ void KnownLimits::configured(Launcher launcher, const driver::ProviderConfig& pr
   Served served;
   for (const auto& [name, pool] : provider.pools()) {
     add(known.pools, std::tuple(provider.name(), name), pool.limits);
-    if (pool.ignore_provider_quota) known.ignoring.emplace(provider.name(), name);
+    if (pool.ignore_provider_quota) known.ignored.insert(provider.name());
     for (const std::string& label : pool.labels) served.emplace(name, label);
   }
   const auto [entry, is_new] = known.served.try_emplace(provider.name(), served);
@@ -88,10 +88,9 @@ bool KnownLimits::always_served(Launcher launcher, const std::string& provider,
   return served != known->served.end() && served->second.contains(std::tuple(pool, label));
 }
 
-bool KnownLimits::ignores_provider(Launcher launcher, const std::string& provider,
-                                   const std::string& pool) const {
+bool KnownLimits::ignores_limits_of(Launcher launcher, const std::string& provider) const {
   const Known* known = find(launcher);
-  return known != nullptr && known->ignoring.contains(std::tuple(provider, pool));
+  return known != nullptr && known->ignored.contains(provider);
 }
 
 }  // namespace nodepool::simulation

@@ -33,9 +33,9 @@ class KnownLimits {
   bool always_served(Launcher launcher, const std::string& provider, const std::string& pool,
                      const std::string& label) const;
 
-  // Whether the pool has ever been told to mind its own limits only.
-  bool ignores_provider(Launcher launcher, const std::string& provider,
-                        const std::string& pool) const;
+  // Whether some pool of the provider has ever been told to mind its own limits only: then the
+  // provider's are exceeded.
+  bool ignores_limits_of(Launcher launcher, const std::string& provider) const;
 
  private:
   using Served = std::set<std::tuple<std::string, std::string>>;  // pool, label
@@ -46,7 +46,7 @@ class KnownLimits {
     std::map<std::string, driver::Limits> tenants;
     bool has_tenants = false;
     std::map<std::string, Served> served;  // by provider
-    std::set<std::tuple<std::string, std::string>> ignoring;
+    std::set<std::string> ignored;  // providers
   };
 
   const Known* find(Launcher launcher) const;
