@@ -23,8 +23,9 @@ using model::NodeState;
 // Up to here nodes are asked for one by one, beyond it their names are listed first.
 constexpr std::size_t kFewNodes = 50;
 
+// -1 for none: ids begin with 0.
 std::int64_t number(std::string_view id) {
-  std::int64_t value = 0;
+  std::int64_t value = -1;
   std::from_chars(id.data(), id.data() + id.size(), value);
   return value;
 }

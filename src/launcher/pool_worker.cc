@@ -176,8 +176,14 @@ bool PoolWorker::is_own(const Node& node) const {
 
 void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.nodes.find(id);
-  if (node == nullptr || !is_own(*node) || !context_.nodes.is_free(*node)) return;
-  for (const std::string& label : node->type) line_.label_is_free(label);
+  if (node == nullptr || !context_.nodes.is_free(*node)) return;
+  if (is_own(*node)) {
+    for (const std::string& label : node->type) line_.label_is_free(label);
+  }
+  // It may be deleted to make room.
+  if (provider_.provider->launches() && node->provider == identity_.provider) {
+    line_.there_is_more_room();
+  }
   wake_.set();
 }
 

@@ -359,6 +359,8 @@ void Auditor::check_node(const Node& before, const Node* after) {
 void Auditor::check_deallocation(const Node& before) {
   const auto request = requests_.find(*before.allocated_to);
   if (request == requests_.end() || request->second.state != RequestState::fulfilled) return;
+  const std::vector<std::string>& nodes = request->second.nodes;
+  if (std::ranges::find(nodes, before.id) == nodes.end()) return;  // launched in vain
   violation(fmt::format("node {} was taken from request {}, which is fulfilled", before.id,
                         *before.allocated_to));
 }
