@@ -66,6 +66,7 @@ Task<> CleanupWorker::stop() {
 Task<> CleanupWorker::run() {
   while (true) {
     const bool something_to_watch = !context_.requests.pending().empty() ||
+                                    !context_.requests.waiting().empty() ||
                                     !context_.nodes.initial().empty() ||
                                     !context_.nodes.empty_records().empty();
     if (something_to_watch) {
@@ -90,6 +91,11 @@ Task<> CleanupWorker::run() {
 Task<> CleanupWorker::look() {
   const model::IdSet pending = context_.requests.pending();
   for (const std::string& id : pending) co_await reset_if_lost(id);
+  std::vector<std::string> waiting;
+  for (const auto& [order, id] : context_.requests.waiting()) {
+    if (!context_.nodes.allocated_to(id).empty()) waiting.push_back(id);
+  }
+  for (const std::string& id : waiting) co_await free_stranded_nodes(id);
   co_await delete_orphans();
   co_await remove_request_locks();
   co_await remove_empty_nodes();
@@ -129,6 +135,25 @@ Task<> CleanupWorker::reset(NodeRequest request) {
       co_await context_.store.set(model::request_path(request.id), text, request.stat.version);
   context_.requests.written(request.id, text, stat);
   log.info("Nobody was working on the pending request, it is requested again");
+}
+
+// A launcher that could not learn what became of its last writes may have put the request back, and
+// left it a node. The request is read first: while it waits, nobody gives it a node that is not free.
+Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
+  NodeRequest request;
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::request_path(request_id));
+    request = model::parse_node_request(request_id, entry);
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+    co_return;  // it is gone, and its nodes are freed for that
+  }
+  if (request.state != RequestState::requested) co_return;
+  const model::IdSet nodes = context_.nodes.allocated_to(request_id);
+  for (const std::string& id : nodes) {
+    if (!co_await free_node(id, request_id)) continue;
+    log_.about({}, request_id, id).info("Unallocated the node, its request is waiting without it");
+  }
 }
 
 // Returns whether the request no longer has the node.
