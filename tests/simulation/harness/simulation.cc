@@ -45,7 +45,7 @@ coordination::FaultPlan draw_faults(async::Random& random) {
 
 void go_through_trouble(World& world, Installation& installation) {
   const bool eventful = chance(world.random, 0.8);
-  const async::Clock::TimePoint end = world.clock.now() + seconds_between(world.random, 120, 900);
+  const async::Clock::TimePoint end = world.clock.now() + seconds_between(world.random, 60, 420);
   const double pause = world.random.fraction() * 120 + 1;
   const auto draw_pause = [&] { return seconds_between(world.random, 0, 2 * pause); };
   async::Clock::TimePoint next = world.clock.now() + draw_pause();
