@@ -119,8 +119,8 @@ Task<> Lock::create_contender() {
   }
 }
 
-// After a create without an answer: it may have succeeded. Without a root it has not, whether or not
-// there is what the lock protects.
+// After a create without an answer: it may have succeeded. Without a root it has not, whether or
+// not there is what the lock protects.
 Task<> Lock::find_lost_contender() {
   std::vector<std::string> names;
   try {

@@ -65,10 +65,9 @@ Task<> CleanupWorker::stop() {
 
 Task<> CleanupWorker::run() {
   while (true) {
-    const bool something_to_watch = !context_.requests.pending().empty() ||
-                                    !context_.requests.waiting().empty() ||
-                                    !context_.nodes.initial().empty() ||
-                                    !context_.nodes.empty_records().empty();
+    const bool something_to_watch =
+        !context_.requests.pending().empty() || !context_.requests.waiting().empty() ||
+        !context_.nodes.initial().empty() || !context_.nodes.empty_records().empty();
     if (something_to_watch) {
       co_await wake_.wait_until(context_.runtime.clock, context_.runtime.clock.now() + kInterval);
     } else {
@@ -138,7 +137,8 @@ Task<> CleanupWorker::reset(NodeRequest request) {
 }
 
 // A launcher that could not learn what became of its last writes may have put the request back, and
-// left it a node. The request is read first: while it waits, nobody gives it a node that is not free.
+// left it a node. The request is read first: while it waits, nobody gives it a node that is not
+// free.
 Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
   NodeRequest request;
   try {

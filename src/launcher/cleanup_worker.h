@@ -15,7 +15,8 @@ namespace nodepool::launcher {
 // * a request that is `pending` though nobody works on it (its launcher died, or gave it up) is
 //   `requested` again, and its nodes are free;
 // * a node that is kept for a request which is waiting again is free;
-// * a node whose launch had not begun when its launcher died, and whose request is gone, is deleted;
+// * a node whose launch had not begun when its launcher died, and whose request is gone, is
+// deleted;
 // * what is left of the lock of a request that is gone is removed;
 // * a node's record without any content, which a racer for its lock may leave, is removed.
 //

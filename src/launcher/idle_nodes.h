@@ -16,7 +16,8 @@
 namespace nodepool::launcher {
 
 // Makes room in a full pool, or in its provider: the oldest node there that nobody has asked for is
-// deleted. One at a time: not while some node there is being deleted anyway, unless that takes long.
+// deleted. One at a time: not while some node there is being deleted anyway, unless that takes
+// long.
 class IdleNodes {
  public:
   // `look_again` is called when recycle() may be worth another try though nothing has happened.

@@ -235,8 +235,8 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
   co_return outcome;
 }
 
-// One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded. It
-// is refused if the session, and with it the locks, has been lost meanwhile.
+// One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded.
+// It is refused if the session, and with it the locks, has been lost meanwhile.
 Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current == nullptr || current->state != RequestState::requested) co_return false;

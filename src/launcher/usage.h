@@ -15,8 +15,8 @@ namespace nodepool::launcher {
 
 using driver::Resources;
 
-// The tenant that the node counts for; empty: none. An idle node's record still names the tenant that
-// it was made for, but whoever asks first will have it.
+// The tenant that the node counts for; empty: none. An idle node's record still names the tenant
+// that it was made for, but whoever asks first will have it.
 std::string_view tenant_of(const model::Node& node);
 
 // What nodes take of the resources of providers, pools and tenants: sums over all node records, in

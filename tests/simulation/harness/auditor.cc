@@ -298,9 +298,8 @@ void Auditor::look_for_lowest(const std::map<std::string, std::int64_t>& contend
        it != contenders.end() && it->first.starts_with(root); ++it) {
     const auto& [path, session] = *it;
     if (!also_added && contenders_added_.contains(path)) continue;
-    const bool is_lower =
-        lowest.path.empty() ||
-        coordination::contender_sequence(path) < coordination::contender_sequence(lowest.path);
+    const bool is_lower = lowest.path.empty() || coordination::contender_sequence(path) <
+                                                     coordination::contender_sequence(lowest.path);
     if (is_lower) lowest = {path, session};
   }
 }
@@ -384,8 +383,8 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
                       request->second.state == RequestState::fulfilled &&
                       std::ranges::find(request->second.nodes, id) != request->second.nodes.end();
   if (is_pending && lock_holder_now(id).session != world_.actor->session()) {
-    violation(fmt::format("node {} is kept for request {} without its lock", id,
-                          *after.allocated_to));
+    violation(
+        fmt::format("node {} is kept for request {} without its lock", id, *after.allocated_to));
   }
   if (!is_its && !is_pending) {
     violation(fmt::format("node {} was given to request {}, which does not have it", id,

@@ -57,8 +57,8 @@ class Auditor {
     std::string path;
     std::int64_t session = -1;  // nobody
   };
-  void look_for_lowest(const std::map<std::string, std::int64_t>& contenders,
-                       const std::string& id, bool also_added, LockHolder& lowest) const;
+  void look_for_lowest(const std::map<std::string, std::int64_t>& contenders, const std::string& id,
+                       bool also_added, LockHolder& lowest) const;
   // The lowest contender for a node's lock, before and after this transaction.
   LockHolder lock_holder_before(const std::string& id) const;
   LockHolder lock_holder_now(const std::string& id) const;

@@ -116,15 +116,14 @@ class CloudProvider final : public driver::Provider {
 const config::Schema& CloudDriver::schema() const {
   static const config::Schema pool{
       .description = "A pool.",
-      .fields = config::joined(
-          config::common_pool_fields(),
-          {{.key = "labels",
-            .type = config::list_of(config::label_name()),
-            .description = "Its labels."},
-           {.key = "ignore-provider-quota",
-            .type = config::boolean(),
-            .default_value = "false",
-            .description = "Whether only its own limits count."}})};
+      .fields = config::joined(config::common_pool_fields(),
+                               {{.key = "labels",
+                                 .type = config::list_of(config::label_name()),
+                                 .description = "Its labels."},
+                                {.key = "ignore-provider-quota",
+                                 .type = config::boolean(),
+                                 .default_value = "false",
+                                 .description = "Whether only its own limits count."}})};
   static const config::Schema schema{.description = "A simulated cloud.",
                                      .fields = {{.key = "pools",
                                                  .type = config::list_of(config::section(pool)),

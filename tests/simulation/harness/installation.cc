@@ -45,8 +45,7 @@ driver::DriverRegistry make_drivers(std::shared_ptr<const Hardware> hardware, Cl
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
   drivers.push_back(std::make_unique<CloudDriver>(clouds));
-  drivers.push_back(
-      std::make_unique<SimulatedDriver>(std::move(hardware), clouds.world.journal));
+  drivers.push_back(std::make_unique<SimulatedDriver>(std::move(hardware), clouds.world.journal));
   return driver::DriverRegistry(std::move(drivers));
 }
 
@@ -323,8 +322,7 @@ void Installation::settle_topology() {
   }
   // To ignore what the cloud says makes sense only where it allows more than that.
   for (const auto& [name, provider] : topology_.providers) {
-    const bool is_ignored =
-        std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
+    const bool is_ignored = std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
     if (is_ignored) clouds_.set_limits(name, {});
   }
   later(kTimeToFindMachines, [this] { remove_lost_machines(); });
@@ -418,13 +416,12 @@ void Installation::check_cloud(const ProviderSpec& provider) {
       const auto wanted = topology_.labels.find(label);
       if (wanted == topology_.labels.end() || stock(label) >= wanted->second.min_ready) continue;
       const driver::Resources need = need_of(label);
-      const bool has_room =
-          !excess(limits, used_by_pool[pool.name], need) &&
-          !excess(clouds_.limits(provider.name), used_by_provider, need) &&
-          clouds_.has_room(provider.name, need);
+      const bool has_room = !excess(limits, used_by_pool[pool.name], need) &&
+                            !excess(clouds_.limits(provider.name), used_by_provider, need) &&
+                            clouds_.has_room(provider.name, need);
       if (!has_room) continue;
-      world_.journal.violation(fmt::format("min-ready of {} is not met, though pool {} has room",
-                                           label, pool.name));
+      world_.journal.violation(
+          fmt::format("min-ready of {} is not met, though pool {} has room", label, pool.name));
     }
   }
 }
@@ -460,7 +457,8 @@ void Installation::check_slots(const ProviderSpec& provider) {
                                     node.allocated_to.value_or("nobody")));
     }
     const HostSpec host{node.hostname.value_or(""), "", node.type, 0};
-    present.insert(describe(PoolSpec{.name = node.pool.value_or("")}, host, node.slot.value_or(-1)));
+    present.insert(
+        describe(PoolSpec{.name = node.pool.value_or("")}, host, node.slot.value_or(-1)));
   }
   for (const std::string& slot : expected) {
     const auto count = present.count(slot);

@@ -46,7 +46,7 @@ class KnownLimits {
     std::map<std::string, driver::Limits> tenants;
     bool has_tenants = false;
     std::map<std::string, Served> served;  // by provider
-    std::set<std::string> ignored;  // providers
+    std::set<std::string> ignored;         // providers
   };
 
   const Known* find(Launcher launcher) const;

@@ -104,9 +104,8 @@ std::string to_yaml(const PoolSpec& pool, bool is_cloud) {
 }
 
 std::string to_yaml(const ProviderSpec& provider, std::size_t launcher) {
-  std::string yaml =
-      fmt::format("  - name: {}\n    driver: {}\n    max-concurrency: {}\n", provider.name,
-                  provider.driver, provider.max_concurrency);
+  std::string yaml = fmt::format("  - name: {}\n    driver: {}\n    max-concurrency: {}\n",
+                                 provider.name, provider.driver, provider.max_concurrency);
   std::string pools;
   for (const PoolSpec& pool : provider.pools) {
     if (is_served(pool, launcher)) pools += to_yaml(pool, provider.is_cloud());

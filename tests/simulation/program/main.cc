@@ -132,7 +132,8 @@ bool search(const Arguments& arguments) {
 int main(int argc, char** argv) {
   try {
     const Arguments arguments = parse(argc, argv);
-    const bool passed = arguments.replays ? replay(arguments.first, arguments.logs) : search(arguments);
+    const bool passed =
+        arguments.replays ? replay(arguments.first, arguments.logs) : search(arguments);
     return passed ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
