@@ -119,9 +119,15 @@ Task<> Lock::create_contender() {
   }
 }
 
-// After a create without an answer: it may have succeeded.
+// After a create without an answer: it may have succeeded. Without a root it has not, whether or
+// not there is what the lock protects.
 Task<> Lock::find_lost_contender() {
-  const std::vector<std::string> names = co_await store_.children(root_);
+  std::vector<std::string> names;
+  try {
+    names = co_await store_.children(root_);
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
   for (const std::string& name : names) {
     if (name.starts_with(prefix_)) contender_ = join_path(root_, name);
   }

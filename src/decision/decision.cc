@@ -14,6 +14,7 @@ using driver::Excess;
 using model::Component;
 using model::NodeRequest;
 using Kind = Decision::Kind;
+using Shortage = Decision::Shortage;
 using Until = Decision::Until;
 
 // Label -> how many nodes of it are wanted.
@@ -28,8 +29,8 @@ Decision wait_for_pool(const Component& pool, std::string_view why) {
           fmt::format("left to pool {} of provider {}: {}", pool.name, pool.provider_name, why)};
 }
 
-Decision wait_for_room(std::string reason, bool is_short_of_quota = false) {
-  return {Kind::wait, Until::there_is_room, std::move(reason), is_short_of_quota};
+Decision wait_for_room(std::string reason, Shortage shortage = Shortage::none) {
+  return {Kind::wait, Until::there_is_room, std::move(reason), shortage};
 }
 
 // Another pool that should serve the request rather than this one, and why.
@@ -96,6 +97,11 @@ std::string decline_reason(const NodeRequest& request, const Component& own,
   if (const auto over = excess(prospects.pool_limits, {}, prospects.need_of_all)) {
     return would_exceed("in this pool it", *over);
   }
+  if (prospects.tenant_limits) {
+    if (const auto over = excess(*prospects.tenant_limits, {}, prospects.need_of_all)) {
+      return would_exceed("for its tenant it", *over);
+    }
+  }
   if (!prospects.provider_limits) return {};
   if (const auto over = excess(*prospects.provider_limits, {}, prospects.need_of_all)) {
     return would_exceed("in this provider it", *over);
@@ -120,11 +126,13 @@ std::optional<Decision> short_of_room(const NodeRequest& request, const Prospect
                              : "the quota of the provider is not known: " + prospects.why_unknown);
   }
   std::string reason;
+  auto shortage = Shortage::provider;
   if (prospects.refused) {
     reason = "the provider has refused to launch another node";
   } else if (const auto over =
                  excess(prospects.pool_limits, prospects.used_by_pool, prospects.need_of_missing)) {
     reason = "the pool is full: " + to_string(*over);
+    shortage = Shortage::pool;
   } else if (const auto beyond = excess(*prospects.provider_limits, prospects.used_by_provider,
                                         prospects.need_of_missing)) {
     reason = "the provider is full: " + to_string(*beyond);
@@ -132,7 +140,7 @@ std::optional<Decision> short_of_room(const NodeRequest& request, const Prospect
   if (reason.empty()) return std::nullopt;
   // Nobody waits for these: what they are for is better served by not taking the room.
   if (request.requestor == kMinReadyRequestor) return Decision{Kind::decline, {}, reason};
-  return wait_for_room(reason, /*is_short_of_quota=*/true);
+  return wait_for_room(reason, shortage);
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ struct Decision {
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
   std::string reason;  // for people
-  // It waits because all that may be taken is taken: to delete an idle node would help.
-  bool is_short_of_quota = false;
+  // Whose limit is reached: to delete an idle node of it would help.
+  enum class Shortage { none, pool, provider };
+  Shortage shortage = Shortage::none;
 };
 
 // For people: "a node becomes free, or nodes take less than now".

@@ -23,6 +23,9 @@ using model::RequestState;
 // reference's cleanup interval.
 constexpr auto kInterval = std::chrono::seconds(60);
 
+// Seconds. A node is recorded before its launch begins: until then it looks like one that was left.
+constexpr double kLaunchBegins = 300;
+
 // What happens in quick succession is dealt with together.
 constexpr auto kGathering = std::chrono::seconds(5);
 
@@ -63,7 +66,8 @@ Task<> CleanupWorker::stop() {
 Task<> CleanupWorker::run() {
   while (true) {
     const bool something_to_watch =
-        !context_.requests.pending().empty() || !context_.nodes.empty_records().empty();
+        !context_.requests.pending().empty() || !context_.requests.waiting().empty() ||
+        !context_.nodes.initial().empty() || !context_.nodes.empty_records().empty();
     if (something_to_watch) {
       co_await wake_.wait_until(context_.runtime.clock, context_.runtime.clock.now() + kInterval);
     } else {
@@ -86,6 +90,12 @@ Task<> CleanupWorker::run() {
 Task<> CleanupWorker::look() {
   const model::IdSet pending = context_.requests.pending();
   for (const std::string& id : pending) co_await reset_if_lost(id);
+  std::vector<std::string> waiting;
+  for (const auto& [order, id] : context_.requests.waiting()) {
+    if (!context_.nodes.allocated_to(id).empty()) waiting.push_back(id);
+  }
+  for (const std::string& id : waiting) co_await free_stranded_nodes(id);
+  co_await delete_orphans();
   co_await remove_request_locks();
   co_await remove_empty_nodes();
 }
@@ -126,6 +136,26 @@ Task<> CleanupWorker::reset(NodeRequest request) {
   log.info("Nobody was working on the pending request, it is requested again");
 }
 
+// A launcher that could not learn what became of its last writes may have put the request back, and
+// left it a node. The request is read first: while it waits, nobody gives it a node that is not
+// free.
+Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
+  NodeRequest request;
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::request_path(request_id));
+    request = model::parse_node_request(request_id, entry);
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+    co_return;  // it is gone, and its nodes are freed for that
+  }
+  if (request.state != RequestState::requested) co_return;
+  const model::IdSet nodes = context_.nodes.allocated_to(request_id);
+  for (const std::string& id : nodes) {
+    if (!co_await free_node(id, request_id)) continue;
+    log_.about({}, request_id, id).info("Unallocated the node, its request is waiting without it");
+  }
+}
+
 // Returns whether the request no longer has the node.
 Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id) {
   const double now = context_.runtime.clock.wall_seconds();
@@ -142,6 +172,30 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id)
 
 // --- what is left of requests and nodes
 // -------------------------------------------------------------
+
+bool CleanupWorker::is_orphan(const Node& node) const {
+  return node.state == NodeState::init &&
+         (!node.allocated_to || context_.requests.find(*node.allocated_to) == nullptr) &&
+         context_.runtime.clock.wall_seconds() - node.state_time > kLaunchBegins;
+}
+
+Task<> CleanupWorker::delete_orphans() {
+  const model::IdSet ids = context_.nodes.initial();
+  for (const std::string& id : ids) {
+    const Node* known = context_.nodes.find(id);
+    if (known == nullptr || !is_orphan(*known)) continue;
+    const double now = context_.runtime.clock.wall_seconds();
+    const auto give_up = [this, now](Node& node) {
+      if (!is_orphan(node)) return false;
+      node.set_state(NodeState::deleting, now);
+      return true;
+    };
+    Task<model::NodeChange> changing =
+        model::change_node(context_.runtime, context_.store, context_.nodes, id, give_up);
+    if (co_await std::move(changing) != model::NodeChange::written) continue;
+    log_.about({}, {}, id).info("Deleting the node, its launch never began");
+  }
+}
 
 Task<> CleanupWorker::remove_request_locks() {
   if (std::exchange(sweep_due_, false)) {

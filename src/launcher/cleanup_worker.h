@@ -14,6 +14,9 @@ namespace nodepool::launcher {
 //
 // * a request that is `pending` though nobody works on it (its launcher died, or gave it up) is
 //   `requested` again, and its nodes are free;
+// * a node that is kept for a request which is waiting again is free;
+// * a node whose launch had not begun when its launcher died, and whose request is gone, is
+// deleted;
 // * what is left of the lock of a request that is gone is removed;
 // * a node's record without any content, which a racer for its lock may leave, is removed.
 //
@@ -34,6 +37,9 @@ class CleanupWorker {
   Task<> look();
   Task<> reset_if_lost(std::string request_id);
   Task<> reset(model::NodeRequest request);
+  Task<> free_stranded_nodes(std::string request_id);
+  Task<> delete_orphans();
+  bool is_orphan(const model::Node& node) const;
   Task<bool> free_node(std::string node_id, std::string request_id);
   Task<> remove_request_locks();
   Task<> remove_request_lock(std::string request_id);

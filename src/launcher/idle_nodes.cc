@@ -33,19 +33,24 @@ IdleNodes::IdleNodes(LauncherContext& context, const PoolIdentity& pool, const P
 void IdleNodes::on_node(const model::NodeTable::Change& change) {
   deleting_.erase(change.id);
   const Node* node = change.after;
-  if (node != nullptr && node->state == NodeState::deleting && node->provider == pool_.provider &&
-      node->pool == pool_.name) {
-    deleting_[change.id] = node->state_time;
+  if (node != nullptr && node->state == NodeState::deleting && node->provider == pool_.provider) {
+    deleting_[change.id] = {node->pool.value_or(""), node->state_time};
   }
 }
 
-void IdleNodes::recycle(const std::set<std::string, std::less<>>& labels_of_pool,
-                        const std::vector<std::string>& wanted) {
+// Whether a node of `pool` takes the room that is short.
+bool IdleNodes::is_short(Decision::Shortage shortage, std::string_view pool) const {
+  return shortage == Decision::Shortage::provider || pool == pool_.name;
+}
+
+void IdleNodes::recycle(Decision::Shortage shortage, const std::vector<std::string>& plan) {
   if (retiring_) return;
-  const std::optional<std::string> id = oldest(labels_of_pool, wanted);
+  const std::optional<std::string> id = oldest(shortage, plan);
   if (!id) return;
   double youngest = 0;
-  for (const auto& [deleted, since] : deleting_) youngest = std::max(youngest, since);
+  for (const auto& [deleted, deletion] : deleting_) {
+    if (is_short(shortage, deletion.pool)) youngest = std::max(youngest, deletion.since);
+  }
   const double left = youngest + kPatience - context_.runtime.clock.wall_seconds();
   if (left > 0) {
     if (waiting_) return;
@@ -57,19 +62,14 @@ void IdleNodes::recycle(const std::set<std::string, std::less<>>& labels_of_pool
   scope_.spawn("recycle node " + *id, retire(*id));
 }
 
-std::optional<std::string> IdleNodes::oldest(
-    const std::set<std::string, std::less<>>& labels_of_pool,
-    const std::vector<std::string>& wanted) const {
+std::optional<std::string> IdleNodes::oldest(Decision::Shortage shortage,
+                                             const std::vector<std::string>& plan) const {
   const Node* oldest = nullptr;
-  for (const std::string& label : labels_of_pool) {
-    if (std::ranges::find(wanted, label) != wanted.end()) continue;
-    for (const std::string& id : context_.nodes.free(pool_.provider, pool_.name, label)) {
-      const Node* node = context_.nodes.find(id);
-      const bool is_wanted = std::ranges::any_of(
-          wanted, [node](const std::string& other) { return node->has_label(other); });
-      if (is_wanted || stock_.is_reserved(id)) continue;
-      if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
-    }
+  for (const std::string& id : context_.nodes.free(pool_.provider)) {
+    const Node* node = context_.nodes.find(id);
+    if (!is_short(shortage, *node->pool)) continue;
+    if (stock_.is_reserved(id) || std::ranges::find(plan, id) != plan.end()) continue;
+    if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
   }
   return oldest == nullptr ? std::nullopt : std::optional(oldest->id);
 }

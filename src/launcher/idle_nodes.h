@@ -3,36 +3,44 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/task_scope.h"
 #include "launcher/context.h"
+#include "launcher/decision.h"
 #include "launcher/pool_identity.h"
 #include "launcher/pool_stock.h"
 
 namespace nodepool::launcher {
 
-// Makes room in a full pool: its oldest node that nobody has asked for, of another label than the
-// one that is wanted, is deleted. One at a time: not while some node of the pool is being deleted
-// anyway, unless that takes long.
+// Makes room in a full pool, or in its provider: the oldest node there that nobody has asked for is
+// deleted. One at a time: not while some node there is being deleted anyway, unless that takes
+// long.
 class IdleNodes {
  public:
   // `look_again` is called when recycle() may be worth another try though nothing has happened.
   IdleNodes(LauncherContext& context, const PoolIdentity& pool, const PoolStock& stock,
             telemetry::Logger log, async::TaskScope& scope, std::function<void()> look_again);
 
-  // Keeps track of the pool's nodes that are being deleted.
+  // Keeps track of the provider's nodes that are being deleted.
   void on_node(const model::NodeTable::Change& change);
 
-  // Deletes an idle node that carries none of `wanted`, if there is one and it is time.
-  void recycle(const std::set<std::string, std::less<>>& labels_of_pool,
-               const std::vector<std::string>& wanted);
+  // Deletes an idle node of the pool or of any pool of its provider, if there is one and it is
+  // time; but none of `plan`, which the waiting request is going to have.
+  void recycle(Decision::Shortage shortage, const std::vector<std::string>& plan);
 
  private:
-  std::optional<std::string> oldest(const std::set<std::string, std::less<>>& labels_of_pool,
-                                    const std::vector<std::string>& wanted) const;
+  // A node that is being deleted.
+  struct Deletion {
+    std::string pool;
+    double since;  // seconds since the epoch
+  };
+
+  std::optional<std::string> oldest(Decision::Shortage shortage,
+                                    const std::vector<std::string>& plan) const;
+  bool is_short(Decision::Shortage shortage, std::string_view pool) const;
   Task<> retire(std::string id);
   Task<> wait(double seconds);
 
@@ -42,7 +50,7 @@ class IdleNodes {
   telemetry::Logger log_;
   async::TaskScope& scope_;
   std::function<void()> look_again_;
-  std::map<std::string, double> deleting_;  // node id -> since when, seconds since the epoch
+  std::map<std::string, Deletion> deleting_;  // by node id
   bool retiring_ = false;
   bool waiting_ = false;
 };

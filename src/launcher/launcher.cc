@@ -125,7 +125,7 @@ Task<> Launcher::reconfigure(config::Config config) {
 
 Task<> Launcher::apply(config::Config config) {
   // All of it is read before anything is touched, so that an error leaves everything as it is.
-  std::map<std::string, std::shared_ptr<const driver::ProviderConfig>> wanted;
+  ProviderConfigs wanted;
   for (const config::ProviderSection& section : config.providers) {
     wanted[section.name] = drivers_.driver(section.driver).configure(section, config);
   }
@@ -138,6 +138,20 @@ Task<> Launcher::apply(config::Config config) {
     replaced.emplace(name, provider);
   }
   for (const auto& [name, provider] : replaced) providers_.erase(name);
+  std::exception_ptr failure;
+  try {
+    co_await go_over_to(std::move(config), std::move(wanted));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (const auto& [name, provider] : replaced) {
+    co_await provider.provider->stop();
+    co_await provider.quota->stop();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<> Launcher::go_over_to(config::Config config, ProviderConfigs wanted) {
   for (const config::ProviderSection& section : config.providers) {
     if (!providers_.contains(section.name)) {
       co_await start_provider(section, wanted.at(section.name));
@@ -148,10 +162,6 @@ Task<> Launcher::apply(config::Config config) {
   co_await start_missing_pool_workers();
   expiry_.reconfigure(node_ages(config));
   min_ready_.reconfigure(config.labels);
-  for (const auto& [name, provider] : replaced) {
-    co_await provider.provider->stop();
-    co_await provider.quota->stop();
-  }
 }
 
 Task<> Launcher::start_provider(const config::ProviderSection& section,

@@ -54,9 +54,11 @@ class Launcher {
 
  private:
   using PoolKey = std::pair<std::string, std::string>;  // provider, pool
+  using ProviderConfigs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
 
   Task<> wait_for_tables();
   Task<> apply(config::Config config);
+  Task<> go_over_to(config::Config config, ProviderConfigs wanted);
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
   Task<> stop_pool_workers_without_pool();

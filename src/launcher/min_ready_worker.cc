@@ -110,10 +110,8 @@ void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
   const std::string& label = request.node_types.front();
   stocks_[label].requests.insert(change.id);
   if (request.stat.ephemeral_owner != context_.store.session_id()) return;
-  if (request.state == RequestState::fulfilled) {
-    scope_.spawn("min-ready request " + change.id, take_over(change.id));
-  } else if (request.state == RequestState::failed) {
-    scope_.spawn("min-ready request " + change.id, give_up(change.id, label));
+  if (request.state == RequestState::fulfilled || request.state == RequestState::failed) {
+    scope_.spawn("min-ready request " + change.id, attend_to(change.id));
   }
 }
 
@@ -186,33 +184,65 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
 // --- answers
 // --------------------------------------------------------------------------------------
 
-// The node is free, and the request gone, in one transaction: in between nobody counts wrongly.
-Task<> MinReadyWorker::take_over(std::string request_id) {
-  const NodeRequest* request = context_.requests.find(request_id);
-  if (request == nullptr) co_return;
-  stocks_[request->node_types.front()].pause = {};
-  Transaction transaction;
-  std::vector<std::pair<std::string, std::string>> written;  // node id, text
-  for (const std::string& id : request->nodes) {
-    const Node* node = context_.nodes.find(id);
-    if (node == nullptr || node->allocated_to != request_id) continue;
-    Node copy = *node;
-    copy.allocated_to.reset();
-    written.emplace_back(id, to_record(copy));
-    transaction.set(model::node_path(id), written.back().second, node->stat.version);
-  }
-  transaction.remove(model::request_path(request_id));
-  bool refused = false;
-  try {
-    const auto results = co_await context_.store.commit(std::move(transaction));
-    for (std::size_t i = 0; i < written.size(); ++i) {
-      context_.nodes.written(written[i].first, written[i].second, results[i].stat);
+// Until the answered request is gone.
+Task<> MinReadyWorker::attend_to(std::string request_id) {
+  while (const NodeRequest* request = context_.requests.find(request_id)) {
+    std::string failure;
+    try {
+      if (request->state == RequestState::fulfilled) {
+        co_await take_over(*request);
+      } else {
+        co_await give_up(request_id, request->node_types.front());
+      }
+    } catch (const StoreError& error) {
+      failure = error.what();
     }
-    context_.requests.removed(request_id);
-  } catch (const TransactionError&) {
-    refused = true;  // the node has changed, or is gone: it is freed once the request is gone
+    if (failure.empty()) co_return;
+    log_.about({}, request_id).debug("Trying again: {}", failure);
+    co_await context_.runtime.clock.sleep_for(kFirstPause);
   }
-  if (refused) co_await remove(std::move(request_id));
+}
+
+Task<> MinReadyWorker::take_over(NodeRequest request) {
+  stocks_[request.node_types.front()].pause = {};
+  if (request.nodes.size() == 1 && co_await free_node(request)) co_return;
+  co_await remove(request.id);  // its node has changed, or is gone: it is freed without a request
+}
+
+// The node is free, and the request gone, in one transaction: in between nobody counts wrongly.
+// Returns whether that was possible.
+Task<bool> MinReadyWorker::free_node(NodeRequest request) {
+  const std::string id = request.nodes.front();
+  coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
+  bool freed = false;
+  std::exception_ptr failure;
+  try {
+    if (co_await lock.try_acquire()) freed = co_await free_locked_node(request, lock);
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+  co_return freed;
+}
+
+Task<bool> MinReadyWorker::free_locked_node(const NodeRequest& request, coordination::Lock& lock) {
+  const Node* known = context_.nodes.find(request.nodes.front());
+  if (known == nullptr || known->allocated_to != request.id) co_return false;
+  Node node = *known;
+  node.allocated_to.reset();
+  const std::string text = to_record(node);
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), text, node.stat.version);
+  lock.release_in(transaction);
+  transaction.remove(model::request_path(request.id));
+  const auto results = co_await context_.store.commit(std::move(transaction));
+  lock.released();
+  context_.nodes.written(node.id, text, results.front().stat);
+  context_.requests.removed(request.id);
+  co_return true;
 }
 
 Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {

@@ -8,6 +8,7 @@
 
 #include "async/event.h"
 #include "async/task_scope.h"
+#include "coordination/lock.h"
 #include "launcher/context.h"
 
 namespace nodepool::launcher {
@@ -44,7 +45,10 @@ class MinReadyWorker {
   Task<> run();
   Task<> top_up(std::string label);
   Task<> ask(std::string label, std::int64_t count);
-  Task<> take_over(std::string request_id);
+  Task<> attend_to(std::string request_id);
+  Task<> take_over(model::NodeRequest request);
+  Task<bool> free_node(model::NodeRequest request);
+  Task<bool> free_locked_node(const model::NodeRequest& request, coordination::Lock& lock);
   Task<> give_up(std::string request_id, std::string label);
   Task<> try_again_later(std::string label);
   Task<> remove(std::string request_id);

@@ -23,8 +23,9 @@ using model::NodeState;
 // Up to here nodes are asked for one by one, beyond it their names are listed first.
 constexpr std::size_t kFewNodes = 50;
 
+// -1 for none: ids begin with 0.
 std::int64_t number(std::string_view id) {
-  std::int64_t value = 0;
+  std::int64_t value = -1;
   std::from_chars(id.data(), id.data() + id.size(), value);
   return value;
 }
@@ -179,7 +180,7 @@ Resources NodeLaunches::taken_before(const std::string& pool, const std::string&
   const std::string& last = launches_.back()->node().id;
   if (!tenant.empty()) {
     for (const auto& [id, node] : context_.nodes.all()) {
-      if (id <= last && node.tenant_name == tenant) {
+      if (id <= last && tenant_of(node) == tenant) {
         sum += Resources::parse(node.resources).value_or(Resources());
       }
     }

@@ -236,6 +236,7 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
 }
 
 // One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded.
+// It is refused if the session, and with it the locks, has been lost meanwhile.
 Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current == nullptr || current->state != RequestState::requested) co_return false;
@@ -243,6 +244,7 @@ Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
   Writes writes(context_);
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
+  locks_.check_in(transaction, request_lock_);
   writes.request(transaction, request);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -252,6 +254,7 @@ Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
     }
     const Node* node = context_.nodes.find(places_[i].node_id);
     if (!can_be_handed_out(node, request.node_types[i])) co_return false;
+    locks_.check_in(transaction, places_[i].lock);
     writes.node(transaction, allocated(*node));
   }
   launches.create_in(transaction, request, labels);
@@ -268,7 +271,7 @@ Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
   for (Place& place : places_) {
     if (place.node_id.empty()) place = *next++;
   }
-  context_.usage.unbook(request_id_);  // the records say it from now on
+  context_.usage.unbook(pool_.id, request_id_);  // the records say it from now on
   co_return true;
 }
 

@@ -176,8 +176,14 @@ bool PoolWorker::is_own(const Node& node) const {
 
 void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.nodes.find(id);
-  if (node == nullptr || !is_own(*node) || !context_.nodes.is_free(*node)) return;
-  for (const std::string& label : node->type) line_.label_is_free(label);
+  if (node == nullptr || !context_.nodes.is_free(*node)) return;
+  if (is_own(*node)) {
+    for (const std::string& label : node->type) line_.label_is_free(label);
+  }
+  // It may be deleted to make room.
+  if (provider_.provider->launches() && node->provider == identity_.provider) {
+    line_.there_is_more_room();
+  }
   wake_.set();
 }
 
@@ -221,8 +227,8 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
           request.id, identity_.id,
           fmt::format("waits: {} (until {})", decision.reason, to_string(decision.until)));
       line_.wait(order, request, decision);
-      if (decision.is_short_of_quota) {
-        idle_nodes_.recycle(pool_config().labels, request.node_types);
+      if (decision.shortage != Decision::Shortage::none) {
+        idle_nodes_.recycle(decision.shortage, plan);
       }
       return;
     case Decision::Kind::accept:
@@ -245,7 +251,7 @@ void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
   std::int64_t launches = 0;
   if (prospects.launches) {
     launches = static_cast<std::int64_t>(prospects.missing.size());
-    context_.usage.book(request.id,
+    context_.usage.book(identity_.id, request.id,
                         {identity_.provider, identity_.name, request.tenant_name.value_or(""),
                          prospects.need_of_missing, prospects.need_of_all});
     provider_.quota->launches_begin(launches);
@@ -275,7 +281,7 @@ Task<> PoolWorker::fulfil(std::string request_id, std::vector<std::string> plan,
   // What was reserved and not taken is free again, though no record has changed.
   stock_.release(plan);
   for (const std::string& id : plan) on_node(id);
-  context_.usage.unbook(request_id);
+  context_.usage.unbook(identity_.id, request_id);
   if (launches > 0) provider.quota->launches_end(launches);
   co_await end(std::move(request_id), outcome, failure);
 }

@@ -19,7 +19,17 @@ void subtract_from(Map& sums, const Key& key, const Resources& resources) {
   if (found->second.empty()) sums.erase(found);
 }
 
+std::string booking_key(const std::string& pool_id, const std::string& request_id) {
+  return request_id + " " + pool_id;
+}
+
 }  // namespace
+
+std::string_view tenant_of(const model::Node& node) {
+  const bool is_idle = node.state == model::NodeState::ready && !node.allocated_to;
+  if (is_idle || !node.tenant_name) return {};
+  return *node.tenant_name;
+}
 
 Usage::Usage(model::NodeTable& nodes, NeedOf need_of)
     : nodes_(nodes), need_of_(std::move(need_of)) {
@@ -47,7 +57,7 @@ Resources Usage::of_node(const model::Node& node) const {
 
 std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
   if (!node.provider) return std::nullopt;
-  Share share{*node.provider, node.pool.value_or(""), node.tenant_name.value_or(""), {}, {}};
+  Share share{*node.provider, node.pool.value_or(""), std::string(tenant_of(node)), {}, {}};
   const std::optional<Resources> recorded = Resources::parse(node.resources);
   if (recorded) share.of_tenant = *recorded;
   if (node.pool && !node.type.empty()) {
@@ -57,12 +67,12 @@ std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
   return share;
 }
 
-void Usage::book(const std::string& request_id, Booking booking) {
-  count(booked_, request_id, std::move(booking));
+void Usage::book(const std::string& pool_id, const std::string& request_id, Booking booking) {
+  count(booked_, booking_key(pool_id, request_id), std::move(booking));
 }
 
-void Usage::unbook(const std::string& request_id) {
-  count(booked_, request_id, std::nullopt);
+void Usage::unbook(const std::string& pool_id, const std::string& request_id) {
+  count(booked_, booking_key(pool_id, request_id), std::nullopt);
 }
 
 void Usage::recount(const std::string& provider) {

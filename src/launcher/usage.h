@@ -15,6 +15,10 @@ namespace nodepool::launcher {
 
 using driver::Resources;
 
+// The tenant that the node counts for; empty: none. An idle node's record still names the tenant
+// that it was made for, but whoever asks first will have it.
+std::string_view tenant_of(const model::Node& node);
+
 // What nodes take of the resources of providers, pools and tenants: sums over all node records, in
 // whatever state, and over what has been promised to requests whose nodes have no record yet. Kept
 // up to date record by record.
@@ -43,11 +47,12 @@ class Usage {
     Resources of_tenant;    // for nodes whose record does not name the tenant yet
   };
 
-  // Counts it as taken until unbook().
-  void book(const std::string& request_id, Booking booking);
+  // Counts it as taken until unbook(). Several pools may be about to serve the same request, until
+  // its lock tells them apart: `pool_id` is the component's.
+  void book(const std::string& pool_id, const std::string& request_id, Booking booking);
 
   // The records say it now, or it will not be taken.
-  void unbook(const std::string& request_id);
+  void unbook(const std::string& pool_id, const std::string& request_id);
 
   // Counts the records of a provider anew: what its labels need has changed.
   void recount(const std::string& provider);
@@ -73,7 +78,7 @@ class Usage {
   model::NodeTable& nodes_;
   NeedOf need_of_;
   std::map<std::string, Share, std::less<>> by_node_;
-  std::map<std::string, Share, std::less<>> booked_;  // by request id
+  std::map<std::string, Share, std::less<>> booked_;  // by request id and pool id
   std::map<std::string, Resources, std::less<>> providers_;
   std::map<std::tuple<std::string, std::string>, Resources, std::less<>> pools_;
   std::map<std::string, Resources, std::less<>> tenants_;

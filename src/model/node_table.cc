@@ -31,6 +31,11 @@ const IdSet& NodeTable::free(std::string_view provider, std::string_view pool,
   return found == free_.end() ? kNone : found->second;
 }
 
+const IdSet& NodeTable::free(std::string_view provider) const {
+  const auto found = free_by_provider_.find(provider);
+  return found == free_by_provider_.end() ? kNone : found->second;
+}
+
 const IdSet& NodeTable::allocated_to(std::string_view request_id) const {
   const auto found = by_request_.find(request_id);
   return found == by_request_.end() ? kNone : found->second;
@@ -115,6 +120,7 @@ void NodeTable::for_each_index(const Node& node, Change change) {
   if (node.allocated_to) {
     change(by_request_, *node.allocated_to);
   } else if (is_free(node) && node.provider && node.pool) {
+    change(free_by_provider_, *node.provider);
     for (const std::string& label : node.type) {
       change(free_, FreeKey(*node.provider, *node.pool, label));
     }
@@ -122,10 +128,12 @@ void NodeTable::for_each_index(const Node& node, Change change) {
 }
 
 void NodeTable::index(const Node& node) {
+  if (node.state == NodeState::init) initial_.insert(node.id);
   for_each_index(node, [&node](auto& map, const auto& key) { map[key].insert(node.id); });
 }
 
 void NodeTable::unindex(const Node& node) {
+  initial_.erase(node.id);
   for_each_index(node, [&node](auto& map, const auto& key) {
     const auto found = map.find(key);
     if (found == map.end()) return;

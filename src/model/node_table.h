@@ -20,11 +20,17 @@ class NodeTable final : public RecordTable<Node> {
   // carrying the label.
   const IdSet& free(std::string_view provider, std::string_view pool, std::string_view label) const;
 
+  // Those of a provider, of whatever pool and label.
+  const IdSet& free(std::string_view provider) const;
+
   // The nodes that a request holds.
   const IdSet& allocated_to(std::string_view request_id) const;
 
   // All nodes of a provider, in any state.
   const IdSet& of_provider(std::string_view provider) const;
+
+  // The nodes that have a record and nothing else yet (`init`).
+  const IdSet& initial() const { return initial_; }
 
   // Whether somebody is known to contend for the node's lock. A hint: only the lock itself tells.
   bool is_locked(std::string_view id) const;
@@ -60,9 +66,11 @@ class NodeTable final : public RecordTable<Node> {
   void for_each_index(const Node& node, Change change);
 
   std::map<FreeKey, IdSet, std::less<>> free_;
+  std::map<std::string, IdSet, std::less<>> free_by_provider_;
   std::map<std::string, IdSet, std::less<>> by_request_;
   std::map<std::string, IdSet, std::less<>> by_provider_;
   std::map<std::string, IdSet, std::less<>> contenders_;  // node id -> contender names
+  IdSet initial_;
   IdSet empty_records_;
   Observers<const std::string&> lock_changes_;
 };

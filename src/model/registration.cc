@@ -13,6 +13,9 @@ using coordination::StoreError;
 // Before another attempt when the store could not be written.
 constexpr auto kRetryPause = std::chrono::seconds(1);
 
+// A launcher that ends while its store is out of reach does not wait for longer than that takes.
+constexpr int kAttemptsToUnregister = 10;
+
 std::string kind_path(const Component& component) {
   return coordination::join_path(kComponentsRoot, to_string(component.kind));
 }
@@ -48,11 +51,19 @@ void Registration::update(Component component) {
 async::Task<> Registration::stop() {
   session_.reset();
   co_await scope_.stop();
-  if (path_.empty()) co_return;
-  try {
-    co_await store_.remove(path_, coordination::kAnyVersion);
-  } catch (const StoreError& error) {
-    log_.debug("Unregistering {}: {}", path_, error.what());
+  // While the session lives, nobody else removes it: requests would wait for a pool that is no
+  // more.
+  for (int attempt = 0; attempt < kAttemptsToUnregister && !path_.empty(); ++attempt) {
+    if (attempt > 0) co_await runtime_.clock.sleep_for(kRetryPause);
+    try {
+      co_await store_.remove(path_, coordination::kAnyVersion);
+      path_.clear();
+    } catch (const StoreError& error) {
+      log_.debug("Unregistering {}: {}", path_, error.what());
+      const bool is_gone = error.is_answer() || error.kind() == StoreError::Kind::session_expired ||
+                           error.kind() == StoreError::Kind::closed;
+      if (is_gone) path_.clear();
+    }
   }
   path_.clear();
 }

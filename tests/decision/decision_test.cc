@@ -137,7 +137,7 @@ TEST(DecisionTest, a_request_waits_until_all_its_nodes_are_free) {
   EXPECT_EQ(decision.kind, Kind::wait);
   EXPECT_EQ(decision.until, Until::there_is_room);
   EXPECT_EQ(decision.reason, "1 of 2 nodes with label small are free");
-  EXPECT_FALSE(decision.is_short_of_quota);
+  EXPECT_EQ(decision.shortage, Decision::Shortage::none);
 }
 
 TEST(DecisionTest, new_nodes_cannot_come_from_a_pool_that_launches_none) {
@@ -169,7 +169,7 @@ TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
   EXPECT_EQ(situation.decide().kind, Kind::accept);
   situation.prospects.used_by_pool = instances(3);
   EXPECT_EQ(situation.decide().until, Until::there_is_room);
-  EXPECT_TRUE(situation.decide().is_short_of_quota);
+  EXPECT_NE(situation.decide().shortage, Decision::Shortage::none);
   EXPECT_EQ(situation.decide().reason, "the pool is full: instances: 3 used + 1 needed, limit 3");
   situation.prospects.used_by_pool = instances(0);
   situation.prospects.provider_limits = driver::Limits{{"instances", 5}};
@@ -231,7 +231,7 @@ TEST(DecisionTest, who_has_waited_long_is_not_passed) {
   Situation situation;
   situation.prospects.behind = "200-0000000000";
   EXPECT_EQ(situation.decide().until, Until::there_is_room);
-  EXPECT_FALSE(situation.decide().is_short_of_quota);
+  EXPECT_EQ(situation.decide().shortage, Decision::Shortage::none);
 }
 
 TEST(DecisionTest, launchers_of_one_pool_agree_on_who_is_preferred) {

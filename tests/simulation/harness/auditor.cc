@@ -7,6 +7,8 @@
 
 #include "coordination/lock.h"
 #include "coordination/path.h"
+#include "driver/resources.h"
+#include "launcher/decision.h"
 #include "model/lease.h"
 #include "model/paths.h"
 
@@ -66,9 +68,10 @@ void replace(std::map<std::string, Record>& records, std::map<std::string, Recor
 
 }  // namespace
 
-Auditor::Auditor(World& world, const Holds& holds)
+Auditor::Auditor(World& world, const Holds& holds, const KnownLimits& limits)
     : world_(world),
       holds_(holds),
+      limits_(limits),
       session_(world.server.open_session(
           [this](const std::vector<WatchEvent>& events) { committed(events); })) {}
 
@@ -92,11 +95,13 @@ void Auditor::committed(const std::vector<WatchEvent>& events) {
   contenders_added_.clear();
   for (const WatchEvent& event : events) refresh(event);
   for (const WatchEvent& event : events) note(event);
+  check_launches();
   for (const auto& [id, before] : requests_before_) {
     const auto after = requests_.find(id);
     if (after != requests_.end()) {
       check_request(before, after->second);
-    } else if (launcher_acts() && !world_.server.tree().exists(model::request_path(id))) {
+    } else if (launcher_acts() && before.requestor != launcher::kMinReadyRequestor &&
+               !world_.server.tree().exists(model::request_path(id))) {
       violation(fmt::format("a launcher removed request {}", id));
     }
   }
@@ -113,12 +118,23 @@ void Auditor::refresh(const WatchEvent& event) {
   const coordination::memory::Tree& tree = world_.server.tree();
   if (is_record(event.path, model::kNodesRoot)) {
     replace(nodes_, nodes_before_, event.path, read(tree, event.path, model::parse_node));
+    learn_about(std::string(coordination::base_name(event.path)));
   } else if (is_record(event.path, model::kRequestsRoot)) {
     replace(requests_, requests_before_, event.path,
             read(tree, event.path, model::parse_node_request));
   } else if (is_contender(event.path)) {
     refresh_contender(event);
   }
+}
+
+void Auditor::learn_about(const std::string& id) {
+  const auto node = nodes_.find(id);
+  if (node == nodes_.end()) return;
+  const std::string machine = node->second.external_id_text();
+  if (!machine.empty()) machines_.insert(machine);
+  if (!node->second.allocated_to) launched_for_.erase(id);  // it may serve another tenant next
+  if (node->second.state != NodeState::init || !node->second.tenant_name) return;
+  launched_for_.try_emplace(id, *node->second.tenant_name);
 }
 
 void Auditor::refresh_contender(const WatchEvent& event) {
@@ -139,8 +155,10 @@ void Auditor::note(const WatchEvent& event) {
     detail = "removed";
   } else if (const auto node = nodes_.find(id);
              is_record(event.path, model::kNodesRoot) && node != nodes_.end()) {
-    detail = fmt::format("{} of {}/{} for {}", to_string(node->second.state),
-                         node->second.hostname.value_or(""), node->second.slot.value_or(-1),
+    detail = fmt::format("{} of {} {} {}/{} [{}] for {}", to_string(node->second.state),
+                         node->second.provider.value_or(""), node->second.pool.value_or(""),
+                         node->second.hostname.value_or(node->second.external_id_text()),
+                         node->second.slot.value_or(0), fmt::join(node->second.type, ","),
                          node->second.allocated_to.value_or("nobody"));
   } else if (const auto request = requests_.find(id);
              is_record(event.path, model::kRequestsRoot) && request != requests_.end()) {
@@ -194,6 +212,10 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
       continue;
     }
     const Node& node = found->second;
+    // Another contender of the same session may stand in line for a moment, but not this one.
+    if (contenders_.contains(lock_holder_before(id).path)) {
+      violation(fmt::format("node {} was handed out locked by its launcher", id));
+    }
     if (node.state != NodeState::ready || node.allocated_to != request.id) {
       violation(fmt::format("request {} was given node {}, which is {} for {}", request.id, id,
                             to_string(node.state), node.allocated_to.value_or("nobody")));
@@ -208,25 +230,90 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
   }
 }
 
+// --- limits
+// -------------------------------------------------------------------------------------
+
+void Auditor::check_launches() {
+  if (!launcher_acts()) return;
+  std::vector<const Node*> launched;
+  for (const auto& [id, before] : nodes_before_) {
+    const auto after = nodes_.find(id);
+    if (before.state == NodeState::init && after != nodes_.end() &&
+        after->second.state == NodeState::building) {
+      launched.push_back(&after->second);
+    }
+  }
+  for (const Node* node : launched) check_limits(*node, launched.back()->id);
+}
+
+// Of launchers that decide at the same moment, the one with the later records has to give way: so
+// records after `last` are not counted.
+void Auditor::check_limits(const Node& launched, const std::string& last) {
+  const KnownLimits::Launcher launcher = world_.actor->number();
+  const std::string provider = launched.provider.value_or("");
+  const std::string pool = launched.pool.value_or("");
+  const auto tenant = launched_for_.find(launched.id);
+  driver::Resources of_provider;
+  driver::Resources of_pool;
+  driver::Resources of_tenant;
+  for (const auto& [id, node] : nodes_) {
+    if (id > last) break;
+    if (node.state == NodeState::init) continue;
+    const driver::Resources taken =
+        driver::Resources::parse(node.resources).value_or(driver::Resources());
+    const auto its_tenant = launched_for_.find(id);
+    if (tenant != launched_for_.end() && its_tenant != launched_for_.end() &&
+        tenant->second == its_tenant->second) {
+      of_tenant += taken;
+    }
+    if (node.provider != provider || node.type.empty()) continue;
+    const std::string its_pool = node.pool.value_or("");
+    if (!limits_.always_served(launcher, provider, its_pool, node.type.front())) continue;
+    of_provider += taken;
+    if (its_pool == pool) of_pool += taken;
+  }
+  const auto check = [&](const std::string& whose, const driver::Limits& limits,
+                         const driver::Resources& used) {
+    if (const auto over = excess(limits, used, {})) {
+      violation(fmt::format("node {} is launched beyond the limit of {}: {}", launched.id, whose,
+                            to_string(*over)));
+    }
+  };
+  check("pool " + pool, limits_.of_pool(launcher, provider, pool), of_pool);
+  if (!limits_.ignores_limits_of(launcher, provider)) {
+    check("provider " + provider, limits_.of_provider(launcher, provider), of_provider);
+  }
+  if (tenant != launched_for_.end()) {
+    check("tenant " + tenant->second, limits_.of_tenant(launcher, tenant->second), of_tenant);
+  }
+}
+
 // --- nodes
 // ----------------------------------------------------------------------------------------
 
-Auditor::LockHolder Auditor::lock_holder_before(const std::string& id) const {
+void Auditor::look_for_lowest(const std::map<std::string, std::int64_t>& contenders,
+                              const std::string& id, bool also_added, LockHolder& lowest) const {
   const std::string root = model::node_lock_path(id) + "/";
+  for (auto it = contenders.lower_bound(root);
+       it != contenders.end() && it->first.starts_with(root); ++it) {
+    const auto& [path, session] = *it;
+    if (!also_added && contenders_added_.contains(path)) continue;
+    const bool is_lower = lowest.path.empty() || coordination::contender_sequence(path) <
+                                                     coordination::contender_sequence(lowest.path);
+    if (is_lower) lowest = {path, session};
+  }
+}
+
+Auditor::LockHolder Auditor::lock_holder_before(const std::string& id) const {
   LockHolder lowest;
-  const auto look_at = [&](const std::map<std::string, std::int64_t>& contenders) {
-    for (auto it = contenders.lower_bound(root);
-         it != contenders.end() && it->first.starts_with(root); ++it) {
-      const auto& [path, session] = *it;
-      if (contenders_added_.contains(path)) continue;
-      const bool is_lower =
-          lowest.path.empty() ||
-          coordination::contender_sequence(path) < coordination::contender_sequence(lowest.path);
-      if (is_lower) lowest = {path, session};
-    }
-  };
-  look_at(contenders_);
-  look_at(contenders_removed_);
+  look_for_lowest(contenders_, id, /*also_added=*/false, lowest);
+  look_for_lowest(contenders_removed_, id, /*also_added=*/false, lowest);
+  return lowest;
+}
+
+Auditor::LockHolder Auditor::lock_holder_now(const std::string& id) const {
+  LockHolder lowest;
+  look_for_lowest(contenders_, id, /*also_added=*/true, lowest);
   return lowest;
 }
 
@@ -248,7 +335,9 @@ void Auditor::check_node(const Node& before, const Node* after) {
                           to_string(before.state), to, owner));
   }
   if (after == nullptr) {
-    if (before.state != NodeState::deleting && before.state != NodeState::deleted) {
+    const bool was_never_begun = before.state == NodeState::init;
+    if (before.state != NodeState::deleting && before.state != NodeState::deleted &&
+        !was_never_begun) {
       violation(
           fmt::format("a launcher removed node {}, which was {}", id, to_string(before.state)));
     }
@@ -265,32 +354,39 @@ void Auditor::check_node(const Node& before, const Node* after) {
   }
 }
 
+// A request that has been answered keeps its nodes; one that is put back does not.
+void Auditor::check_deallocation(const Node& before) {
+  const auto request = requests_.find(*before.allocated_to);
+  if (request == requests_.end() || request->second.state != RequestState::fulfilled) return;
+  const std::vector<std::string>& nodes = request->second.nodes;
+  if (std::ranges::find(nodes, before.id) == nodes.end()) return;  // launched in vain
+  violation(fmt::format("node {} was taken from request {}, which is fulfilled", before.id,
+                        *before.allocated_to));
+}
+
+// Either with the fulfilment, or when the request becomes pending; then the launcher keeps the
+// node's lock.
 void Auditor::check_allocation(const Node& before, const Node& after) {
   const std::string& id = before.id;
-  if (!after.allocated_to) {
-    if (requests_.contains(*before.allocated_to)) {
-      violation(fmt::format("node {} was taken from request {}, which is there", id,
-                            *before.allocated_to));
-    }
-    return;
-  }
+  if (!after.allocated_to) return check_deallocation(before);
   if (before.allocated_to) {
     violation(fmt::format("node {} went from request {} to request {}", id, *before.allocated_to,
                           *after.allocated_to));
   }
-  const LockHolder holder = lock_holder_before(id);
-  if (holder.session != world_.actor->session()) {
-    violation(fmt::format("node {} was handed out without its lock", id));
-  }
-  // Another contender of the same session may stand in line for a moment, but not this one.
-  if (contenders_.contains(holder.path)) {
-    violation(fmt::format("node {} was handed out locked by its launcher", id));
+  if (lock_holder_before(id).session != world_.actor->session()) {
+    violation(fmt::format("node {} was allocated without its lock", id));
   }
   const auto request = requests_.find(*after.allocated_to);
+  const bool is_pending =
+      request != requests_.end() && request->second.state == RequestState::pending;
   const bool is_its = request != requests_.end() &&
                       request->second.state == RequestState::fulfilled &&
                       std::ranges::find(request->second.nodes, id) != request->second.nodes.end();
-  if (!is_its) {
+  if (is_pending && lock_holder_now(id).session != world_.actor->session()) {
+    violation(
+        fmt::format("node {} is kept for request {} without its lock", id, *after.allocated_to));
+  }
+  if (!is_its && !is_pending) {
     violation(fmt::format("node {} was given to request {}, which does not have it", id,
                           *after.allocated_to));
   }

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "drivers/static_nodes/static_driver.h"
+#include "launcher/decision.h"
 #include "tests/simulation/harness/chance.h"
+#include "tests/simulation/harness/cloud_driver.h"
 
 namespace nodepool::simulation {
 
@@ -21,6 +23,9 @@ constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still ru
 constexpr std::uint64_t kMostSteps = 1'000'000;
 constexpr std::uint64_t kMostStepsAtOnce = 20'000;
 
+// After the last trouble.
+constexpr auto kTimeToFindMachines = minutes(2);
+
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
   if (chance(random, 0.5)) hardware->unusable = 0.1;
@@ -28,13 +33,19 @@ std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   if (chance(random, 0.5)) hardware->needs_repair = 0.3;
   hardware->slowest_check = chance(random, 0.5) ? 0 : 10;
   hardware->slowest_take_back = chance(random, 0.5) ? 0 : 30;
+  if (chance(random, 0.5)) hardware->launch_fails = 0.2 * random.fraction();
+  if (chance(random, 0.5)) hardware->launch_refused = 0.3 * random.fraction();
+  if (chance(random, 0.5)) hardware->answer_fails = 0.5;
+  hardware->slowest_launch = chance(random, 0.2) ? 0 : 30;
+  hardware->slowest_answer = chance(random, 0.5) ? 0 : 20;
   return hardware;
 }
 
-driver::DriverRegistry make_drivers(std::shared_ptr<const Hardware> hardware, Journal& journal) {
+driver::DriverRegistry make_drivers(std::shared_ptr<const Hardware> hardware, CloudWorld clouds) {
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
-  drivers.push_back(std::make_unique<SimulatedDriver>(std::move(hardware), journal));
+  drivers.push_back(std::make_unique<CloudDriver>(clouds));
+  drivers.push_back(std::make_unique<SimulatedDriver>(std::move(hardware), clouds.world.journal));
   return driver::DriverRegistry(std::move(drivers));
 }
 
@@ -53,15 +64,19 @@ coordination::FaultPlan only_slow(const coordination::FaultPlan& plan) {
 Installation::Installation(World& world, const coordination::FaultPlan& launcher_faults)
     : world_(world),
       holds_(world),
-      auditor_(world, holds_),
+      clouds_(world.journal),
+      auditor_(world, holds_, known_),
       topology_(draw_topology(world.random)),
       hardware_(draw_hardware(world.random)),
-      drivers_(make_drivers(hardware_, world.journal)),
+      drivers_(make_drivers(hardware_, {world, clouds_, known_, *hardware_})),
       launcher_faults_(launcher_faults),
       launchers_(topology_.launchers.size()),
       requestors_(static_cast<std::size_t>(between(world.random, 1, 3))),
       operator_(std::make_unique<OperatorProcess>(
           world, holds_, auditor_, only_slow(launcher_faults_), chance(world.random, 0.5))) {
+  for (const auto& [name, provider] : topology_.providers) {
+    if (provider.is_cloud()) clouds_.set_limits(name, draw_cloud_limits(world.random));
+  }
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
 }
@@ -80,9 +95,27 @@ std::vector<Process*> Installation::processes() {
 
 void Installation::start_launcher(std::size_t index) {
   note(fmt::format("launcher{} starts with\n{}", index, to_yaml(topology_, index)));
-  launchers_[index].process =
-      std::make_unique<LauncherProcess>(world_, fmt::format("launcher{}", index), launcher_faults_,
-                                        drivers_, to_config(topology_, index));
+  const config::Config config = to_config(topology_, index);
+  launchers_[index].process = std::make_unique<LauncherProcess>(
+      world_, fmt::format("launcher{}", index), launcher_faults_, drivers_, config);
+  tell_tenant_limits(*launchers_[index].process, config);
+}
+
+void Installation::reconfigure(std::size_t index) {
+  if (!launchers_[index].process) return;
+  note(fmt::format("launcher{} reloads\n{}", index, to_yaml(topology_, index)));
+  const config::Config config = to_config(topology_, index);
+  tell_tenant_limits(*launchers_[index].process, config);
+  launchers_[index].process->reconfigure(config);
+}
+
+void Installation::tell_tenant_limits(const LauncherProcess& launcher,
+                                      const config::Config& config) {
+  std::map<std::string, driver::Limits> limits;
+  for (const auto& [tenant, most] : config.tenant_limits) {
+    limits[tenant].insert(most.limits.begin(), most.limits.end());
+  }
+  known_.tenants_may_take(launcher.number(), limits);
 }
 
 void Installation::start_requestor(std::size_t index) {
@@ -169,7 +202,8 @@ void Installation::mishap() {
   LauncherProcess* process = launchers_[launcher].process.get();
   RequestorProcess* zuul = requestors_[requestor].process.get();
   const auto draw = random.below(100);
-  if (draw < 12) return reload();
+  if (draw < 9) return reload();
+  if (draw < 12) return change_cloud_limits();
   if (draw < 17) return jump_wall_clock();
   if (draw < 75) {
     if (process == nullptr) return;
@@ -240,12 +274,16 @@ void Installation::cut_off(Process& process) {
 void Installation::reload() {
   change_topology(topology_, world_.random);
   world_.journal.count("mishap: configuration changed");
-  for (std::size_t i = 0; i < launchers_.size(); ++i) {
-    if (!launchers_[i].process) continue;
-    note(fmt::format("launcher{} reloads\n{}", i, to_yaml(topology_, i)));
-    launchers_[i].process->reconfigure(to_config(topology_, i));
-  }
+  for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
   quiet_.clear();
+}
+
+void Installation::change_cloud_limits() {
+  for (const auto& [name, provider] : topology_.providers) {
+    if (!provider.is_cloud() || chance(world_.random, 0.5)) continue;
+    world_.journal.count("mishap: cloud's limits changed");
+    clouds_.set_limits(name, draw_cloud_limits(world_.random));
+  }
 }
 
 void Installation::jump_wall_clock() {
@@ -265,14 +303,40 @@ void Installation::calm_down() {
   for (LauncherSlot& slot : launchers_) slot.back_at = world_.clock.now();
   for (RequestorSlot& slot : requestors_) slot.back_at = world_.clock.now();
   for (Process* process : processes()) process->set_faults({});
-  for (std::size_t i = 0; i < launchers_.size(); ++i) {
-    if (launchers_[i].process) launchers_[i].process->reconfigure(to_config(topology_, i));
-  }
+  settle_topology();
+  for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
   for (const RequestorSlot& slot : requestors_) {
     if (slot.process) slot.process->finish();
   }
   operator_->finish();
   quiet_.clear();
+}
+
+// Stock that is kept is filled up again and again if there is no room for it: half of the runs end
+// without, and in silence.
+void Installation::settle_topology() {
+  const bool keeps_stock = chance(world_.random, 0.5);
+  for (auto& [name, label] : topology_.labels) {
+    label.max_ready_age = 0;
+    if (!keeps_stock) label.min_ready = 0;
+  }
+  // To ignore what the cloud says makes sense only where it allows more than that.
+  for (const auto& [name, provider] : topology_.providers) {
+    const bool is_ignored = std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
+    if (is_ignored) clouds_.set_limits(name, {});
+  }
+  later(kTimeToFindMachines, [this] { remove_lost_machines(); });
+}
+
+// A launcher that dies, or cannot write, before it has saved the machine's id loses the machine:
+// only the driver of a real cloud can find it again.
+void Installation::remove_lost_machines() {
+  const std::map<std::string, Clouds::Machine> machines = clouds_.machines();
+  for (const auto& [id, machine] : machines) {
+    if (auditor_.has_seen_machine(id)) continue;
+    world_.journal.count("machine: lost before its id was saved");
+    clouds_.remove(id);
+  }
 }
 
 // --- at rest
@@ -282,6 +346,7 @@ void Installation::check_answered() {
   for (const auto& [id, request] : auditor_.requests()) {
     if (request.state == model::RequestState::fulfilled) continue;
     if (request.state == model::RequestState::failed) continue;
+    if (request.requestor == launcher::kMinReadyRequestor) continue;
     world_.journal.violation(fmt::format("request {} has not been answered", id));
   }
   for (const RequestorSlot& slot : requestors_) {
@@ -296,13 +361,78 @@ void Installation::check_rest() {
     journal.violation(fmt::format("left behind: {} of session {} ({})", path, session,
                                   world_.server.has_session(session) ? "alive" : "gone"));
   }
+  const bool keeps_asking = !min_ready_is_met();
   for (const auto& [id, request] : auditor_.requests()) {
+    if (keeps_asking && request.requestor == launcher::kMinReadyRequestor) continue;
     journal.violation("left behind: request " + id);
   }
   for (const LauncherSlot& slot : launchers_) {
     if (!slot.process || !slot.process->up_to_date()) journal.violation("a launcher is not up");
   }
-  for (const auto& [name, provider] : topology_.providers) check_slots(provider);
+  for (const auto& [name, provider] : topology_.providers) {
+    if (provider.is_cloud()) {
+      check_cloud(provider);
+    } else {
+      check_slots(provider);
+    }
+  }
+  check_machines();
+}
+
+std::int64_t Installation::stock(const std::string& label) const {
+  return std::ranges::count_if(auditor_.nodes(), [&label](const auto& entry) {
+    const model::Node& node = entry.second;
+    return node.state == model::NodeState::ready && !node.allocated_to && node.has_label(label);
+  });
+}
+
+bool Installation::min_ready_is_met() const {
+  return std::ranges::all_of(topology_.labels, [this](const auto& entry) {
+    return stock(entry.first) >= entry.second.min_ready;
+  });
+}
+
+void Installation::check_cloud(const ProviderSpec& provider) {
+  driver::Resources used_by_provider;
+  std::map<std::string, driver::Resources> used_by_pool;
+  for (const auto& [id, node] : auditor_.nodes()) {
+    if (node.provider != provider.name) continue;
+    if (node.state != model::NodeState::ready || node.allocated_to) {
+      world_.journal.violation(fmt::format("node {} is {} for {} at rest", id,
+                                           to_string(node.state),
+                                           node.allocated_to.value_or("nobody")));
+    }
+    if (!clouds_.machines().contains(node.external_id_text())) {
+      world_.journal.violation(fmt::format("node {} has no machine", id));
+    }
+    const driver::Resources need = need_of(node.type.front());
+    used_by_provider += need;
+    used_by_pool[node.pool.value_or("")] += need;
+  }
+  for (const PoolSpec& pool : provider.pools) {
+    driver::Limits limits;
+    if (pool.max_servers) limits["instances"] = static_cast<double>(*pool.max_servers);
+    for (const std::string& label : pool.labels) {
+      const auto wanted = topology_.labels.find(label);
+      if (wanted == topology_.labels.end() || stock(label) >= wanted->second.min_ready) continue;
+      const driver::Resources need = need_of(label);
+      const bool has_room = !excess(limits, used_by_pool[pool.name], need) &&
+                            !excess(clouds_.limits(provider.name), used_by_provider, need) &&
+                            clouds_.has_room(provider.name, need);
+      if (!has_room) continue;
+      world_.journal.violation(
+          fmt::format("min-ready of {} is not met, though pool {} has room", label, pool.name));
+    }
+  }
+}
+
+void Installation::check_machines() {
+  std::set<std::string> recorded;
+  for (const auto& [id, node] : auditor_.nodes()) recorded.insert(node.external_id_text());
+  for (const auto& [id, machine] : clouds_.machines()) {
+    if (recorded.contains(id)) continue;
+    world_.journal.violation(fmt::format("{} is left, its node is gone", id));
+  }
 }
 
 void Installation::check_slots(const ProviderSpec& provider) {
@@ -327,7 +457,8 @@ void Installation::check_slots(const ProviderSpec& provider) {
                                     node.allocated_to.value_or("nobody")));
     }
     const HostSpec host{node.hostname.value_or(""), "", node.type, 0};
-    present.insert(describe({node.pool.value_or(""), 0, {}}, host, node.slot.value_or(-1)));
+    present.insert(
+        describe(PoolSpec{.name = node.pool.value_or("")}, host, node.slot.value_or(-1)));
   }
   for (const std::string& slot : expected) {
     const auto count = present.count(slot);

@@ -9,7 +9,9 @@
 
 #include "driver/driver.h"
 #include "tests/simulation/harness/auditor.h"
+#include "tests/simulation/harness/cloud.h"
 #include "tests/simulation/harness/holds.h"
+#include "tests/simulation/harness/known_limits.h"
 #include "tests/simulation/harness/launcher_process.h"
 #include "tests/simulation/harness/operator_process.h"
 #include "tests/simulation/harness/requestor_process.h"
@@ -36,6 +38,9 @@ class Installation {
   // Reports what is not as it should be at rest.
   void check_answered();
   void check_rest();
+
+  // Whether there are as many nodes in stock as the configuration wants.
+  bool min_ready_is_met() const;
 
   const Auditor& auditor() const { return auditor_; }
 
@@ -68,12 +73,24 @@ class Installation {
   void cut_off(Process& process);
   void reload();
   void jump_wall_clock();
+  void change_cloud_limits();
 
+  void reconfigure(std::size_t index);
+  void tell_tenant_limits(const LauncherProcess& launcher, const config::Config& config);
+  void settle_topology();
+  void remove_lost_machines();
+
+  // Nodes with the label that wait for somebody to ask for them.
+  std::int64_t stock(const std::string& label) const;
+  void check_cloud(const ProviderSpec& provider);
+  void check_machines();
   void check_slots(const ProviderSpec& provider);
   void note(const std::string& text) { world_.journal.note("-", text); }
 
   World& world_;
   Holds holds_;
+  Clouds clouds_;
+  KnownLimits known_;
   Auditor auditor_;
   Topology topology_;
   std::shared_ptr<Hardware> hardware_;

@@ -8,10 +8,16 @@ namespace {
 
 std::shared_ptr<telemetry::Log> log_to(Journal& journal, const std::string& name) {
   return telemetry::Log::to_consumer(
-      [&journal, name](telemetry::LogLevel, std::string_view logger, std::string_view message) {
-        journal.note(name, std::string(logger) + ": " + std::string(message));
+      [&journal, name](telemetry::LogLevel level, std::string_view logger,
+                       std::string_view message) {
+        const std::string text = std::string(logger) + ": " + std::string(message);
+        if (level < telemetry::LogLevel::info) {
+          journal.detail(name, text);
+        } else {
+          journal.note(name, text);
+        }
       },
-      telemetry::LogLevel::info);
+      journal.keeps() ? telemetry::LogLevel::debug : telemetry::LogLevel::info);
 }
 
 }  // namespace

@@ -110,7 +110,8 @@ Task<> OperatorProcess::erase(std::string id) {
   if (holds_.is_held(id)) co_return;
   const coordination::Entry entry = co_await store_.get(model::node_path(id));
   try {
-    if (model::parse_node(id, entry).allocated_to) co_return;
+    const Node node = model::parse_node(id, entry);
+    if (node.allocated_to || !node.slot) co_return;  // with a cloud's record its machine is lost
   } catch (const model::RecordError&) {
     // Garbage: even better.
   }

@@ -76,6 +76,8 @@ RequestorProcess::Plan RequestorProcess::draw_plan() {
   for (std::int64_t i = 0; i < count; ++i) plan.labels.push_back(pick(random, kLabels));
   static const std::vector<std::string> kPriorities{"100", "200", "200", "300"};
   plan.priority = pick(random, kPriorities);
+  plan.tenant = pick(random, kTenants);
+  plan.reuse = chance(random, 0.85);
   plan.patience = chance(random, 0.15) ? seconds_between(random, 0, 120) : async::Duration::max();
   plan.revises = chance(random, 0.3);
   using Ending = Plan::Ending;
@@ -202,7 +204,8 @@ Task<std::string> RequestorProcess::ask(const Plan& plan) {
   NodeRequest request;
   request.node_types = plan.labels;
   request.requestor = system_id_;
-  request.tenant_name = "acme";
+  request.tenant_name = plan.tenant;
+  request.reuse = plan.reuse;
   request.requestor_data = {R"({"build_set_uuid": "4a", "job_name": "unit"})"};
   request.unknown = {{"span_info", {"{}"}}};
   request.created_time = runtime_.clock.wall_seconds();

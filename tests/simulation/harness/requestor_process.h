@@ -46,6 +46,8 @@ class RequestorProcess final : public Process {
     };
     std::vector<std::string> labels;
     std::string priority = "200";
+    std::string tenant;
+    bool reuse = true;
     async::Duration patience{};  // cancels after this
     bool revises = false;
     Ending ending = Ending::used;

@@ -23,6 +23,13 @@ struct Hardware {
   double needs_repair = 0;       // there is no replacement at first
   double slowest_check = 0;      // seconds
   double slowest_take_back = 0;  // seconds
+
+  // Of clouds.
+  double launch_fails = 0;    // before the machine exists, and again after that
+  double launch_refused = 0;  // though there is room
+  double answer_fails = 0;    // a question for the limits
+  double slowest_launch = 0;  // seconds, for one of its steps
+  double slowest_answer = 0;  // seconds
 };
 
 // `driver: simulated`: machines in the configuration, each of which is one node at a time, like the

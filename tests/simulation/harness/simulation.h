@@ -14,6 +14,7 @@ struct Report {
   std::vector<std::string> log;                 // if it was asked for
   std::uint64_t log_hash = 0;                   // of the log, asked for or not
   std::map<std::string, std::uint64_t> counts;  // faults, transitions, answers
+  std::uint64_t events = 0;                     // lines of the log
   double virtual_hours = 0;
 };
 

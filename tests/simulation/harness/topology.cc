@@ -25,65 +25,123 @@ HostSpec draw_host(async::Random& random, const std::string& provider) {
   return host;
 }
 
+std::vector<std::string> draw_labels(async::Random& random) {
+  std::vector<std::string> labels;
+  for (const std::string& label : kLabels) {
+    if (chance(random, 0.6)) labels.push_back(label);
+  }
+  if (labels.empty()) labels.push_back(pick(random, kLabels));
+  return labels;
+}
+
+std::optional<std::int64_t> draw_max_servers(async::Random& random) {
+  if (chance(random, 0.3)) return std::nullopt;
+  return chance(random, 0.05) ? 0 : between(random, 1, 6);
+}
+
+PoolSpec draw_pool(async::Random& random, const ProviderSpec& provider) {
+  PoolSpec pool;
+  pool.name = fmt::format("pool{}", random.uuid_hex().substr(0, 3));
+  pool.priority = chance(random, 0.7) ? 100 : between(random, 1, 3);
+  if (provider.is_cloud()) {
+    pool.labels = draw_labels(random);
+    pool.max_servers = draw_max_servers(random);
+    pool.ignore_provider_quota = chance(random, 0.1);
+    return pool;
+  }
+  const auto hosts = between(random, 1, 3);
+  for (std::int64_t j = 0; j < hosts; ++j) {
+    pool.hosts.push_back(draw_host(random, provider.name + pool.name));
+  }
+  return pool;
+}
+
 ProviderSpec draw_provider(async::Random& random, std::size_t index) {
   ProviderSpec provider;
-  const bool is_static = chance(random, 0.7);
-  provider.driver = is_static ? "static" : "simulated";
-  provider.name = fmt::format("{}{}", is_static ? "rack" : "lab", index);
+  const double kind = random.fraction();
+  provider.driver = kind < 0.5 ? "cloud" : kind < 0.85 ? "static" : "simulated";
+  provider.name = fmt::format("{}{}", provider.driver, index);
+  if (provider.is_cloud() && chance(random, 0.4)) provider.max_concurrency = between(random, 1, 3);
   const auto pools = between(random, 1, 2);
-  for (std::int64_t i = 0; i < pools; ++i) {
-    PoolSpec pool{fmt::format("pool{}", i), chance(random, 0.7) ? 100 : between(random, 1, 3), {}};
-    const auto hosts = between(random, 1, 3);
-    for (std::int64_t j = 0; j < hosts; ++j) {
-      pool.hosts.push_back(draw_host(random, provider.name + pool.name));
-    }
-    provider.pools.push_back(std::move(pool));
-  }
+  for (std::int64_t i = 0; i < pools; ++i) provider.pools.push_back(draw_pool(random, provider));
   return provider;
 }
 
-std::string to_yaml(const ProviderSpec& provider) {
+LabelSpec draw_label(async::Random& random) {
+  LabelSpec label;
+  if (chance(random, 0.5)) label.min_ready = between(random, 1, 3);
+  if (chance(random, 0.3)) label.max_ready_age = between(random, 30, 300);
+  return label;
+}
+
+// Another launcher serves the provider as well: all of its pools, or some of them.
+void share(ProviderSpec& provider, std::size_t launcher, async::Random& random) {
+  if (!provider.is_cloud() || provider.pools.size() < 2 || chance(random, 0.5)) return;
+  provider.pools.back().only_launcher = launcher;
+  if (chance(random, 0.5)) provider.pools.front().only_launcher = 0;
+}
+
+bool is_served(const PoolSpec& pool, std::size_t launcher) {
+  return !pool.only_launcher || *pool.only_launcher == launcher;
+}
+
+std::string to_yaml(const PoolSpec& pool, bool is_cloud) {
   std::string yaml =
-      fmt::format("  - name: {}\n    driver: {}\n    pools:\n", provider.name, provider.driver);
-  for (const PoolSpec& pool : provider.pools) {
-    yaml += fmt::format("      - name: {}\n        priority: {}\n        nodes:\n", pool.name,
-                        pool.priority);
-    for (const HostSpec& host : pool.hosts) {
-      yaml += fmt::format(
-          "          - {{name: {}, labels: [{}], username: {}, max-parallel-jobs: {}}}\n",
-          host.name, fmt::join(host.labels, ", "), host.username, host.slots);
-    }
+      fmt::format("      - name: {}\n        priority: {}\n", pool.name, pool.priority);
+  if (is_cloud) {
+    yaml += fmt::format("        labels: [{}]\n", fmt::join(pool.labels, ", "));
+    if (pool.max_servers) yaml += fmt::format("        max-servers: {}\n", *pool.max_servers);
+    if (pool.ignore_provider_quota) yaml += "        ignore-provider-quota: true\n";
+    return yaml;
+  }
+  yaml += "        nodes:\n";
+  for (const HostSpec& host : pool.hosts) {
+    yaml +=
+        fmt::format("          - {{name: {}, labels: [{}], username: {}, max-parallel-jobs: {}}}\n",
+                    host.name, fmt::join(host.labels, ", "), host.username, host.slots);
   }
   return yaml;
 }
 
-}  // namespace
-
-Topology draw_topology(async::Random& random) {
-  Topology topology;
-  const auto launchers = between(random, 1, 3);
-  for (std::int64_t i = 0; i < launchers; ++i) {
-    std::vector<std::string>& names = topology.launchers.emplace_back();
-    const auto providers = between(random, 1, 2);
-    for (std::int64_t j = 0; j < providers; ++j) {
-      ProviderSpec provider = draw_provider(random, topology.providers.size());
-      names.push_back(provider.name);
-      topology.providers.emplace(provider.name, std::move(provider));
-    }
-    // Several launchers may serve the same provider.
-    if (i > 0 && chance(random, 0.25)) names.push_back(topology.launchers.front().front());
+std::string to_yaml(const ProviderSpec& provider, std::size_t launcher) {
+  std::string yaml = fmt::format("  - name: {}\n    driver: {}\n    max-concurrency: {}\n",
+                                 provider.name, provider.driver, provider.max_concurrency);
+  std::string pools;
+  for (const PoolSpec& pool : provider.pools) {
+    if (is_served(pool, launcher)) pools += to_yaml(pool, provider.is_cloud());
   }
-  return topology;
+  return yaml + (pools.empty() ? "    pools: []\n" : "    pools:\n" + pools);
 }
 
-void change_topology(Topology& topology, async::Random& random) {
-  auto provider = topology.providers.begin();
-  std::advance(provider, static_cast<std::ptrdiff_t>(random.below(topology.providers.size())));
-  PoolSpec& pool = provider->second.pools[random.below(provider->second.pools.size())];
+void change_cloud(ProviderSpec& provider, async::Random& random) {
+  const std::size_t index = random.below(provider.pools.size());
+  PoolSpec& pool = provider.pools[index];
+  switch (random.below(5)) {
+    case 0:
+      if (provider.pools.size() < 4) provider.pools.push_back(draw_pool(random, provider));
+      break;
+    case 1:
+      if (provider.pools.size() > 1) {
+        provider.pools.erase(provider.pools.begin() + static_cast<std::ptrdiff_t>(index));
+      }
+      break;
+    case 2:
+      pool.labels = draw_labels(random);
+      break;
+    case 3:
+      pool.priority = between(random, 1, 3);
+      break;
+    default:
+      pool.max_servers = draw_max_servers(random);
+  }
+}
+
+void change_hosts(ProviderSpec& provider, async::Random& random) {
+  PoolSpec& pool = provider.pools[random.below(provider.pools.size())];
   const std::size_t host = random.below(pool.hosts.size());
   switch (random.below(5)) {
     case 0:
-      pool.hosts.push_back(draw_host(random, provider->first + pool.name));
+      pool.hosts.push_back(draw_host(random, provider.name + pool.name));
       break;
     case 1:
       if (pool.hosts.size() > 1) {
@@ -101,24 +159,98 @@ void change_topology(Topology& topology, async::Random& random) {
   }
 }
 
+void draw_tenants(Topology& topology, async::Random& random) {
+  topology.tenants.clear();
+  for (const std::string& tenant : kTenants) {
+    if (chance(random, 0.3)) topology.tenants[tenant] = between(random, 1, 6);
+  }
+}
+
+}  // namespace
+
+driver::Limits draw_cloud_limits(async::Random& random) {
+  driver::Limits limits;
+  if (chance(random, 0.7)) limits["instances"] = static_cast<double>(between(random, 1, 10));
+  if (chance(random, 0.3)) limits["cores"] = static_cast<double>(between(random, 2, 16));
+  return limits;
+}
+
+Topology draw_topology(async::Random& random) {
+  Topology topology;
+  const auto launchers = between(random, 1, 3);
+  for (std::int64_t i = 0; i < launchers; ++i) {
+    std::vector<std::string>& names = topology.launchers.emplace_back();
+    const auto providers = between(random, 1, 2);
+    for (std::int64_t j = 0; j < providers; ++j) {
+      ProviderSpec provider = draw_provider(random, topology.providers.size());
+      names.push_back(provider.name);
+      topology.providers.emplace(provider.name, std::move(provider));
+    }
+    if (i == 0) continue;
+    // Several launchers may serve the same provider.
+    ProviderSpec& first = topology.providers.at(topology.launchers.front().front());
+    if (!chance(random, first.is_cloud() ? 0.6 : 0.25)) continue;
+    names.push_back(first.name);
+    share(first, static_cast<std::size_t>(i), random);
+  }
+  for (const std::string& label : kLabels) {
+    if (chance(random, 0.2)) topology.labels[label] = draw_label(random);
+  }
+  if (chance(random, 0.5)) draw_tenants(topology, random);
+  return topology;
+}
+
+void change_topology(Topology& topology, async::Random& random) {
+  if (chance(random, 0.1)) return draw_tenants(topology, random);
+  if (chance(random, 0.1)) {
+    topology.labels[pick(random, kLabels)] = draw_label(random);
+    return;
+  }
+  auto provider = topology.providers.begin();
+  std::advance(provider, static_cast<std::ptrdiff_t>(random.below(topology.providers.size())));
+  if (provider->second.is_cloud()) {
+    change_cloud(provider->second, random);
+  } else {
+    change_hosts(provider->second, random);
+  }
+}
+
 std::string to_yaml(const Topology& topology, std::size_t launcher) {
   std::string yaml = "labels:\n";
-  for (const std::string& label : kLabels) yaml += fmt::format("  - name: {}\n", label);
+  for (const std::string& name : kLabels) {
+    const auto label = topology.labels.find(name);
+    const LabelSpec spec = label == topology.labels.end() ? LabelSpec() : label->second;
+    yaml += fmt::format("  - {{name: {}, min-ready: {}, max-ready-age: {}}}\n", name,
+                        spec.min_ready, spec.max_ready_age);
+  }
+  yaml += "tenant-resource-limits:\n";
+  for (const auto& [tenant, most] : topology.tenants) {
+    yaml += fmt::format("  - {{tenant-name: {}, max-servers: {}}}\n", tenant, most);
+  }
   yaml += "providers:\n";
   for (const std::string& name : topology.launchers[launcher]) {
-    yaml += to_yaml(topology.providers.at(name));
+    yaml += to_yaml(topology.providers.at(name), launcher);
   }
   return yaml;
 }
 
+// Only the providers' sections are read from the text: the rest is known.
 config::Config to_config(const Topology& topology, std::size_t launcher) {
   const config::Value document = config::parse_yaml(to_yaml(topology, launcher), "nodepool.yaml");
   config::Config config;
-  for (const std::string& label : kLabels) config.labels[label] = config::Label{.name = label};
+  for (const std::string& name : kLabels) config.labels[name] = config::Label{.name = name};
+  for (const auto& [name, label] : topology.labels) {
+    config.labels[name].min_ready = label.min_ready;
+    config.labels[name].max_ready_age = label.max_ready_age;
+  }
+  for (const auto& [tenant, most] : topology.tenants) {
+    config.tenant_limits[tenant] = {.name = tenant, .limits = {{"instances", most}}};
+  }
   for (const config::Value& value : document.find("providers")->as_list()) {
     config::ProviderSection section;
     section.name = value.find("name")->as_string();
     section.driver = value.find("driver")->as_string();
+    section.max_concurrency = value.find("max-concurrency")->as_integer();
     section.value = value;
     section.file = "nodepool.yaml";
     section.path = "providers (" + section.name + ")";

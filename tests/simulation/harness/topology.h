@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "async/random.h"
 #include "config/config.h"
+#include "driver/resources.h"
 
 namespace nodepool::simulation {
 
@@ -20,27 +22,48 @@ struct HostSpec {
 struct PoolSpec {
   std::string name;
   std::int64_t priority = 100;
-  std::vector<HostSpec> hosts;
+  std::vector<HostSpec> hosts = {};
+
+  // Of clouds.
+  std::vector<std::string> labels = {};
+  std::optional<std::int64_t> max_servers = {};
+  bool ignore_provider_quota = false;
+  std::optional<std::size_t> only_launcher = {};  // that serves it; nothing: all of its provider
 };
 
 struct ProviderSpec {
   std::string name;
-  std::string driver;  // "static" or "simulated"
+  std::string driver;  // "static", "simulated" or "cloud"
   std::vector<PoolSpec> pools;
+  std::int64_t max_concurrency = -1;
+
+  bool is_cloud() const { return driver == "cloud"; }
+};
+
+struct LabelSpec {
+  std::int64_t min_ready = 0;
+  std::int64_t max_ready_age = 0;
 };
 
 // Which launchers there are, and what each is configured to serve.
 struct Topology {
   std::map<std::string, ProviderSpec> providers;    // by name
   std::vector<std::vector<std::string>> launchers;  // names of providers
+  std::map<std::string, LabelSpec> labels;          // those that have something to say
+  std::map<std::string, std::int64_t> tenants;      // the most instances of each that has a limit
 };
 
 inline const std::vector<std::string> kLabels{"small", "large", "arm", "gpu"};
+inline const std::vector<std::string> kTenants{"acme", "umbrella", "initech"};
 
 Topology draw_topology(async::Random& random);
 
-// Adds, changes or removes a host of one provider; never the last one.
+// Changes one thing, as an operator would: a host, a pool, a label or a limit comes, goes or
+// changes. No pool is without hosts, and no provider without pools.
 void change_topology(Topology& topology, async::Random& random);
+
+// What a cloud allows a provider.
+driver::Limits draw_cloud_limits(async::Random& random);
 
 // The nodepool.yaml of one launcher.
 std::string to_yaml(const Topology& topology, std::size_t launcher);

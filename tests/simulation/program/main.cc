@@ -1,7 +1,7 @@
 // Looks for seeds with which the simulation fails, on all cores, and replays them.
 //
 //   simulation [--seeds N] [--first SEED] [--jobs N]
-//   simulation --seed SEED      with its event log
+//   simulation --seed SEED [--log]
 
 #include <fmt/format.h>
 
@@ -28,12 +28,17 @@ struct Arguments {
   std::uint64_t seeds = 100;
   std::uint64_t jobs = std::max(1U, std::thread::hardware_concurrency());
   bool replays = false;
+  bool logs = false;
 };
 
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
+    if (option == "--log") {
+      arguments.logs = true;
+      continue;
+    }
     if (i + 1 == argc) throw std::invalid_argument(option + " needs a number");
     const std::uint64_t number = std::stoull(argv[++i]);
     if (option == "--seeds") {
@@ -58,12 +63,19 @@ void print_violations(const Report& report) {
   std::cout << std::flush;
 }
 
-bool replay(std::uint64_t seed) {
-  const Report report = simulate(seed, /*keep_log=*/true);
+bool replay(std::uint64_t seed, bool logs) {
+  const Report report = simulate(seed, logs);
   for (const std::string& line : report.log) std::cout << line << '\n';
-  if (report.violations.empty()) return true;
-  print_violations(report);
-  return false;
+  if (!report.violations.empty()) print_violations(report);
+  std::cout << fmt::format("seed {}: {} events, {} violations, hash {:016x}\n", seed, report.events,
+                           report.violations.size(), report.log_hash);
+  return report.violations.empty();
+}
+
+void print_first_violation(const Report& report) {
+  std::cout << fmt::format("seed {} fails: {}\n  replay it: simulation --seed {} --log\n",
+                           report.seed, report.violations.front(), report.seed)
+            << std::flush;
 }
 
 // What many runs have come to.
@@ -74,9 +86,10 @@ class Summary {
     for (const auto& [what, number] : report.counts) totals_[what] += number;
     ++seeds_;
     hours_ += report.virtual_hours;
+    events_ += report.events;
     if (report.violations.empty()) return;
     ++failed_;
-    print_violations(report);
+    print_first_violation(report);
   }
 
   // Returns whether all went well.
@@ -84,8 +97,8 @@ class Summary {
     for (const auto& [what, number] : totals_) {
       std::cout << fmt::format("{:>12}  {}\n", number, what);
     }
-    std::cout << fmt::format("{} seeds, {:.1f} virtual hours, {} failed\n", seeds_, hours_,
-                             failed_);
+    std::cout << fmt::format("{} seeds, {} events, {:.1f} virtual hours, {} failed\n", seeds_,
+                             events_, hours_, failed_);
     return failed_ == 0;
   }
 
@@ -94,6 +107,7 @@ class Summary {
   std::map<std::string, std::uint64_t> totals_;
   std::uint64_t seeds_ = 0;
   std::uint64_t failed_ = 0;
+  std::uint64_t events_ = 0;
   double hours_ = 0;
 };
 
@@ -118,7 +132,8 @@ bool search(const Arguments& arguments) {
 int main(int argc, char** argv) {
   try {
     const Arguments arguments = parse(argc, argv);
-    const bool passed = arguments.replays ? replay(arguments.first) : search(arguments);
+    const bool passed =
+        arguments.replays ? replay(arguments.first, arguments.logs) : search(arguments);
     return passed ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

@@ -1,0 +1,45 @@
+#include "tests/simulation/harness/cloud.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace nodepool::simulation {
+
+using driver::Limits;
+using driver::Resources;
+
+Resources need_of(std::string_view label) {
+  return Resources({{"instances", 1}, {"cores", label == "small" ? 1 : 2}});
+}
+
+void Clouds::set_limits(const std::string& provider, Limits limits) {
+  std::string text;
+  for (const auto& [name, limit] : limits) text += fmt::format(" {}={}", name, limit);
+  journal_.note("cloud", fmt::format("{} allows{}", provider, text));
+  limits_[provider] = std::move(limits);
+}
+
+const Limits& Clouds::limits(const std::string& provider) const {
+  static const Limits kNone;
+  const auto found = limits_.find(provider);
+  return found == limits_.end() ? kNone : found->second;
+}
+
+bool Clouds::has_room(const std::string& provider, const Resources& need) const {
+  Resources used;
+  for (const auto& [id, machine] : machines_) {
+    if (machine.provider == provider) used += machine.resources;
+  }
+  return !excess(limits(provider), used, need);
+}
+
+std::string Clouds::make(const std::string& provider, const Resources& resources) {
+  std::string id = fmt::format("machine-{}", ++made_);
+  journal_.count("machine: made");
+  journal_.note("cloud", fmt::format("{} makes {}", provider, id));
+  machines_.emplace(id, Machine{provider, resources});
+  return id;
+}
+
+}  // namespace nodepool::simulation

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "driver/resources.h"
+#include "tests/simulation/harness/journal.h"
+
+namespace nodepool::simulation {
+
+// What a node with this label takes, in every cloud.
+driver::Resources need_of(std::string_view label);
+
+// The machines behind the providers that launch, and what these providers may take at most.
+class Clouds {
+ public:
+  explicit Clouds(Journal& journal) : journal_(journal) {}
+
+  void set_limits(const std::string& provider, driver::Limits limits);
+  const driver::Limits& limits(const std::string& provider) const;
+
+  // Whether one more machine fits into what the provider allows.
+  bool has_room(const std::string& provider, const driver::Resources& need) const;
+
+  // Makes a machine and returns its id.
+  std::string make(const std::string& provider, const driver::Resources& resources);
+
+  // Harmless if there is no such machine.
+  void remove(const std::string& id) { machines_.erase(id); }
+
+  struct Machine {
+    std::string provider;
+    driver::Resources resources;
+  };
+  const std::map<std::string, Machine>& machines() const { return machines_; }
+
+ private:
+  Journal& journal_;
+  std::map<std::string, driver::Limits> limits_;  // by provider
+  std::map<std::string, Machine> machines_;       // by id
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace nodepool::simulation
