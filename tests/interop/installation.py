@@ -7,8 +7,8 @@ import subprocess
 import sys
 import time
 
-import kazoo.client
 import kazoo.exceptions
+from zuul.zk.vendor.client import ZuulKazooClient  # Zuul changes kazoo: plain clients fail beside it
 
 BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
 PYTHON_PROGRAMS = pathlib.Path(sys.executable).parent
@@ -48,7 +48,7 @@ class Servers:
 
     def client(self, timeout=10.0):
         """A kazoo client of its own session."""
-        client = kazoo.client.KazooClient(self.connect_string(), timeout=timeout, use_ssl=True,
+        client = ZuulKazooClient(self.connect_string(), timeout=timeout, use_ssl=True,
                                           ca=self.ca, certfile=self.cert, keyfile=self.key)
         client.start()
         return client
