@@ -18,7 +18,7 @@ LABELS = ['rack-only', 'cloud-only', 'both', 'nobody-has-it']
 
 
 def hosts(count, labels):
-    return {f'host{number}': labels for number in range(count)}
+    return {f'127.0.1.{number}': labels for number in range(count)}
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_the_pool_with_the_better_priority_serves(ours, theirs, tree, zuul, rack
 
 def test_their_static_provider_beside_ours(ours, theirs, tree, zuul):
     ours([static_provider('rack', hosts(10, ['rack-only']))], LABELS)
-    theirs([static_provider('shelf', {'other0': ['cloud-only'], 'other1': ['cloud-only']})], LABELS)
+    theirs([static_provider('shelf', {'127.0.2.0': ['cloud-only'], '127.0.2.1': ['cloud-only']})], LABELS)
     tree.await_ready(12)
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         rack = [pool.submit(serve, zuul, 'rack-only') for _ in range(60)]

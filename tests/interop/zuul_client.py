@@ -43,6 +43,10 @@ class Zuul:
             uuid.uuid4().hex, types.SimpleNamespace(uuid=uuid.uuid4().hex, name='job', nodeset=nodeset(labels)),
             'tenant', 'check', provider, priority, relative_priority)
 
+    def revise(self, request, relative_priority):
+        """What the scheduler does when the queue of a change has become shorter or longer."""
+        self.nodepool.reviseRequest(self.records.getNodeRequest(request.id), relative_priority)
+
     def completed(self, request):
         return request.id in self.completions
 

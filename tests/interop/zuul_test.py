@@ -7,7 +7,7 @@ from zuul import model
 
 from installation import static_provider, wait_until
 
-HOSTS = {f'host{number}': ['a', 'b'] if number % 2 else ['a'] for number in range(20)}
+HOSTS = {f'127.0.1.{number}': ['a', 'b'] if number % 2 else ['a'] for number in range(20)}
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def rack(ours, tree):
 
 @pytest.fixture
 def one_host(ours, tree):
-    launcher = ours([static_provider('rack', {'host0': ['a']})], ['a'])
+    launcher = ours([static_provider('rack', {'127.0.1.1': ['a']})], ['a'])
     tree.await_ready(1)
     return launcher
 
@@ -121,7 +121,7 @@ def test_a_held_node_is_kept_until_it_expires(one_host, tree, zuul):
     record = tree.record(f'/nodepool/nodes/{node.id}')
     assert (record['state'], record['hold_expiration']) == ('hold', 2)
     assert record['hold_job'] == 'tenant project job .*'
-    assert zuul.records.heldNodeCount('tenant project job .*') == 1
+    assert zuul.records.heldNodeCount(['tenant', 'project', 'job', '.*']) == 1
     waiting = zuul.ask('a')
     zuul.give_back(zuul.accept(waiting))  # as soon as the hold has expired
     tree.await_ready(1)
@@ -199,7 +199,7 @@ def test_a_relative_priority_can_be_revised_while_waiting(one_host, tree, zuul):
     with zuul.nodes('a'):
         requests = [zuul.ask('a', relative_priority=number) for number in range(10)]
         for position, request in enumerate(requests):
-            zuul.nodepool.reviseRequest(request, relative_priority=10 - position)
+            zuul.revise(request, 10 - position)
         priorities = [tree.record(f'/nodepool/requests/{request.id}')['relative_priority']
                       for request in requests]
         assert priorities == list(range(10, 0, -1))
