@@ -45,13 +45,28 @@ int depth(std::string_view text) {
   throw RecordError(std::string("'") + key + "' is " + value.type_name() + ", not " + expected);
 }
 
+// Whether a string needs no escapes.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+}
+
+void dump_string(std::string_view text, std::string& out) {
+  if (is_plain(text)) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += OrderedJson(text).dump(-1, ' ', /*ensure_ascii=*/true,
+                                  OrderedJson::error_handler_t::replace);
+  }
+}
+
 void dump_to(const OrderedJson& value, std::string& out) {
   if (value.is_object()) {
     out += '{';
     bool first = true;
     for (const auto& [key, item] : value.items()) {
       if (!std::exchange(first, false)) out += ", ";
-      out += OrderedJson(key).dump(-1, ' ', /*ensure_ascii=*/true);
+      dump_string(key, out);
       out += ": ";
       dump_to(item, out);
     }
@@ -64,8 +79,10 @@ void dump_to(const OrderedJson& value, std::string& out) {
       dump_to(item, out);
     }
     out += ']';
+  } else if (value.is_string()) {
+    dump_string(value.get_ref<const std::string&>(), out);
   } else {
-    out += value.dump(-1, ' ', /*ensure_ascii=*/true, OrderedJson::error_handler_t::replace);
+    out += value.dump();
   }
 }
 
@@ -199,7 +216,8 @@ void Reader::field(const char* key, std::map<std::string, std::string>& value) {
 
 void Reader::field(const char* key, Json& value) {
   if (!has(key)) return;
-  value.text = dump(take(key));
+  const OrderedJson found = take(key);
+  value.text = found.is_null() ? "null" : dump(found);
 }
 
 UnknownKeys Reader::rest() const {
@@ -210,12 +228,49 @@ UnknownKeys Reader::rest() const {
   return keys;
 }
 
-void Writer::field(const char* key, const Json& value) {
-  object_[key] = OrderedJson::parse(value.text);
+void Writer::begin(std::string_view key) {
+  if (text_.size() > 1) text_ += ", ";
+  dump_string(key, text_);
+  text_ += ": ";
+}
+
+void Writer::field(std::string_view key, std::string_view value) {
+  begin(key);
+  dump_string(value, text_);
+}
+
+void Writer::field(std::string_view key, double value) {
+  begin(key);
+  text_ += OrderedJson(value).dump();
+}
+
+void Writer::field(std::string_view key, std::int64_t value) {
+  begin(key);
+  text_ += std::to_string(value);
+}
+
+void Writer::field(std::string_view key, bool value) {
+  begin(key);
+  text_ += value ? "true" : "false";
+}
+
+void Writer::field(std::string_view key, const std::vector<std::string>& value) {
+  begin(key);
+  dump_to(value, text_);
+}
+
+void Writer::field(std::string_view key, const std::map<std::string, std::string>& value) {
+  begin(key);
+  dump_to(value, text_);
+}
+
+void Writer::field(std::string_view key, const Json& value) {
+  begin(key);
+  text_ += value.text;
 }
 
 void Writer::unknown(const UnknownKeys& keys) {
-  for (const auto& [key, value] : keys) object_[key] = OrderedJson::parse(value.text);
+  for (const auto& [key, value] : keys) field(key, value);
 }
 
 }  // namespace record_io
