@@ -1,7 +1,7 @@
 """Measures launchers side by side: see bench/side_by_side, which builds and starts this.
 
 Load: 100 clients that always want another node, 200 static hosts that nobody contacts. At rest: one
-client alone. Start: 10,000 node records and 2,000 requests of another provider are there already.
+client that asks now and then. Start: 10,000 node records and 2,000 requests of another provider are there already.
 """
 import argparse
 import json
@@ -42,10 +42,10 @@ def transactions(servers):
     return int(re.search(r'Zxid: 0x(\w+)', answer)[1], 16) & 0xffffffff
 
 
-def run_clients(servers, requests, clients):
+def run_clients(servers, requests, clients, pause=0):
     """Figures of requests that are served while this waits."""
     done = subprocess.run([BINARIES / 'bench_zookeeper_load', str(servers.tls[0]), servers.ca, servers.cert,
-                           servers.key, str(requests), str(clients), 'bench'],
+                           servers.key, str(requests), str(clients), 'bench', str(pause)],
                           stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -75,14 +75,14 @@ class Installation:
         self.tree.close()
 
 
-def measure_load(kind, servers, requests, clients):
+def measure_load(kind, servers, requests, clients, pause=0):
     with tempfile.TemporaryDirectory() as directory:
         site = Installation(kind, servers, directory)
         site.launcher.start()
         site.await_hosts()
         time.sleep(2)  # the launcher has come to rest
         before, cpu = transactions(servers), cpu_seconds(site.pid)
-        figures = run_clients(servers, requests, clients)
+        figures = run_clients(servers, requests, clients, pause)
         if clients > 1:
             wait_until('all nodes are back', lambda: not site.tree.leftovers())
         writes = transactions(servers) - before - figures['writes'] - 2  # the client's session, its end
@@ -162,10 +162,10 @@ def median(values):
 def print_table(title, rounds):
     """`rounds`: lists of figures by kind."""
     print(f'\n{title}')
-    print(f'{"":32}{"Python":>12}{"ours":>12}{"Python/ours":>14}')
+    print(f'{"":32}{"Python":>12}{"ours":>12}{"ours/Python":>14}')
     for name in rounds['ours'][0]:
         ours, theirs = (median([one[name] for one in rounds[kind]]) for kind in ('ours', 'Python'))
-        ratio = f'{theirs / ours:14.3g}' if ours else f'{"-":>14}'
+        ratio = f'{ours / theirs:14.3g}' if theirs else f'{"-":>14}'
         print(f'{name:32}{theirs:12.4g}{ours:12.4g}{ratio}', flush=True)
 
 
@@ -192,7 +192,8 @@ def main():
     measurements = {
         f'{options.requests} requests by {options.clients} clients on {HOSTS} static nodes':
             lambda kind: measure_load(kind, servers, options.requests, options.clients),
-        'At rest: 30 requests, one at a time': lambda kind: measure_load(kind, servers, 30, 1),
+        'At rest: 30 requests, one at a time, at random times':
+            lambda kind: measure_load(kind, servers, 30, 1, pause=1000),
         f'Start with {FOREIGN_NODES} node records and {FOREIGN_REQUESTS} requests of another provider':
             lambda kind: measure_start(kind, servers),
     }

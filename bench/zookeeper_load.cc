@@ -2,7 +2,9 @@
 // lock the node, delete the request, mark the node in use, then used, unlock it. The same program
 // measures any launcher. One session, as a Zuul scheduler has.
 //
-//   bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS LABEL
+//   bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS LABEL PAUSE
+//
+// Before each request a client pauses for a random time up to PAUSE milliseconds.
 //
 // Prints one line of JSON:
 // how many requests, seconds, percentiles from the creation of a request until it is seen fulfilled
@@ -90,6 +92,7 @@ struct Bench {
   coordination::Store& store;
   RequestWatch& watch;
   std::string label;
+  std::uint64_t pause;  // milliseconds
   Tally& tally;
 };
 
@@ -167,6 +170,10 @@ Task<> one_request(Bench& bench) {
 Task<> client(Bench& bench) {
   while (bench.tally.to_do > 0) {
     --bench.tally.to_do;
+    if (bench.pause > 0) {
+      co_await bench.runtime.clock.sleep_for(
+          std::chrono::milliseconds(bench.runtime.random.below(bench.pause)));
+    }
     co_await one_request(bench);
   }
 }
@@ -187,11 +194,11 @@ Task<> run_clients(Bench& bench, int requests, int clients) {
 }
 
 Task<> measure(async::Runtime runtime, coordination::zookeeper::ZooKeeperOptions options,
-               int requests, int clients, std::string label, Tally& tally) {
+               int requests, int clients, std::string label, std::uint64_t pause, Tally& tally) {
   const auto store = co_await coordination::zookeeper::open_store(runtime, options);
   co_await coordination::ensure_path(*store, std::string(model::kRequestsRoot));
   RequestWatch watch(*store);
-  Bench bench{runtime, *store, watch, label, tally};
+  Bench bench{runtime, *store, watch, std::move(label), pause, tally};
   const async::Clock::TimePoint start = runtime.clock.now();
   co_await run_clients(bench, requests, clients);
   const double seconds = std::chrono::duration<double>(runtime.clock.now() - start).count();
@@ -210,8 +217,8 @@ Task<> measure(async::Runtime runtime, coordination::zookeeper::ZooKeeperOptions
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 8) {
-    std::cerr << "usage: bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS LABEL\n";
+  if (argc != 9) {
+    std::cerr << "usage: bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS LABEL PAUSE\n";
     return 2;
   }
   coordination::zookeeper::ZooKeeperOptions options;
@@ -223,7 +230,7 @@ int main(int argc, char** argv) {
   Tally tally;
   try {
     loop.run(measure({loop.executor(), clock, random}, std::move(options), std::stoi(argv[5]),
-                     std::stoi(argv[6]), argv[7], tally));
+                     std::stoi(argv[6]), argv[7], std::stoul(argv[8]), tally));
   } catch (const std::exception& error) {
     std::cerr << "bench_zookeeper_load: " << error.what() << '\n';
     return 1;
