@@ -155,9 +155,9 @@ Task<> use_node(Bench& bench, std::string id, std::string request_path) {
 Task<> one_request(Bench& bench) {
   const async::Clock::TimePoint start = bench.runtime.clock.now();
   ++bench.tally.writes;
-  const std::string path =
-      co_await bench.store.create(std::string(model::kRequestsRoot) + "/200-",
-                                  request_record(bench), coordination::CreateMode::persistent_sequential);
+  const std::string path = co_await bench.store.create(
+      std::string(model::kRequestsRoot) + "/200-", request_record(bench),
+      coordination::CreateMode::persistent_sequential);
   const model::NodeRequest request = co_await await_answer(bench, path);
   if (request.state != model::RequestState::fulfilled) {
     ++bench.tally.not_fulfilled;
@@ -185,10 +185,11 @@ double percentile(const std::vector<double>& sorted, double part) {
 // The requests of all clients; their writes and times are in the tally afterwards.
 Task<> run_clients(Bench& bench, int requests, int clients) {
   bench.tally.to_do = requests;
-  async::TaskScope scope(bench.runtime, [&bench](const std::string& name, const std::string& error) {
-    std::cerr << name << ": " << error << '\n';
-    ++bench.tally.not_fulfilled;
-  });
+  async::TaskScope scope(bench.runtime,
+                         [&bench](const std::string& name, const std::string& error) {
+                           std::cerr << name << ": " << error << '\n';
+                           ++bench.tally.not_fulfilled;
+                         });
   for (int i = 0; i < clients; ++i) scope.spawn(fmt::format("client {}", i), client(bench));
   co_await scope.join();
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -19,8 +20,9 @@ using OrderedJson = nlohmann::ordered_json;
 // JSON as Python's json.dumps writes it.
 std::string dump(const OrderedJson& value);
 
-// Parses one JSON object. Throws RecordError.
-OrderedJson parse_object(std::string_view text);
+// The entries of one JSON object, in their order. Throws RecordError.
+using Entries = std::vector<std::pair<std::string, OrderedJson>>;
+Entries parse_object(std::string_view text);
 
 // Reads fields out of a JSON object, in any order; what is left over are the unknown keys.
 class Reader {
@@ -56,8 +58,7 @@ class Reader {
   // The value of a key that has not been taken; null if there is none.
   OrderedJson* find(std::string_view key);
 
-  OrderedJson object_;
-  OrderedJson::object_t::Container& entries_;
+  Entries entries_;
   std::vector<bool> taken_;   // by position
   std::size_t position_ = 0;  // of what was found last: keys are mostly asked for in their order
 };

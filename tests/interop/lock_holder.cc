@@ -1,4 +1,5 @@
-// Contends for one lock with this project's recipe, for a test that drives other programs against it:
+// Contends for one lock with this project's recipe, for a test that drives other programs against
+// it:
 //
 //   lock_holder try|wait ROOT PORT CA CERT KEY
 //

@@ -1,11 +1,11 @@
-// Requestors that do not give up while servers and launchers die: each asks for a node, holds it for a
-// while, gives it back and asks again.
+// Requestors that do not give up while servers and launchers die: each asks for a node, holds it
+// for a while, gives it back and asks again.
 //
 //   requestors PORT[,PORT...] CA CERT KEY REQUESTS CLIENTS LABEL
 //
 // Each client has a session of its own. What a fault interrupts is asked for again, so all requests
-// are served in the end. Prints one line of JSON: served, interrupted, and how often a host was given
-// to two at a time.
+// are served in the end. Prints one line of JSON: served, interrupted, and how often a host was
+// given to two at a time.
 
 #include <fmt/format.h>
 

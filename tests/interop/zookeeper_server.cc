@@ -1,5 +1,5 @@
-// Real ZooKeeper servers for suites that are not written in C++: prints where they are as one line of
-// JSON, then takes commands on standard input, one a line, each answered with a line "done":
+// Real ZooKeeper servers for suites that are not written in C++: prints where they are as one line
+// of JSON, then takes commands on standard input, one a line, each answered with a line "done":
 //
 //   kill N     ends member N (from 0) as a crash would; it keeps its data
 //   start N    starts it again, and returns when it serves
