@@ -64,7 +64,8 @@ Task<> TreeCache::run() {
     }
     if (failed) {
       lose();
-      co_await runtime_.clock.sleep_for(kRetryPause);
+      // A resync tells that the store is back; other troubles say nothing when they are over.
+      co_await wake_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
       wake_.set();
     }
   }
@@ -163,7 +164,7 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
     } else if (const auto stat = co_await store_.exists(absolute(path))) {
       entry = Entry{{}, *stat};
     }
-    if (!entry) co_return apply_removed(path);
+    if (!entry) co_return gone(path, below == nullptr);
     if (!path.empty()) take(path, *entry);
     if (below == nullptr || entry->stat.num_children == 0) co_return;
     const std::vector<std::string> names = co_await store_.children(absolute(path));
@@ -173,8 +174,16 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
     }
   } catch (const StoreError& error) {
     if (error.kind() != Kind::no_node) throw;
-    apply_removed(path);
+    gone(path, below == nullptr);
   }
+}
+
+// While following events: what came before this answer is taken in first, for the same reason as
+// above.
+void TreeCache::gone(std::string_view path, bool following) {
+  if (!following) return apply_removed(path);
+  queue_.push_back({WatchEvent::Kind::removed, std::string(path)});
+  wake_.set();
 }
 
 // The answer to a write may come after the event that somebody has removed the node since, so what

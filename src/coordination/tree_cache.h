@@ -76,6 +76,8 @@ class TreeCache {
   // Visits paths side by side. With `below`, collects their children of interest there.
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
   Task<> visit(std::string path, std::vector<std::string>* below);
+  // Takes in that a path was not found.
+  void gone(std::string_view path, bool following);
   std::string absolute(std::string_view path) const;
 
   async::Runtime runtime_;

@@ -116,20 +116,26 @@ Node NodeTable::parse(std::string id, const coordination::Entry& entry) const {
 
 template <typename Change>
 void NodeTable::for_each_index(const Node& node, Change change) {
-  if (node.provider) change(by_provider_, *node.provider);
+  if (node.provider) change(by_provider_, std::string_view(*node.provider));
   if (node.allocated_to) {
-    change(by_request_, *node.allocated_to);
+    change(by_request_, std::string_view(*node.allocated_to));
   } else if (is_free(node) && node.provider && node.pool) {
-    change(free_by_provider_, *node.provider);
+    change(free_by_provider_, std::string_view(*node.provider));
     for (const std::string& label : node.type) {
-      change(free_, FreeKey(*node.provider, *node.pool, label));
+      change(free_, std::tuple<std::string_view, std::string_view, std::string_view>(
+                        *node.provider, *node.pool, label));
     }
   }
 }
 
+// Every change of a record or its lock comes here: keys are made only for what is new.
 void NodeTable::index(const Node& node) {
   if (node.state == NodeState::init) initial_.insert(node.id);
-  for_each_index(node, [&node](auto& map, const auto& key) { map[key].insert(node.id); });
+  for_each_index(node, [&node]<typename Map>(Map& map, const auto& key) {
+    auto found = map.find(key);
+    if (found == map.end()) found = map.emplace(typename Map::key_type(key), IdSet()).first;
+    found->second.insert(node.id);
+  });
 }
 
 void NodeTable::unindex(const Node& node) {

@@ -20,29 +20,100 @@ namespace {
 // exhaust the stack.
 constexpr int kMaximumDepth = 100;
 
-// How deeply the lists and objects of a JSON text are nested. Of other text: anything.
-int depth(std::string_view text) {
-  int present = 0;
-  int deepest = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++present);
-    } else if (c == '}' || c == ']') {
-      --present;
-    }
+// Enough for every record, so that the entries need not move.
+constexpr std::size_t kUsualEntries = 40;
+
+// Takes in what the parser finds. The library's own object looks for each key among all before it
+// with every move; records are read with every event.
+class EntriesBuilder final : public nlohmann::json_sax<OrderedJson> {
+ public:
+  EntriesBuilder() { entries_.reserve(kUsualEntries); }
+
+  Entries take() { return std::move(entries_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(OrderedJson::binary_t&) override { return false; }  // not in JSON text
+  bool start_object(std::size_t) override {
+    if (depth_++ == 0) return true;
+    return open(OrderedJson::object());
   }
-  return deepest;
-}
+  bool start_array(std::size_t) override {
+    ++depth_;
+    return open(OrderedJson::array());
+  }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    if (!open_.empty()) {
+      place_ = &(*open_.back())[name];
+      return true;
+    }
+    const auto known = std::ranges::find(entries_, name, &Entries::value_type::first);
+    place_ = known == entries_.end() ? &entries_.emplace_back(std::move(name), nullptr).second
+                                     : &known->second;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    throw RecordError(error.what());
+  }
+
+ private:
+  bool put(OrderedJson value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(OrderedJson container) {
+    if (depth_ > kMaximumDepth) throw RecordError("nested too deeply");
+    open_.push_back(&place(std::move(container)));
+    return true;
+  }
+
+  bool close() {
+    --depth_;
+    if (!open_.empty()) open_.pop_back();
+    return true;
+  }
+
+  OrderedJson& place(OrderedJson value) {
+    if (!open_.empty() && open_.back()->is_array()) {
+      open_.back()->push_back(std::move(value));
+      return open_.back()->back();
+    }
+    if (place_ == nullptr) throw RecordError("the record is no JSON object");
+    *place_ = std::move(value);
+    return *place_;
+  }
+
+  Entries entries_;
+  int depth_ = 0;
+  std::vector<OrderedJson*> open_;  // lists and objects below the record, the innermost last
+  OrderedJson* place_ = nullptr;    // of the value of the last key
+};
 
 [[noreturn]] void refuse(const char* key, const char* expected, const OrderedJson& value) {
   throw RecordError(std::string("'") + key + "' is " + value.type_name() + ", not " + expected);
+}
+
+// Whether a string needs no escapes.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+}
+
+void dump_string(std::string_view text, std::string& out) {
+  if (is_plain(text)) {
+    out.append(1, '"').append(text).append(1, '"');
+  } else {
+    out += OrderedJson(text).dump(-1, ' ', /*ensure_ascii=*/true,
+                                  OrderedJson::error_handler_t::replace);
+  }
 }
 
 void dump_to(const OrderedJson& value, std::string& out) {
@@ -51,7 +122,7 @@ void dump_to(const OrderedJson& value, std::string& out) {
     bool first = true;
     for (const auto& [key, item] : value.items()) {
       if (!std::exchange(first, false)) out += ", ";
-      out += OrderedJson(key).dump(-1, ' ', /*ensure_ascii=*/true);
+      dump_string(key, out);
       out += ": ";
       dump_to(item, out);
     }
@@ -64,8 +135,10 @@ void dump_to(const OrderedJson& value, std::string& out) {
       dump_to(item, out);
     }
     out += ']';
+  } else if (value.is_string()) {
+    dump_string(value.get_ref<const std::string&>(), out);
   } else {
-    out += value.dump(-1, ' ', /*ensure_ascii=*/true, OrderedJson::error_handler_t::replace);
+    out += value.dump();
   }
 }
 
@@ -77,22 +150,15 @@ std::string dump(const OrderedJson& value) {
   return text;
 }
 
-OrderedJson parse_object(std::string_view text) {
+Entries parse_object(std::string_view text) {
   if (text.empty()) throw RecordError("the record is empty");
-  if (depth(text) > kMaximumDepth) throw RecordError("nested too deeply");
-  try {
-    OrderedJson object = OrderedJson::parse(text);
-    if (!object.is_object()) throw RecordError("the record is no JSON object");
-    return object;
-  } catch (const nlohmann::json::exception& error) {
-    throw RecordError(error.what());
-  }
+  EntriesBuilder builder;
+  OrderedJson::sax_parse(text, &builder);
+  return builder.take();
 }
 
 Reader::Reader(std::string_view text)
-    : object_(parse_object(text)),
-      entries_(object_.get_ref<OrderedJson::object_t&>()),
-      taken_(entries_.size(), false) {}
+    : entries_(parse_object(text)), taken_(entries_.size(), false) {}
 
 OrderedJson* Reader::find(std::string_view key) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -199,7 +265,8 @@ void Reader::field(const char* key, std::map<std::string, std::string>& value) {
 
 void Reader::field(const char* key, Json& value) {
   if (!has(key)) return;
-  value.text = dump(take(key));
+  const OrderedJson found = take(key);
+  value.text = found.is_null() ? "null" : dump(found);
 }
 
 UnknownKeys Reader::rest() const {
@@ -210,12 +277,49 @@ UnknownKeys Reader::rest() const {
   return keys;
 }
 
-void Writer::field(const char* key, const Json& value) {
-  object_[key] = OrderedJson::parse(value.text);
+void Writer::begin(std::string_view key) {
+  if (text_.size() > 1) text_ += ", ";
+  dump_string(key, text_);
+  text_ += ": ";
+}
+
+void Writer::field(std::string_view key, std::string_view value) {
+  begin(key);
+  dump_string(value, text_);
+}
+
+void Writer::field(std::string_view key, double value) {
+  begin(key);
+  text_ += OrderedJson(value).dump();
+}
+
+void Writer::field(std::string_view key, std::int64_t value) {
+  begin(key);
+  text_ += std::to_string(value);
+}
+
+void Writer::field(std::string_view key, bool value) {
+  begin(key);
+  text_ += value ? "true" : "false";
+}
+
+void Writer::field(std::string_view key, const std::vector<std::string>& value) {
+  begin(key);
+  dump_to(value, text_);
+}
+
+void Writer::field(std::string_view key, const std::map<std::string, std::string>& value) {
+  begin(key);
+  dump_to(value, text_);
+}
+
+void Writer::field(std::string_view key, const Json& value) {
+  begin(key);
+  text_ += value.text;
 }
 
 void Writer::unknown(const UnknownKeys& keys) {
-  for (const auto& [key, value] : keys) object_[key] = OrderedJson::parse(value.text);
+  for (const auto& [key, value] : keys) field(key, value);
 }
 
 }  // namespace record_io

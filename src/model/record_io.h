@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -19,8 +20,9 @@ using OrderedJson = nlohmann::ordered_json;
 // JSON as Python's json.dumps writes it.
 std::string dump(const OrderedJson& value);
 
-// Parses one JSON object. Throws RecordError.
-OrderedJson parse_object(std::string_view text);
+// The entries of one JSON object, in their order. Throws RecordError.
+using Entries = std::vector<std::pair<std::string, OrderedJson>>;
+Entries parse_object(std::string_view text);
 
 // Reads fields out of a JSON object, in any order; what is left over are the unknown keys.
 class Reader {
@@ -56,39 +58,43 @@ class Reader {
   // The value of a key that has not been taken; null if there is none.
   OrderedJson* find(std::string_view key);
 
-  OrderedJson object_;
-  OrderedJson::object_t::Container& entries_;
+  Entries entries_;
   std::vector<bool> taken_;   // by position
   std::size_t position_ = 0;  // of what was found last: keys are mostly asked for in their order
 };
 
-// Writes fields in the order of the calls.
+// Writes fields in the order of the calls, each key once, straight to the text: records are written
+// with every request.
 class Writer {
  public:
-  void field(const char* key, const std::string& value) { object_[key] = value; }
-  void field(const char* key, const char* value) { object_[key] = value; }
-  void field(const char* key, double value) { object_[key] = value; }
-  void field(const char* key, std::int64_t value) { object_[key] = value; }
-  void field(const char* key, bool value) { object_[key] = value; }
-  void field(const char* key, const std::vector<std::string>& value) { object_[key] = value; }
-  void field(const char* key, const std::map<std::string, std::string>& value) {
-    object_[key] = value;
+  void field(std::string_view key, std::string_view value);
+  void field(std::string_view key, const std::string& value) {
+    field(key, std::string_view(value));
   }
-  void field(const char* key, const Json& value);
+  void field(std::string_view key, const char* value) { field(key, std::string_view(value)); }
+  void field(std::string_view key, double value);
+  void field(std::string_view key, std::int64_t value);
+  void field(std::string_view key, bool value);
+  void field(std::string_view key, const std::vector<std::string>& value);
+  void field(std::string_view key, const std::map<std::string, std::string>& value);
+  void field(std::string_view key, const Json& value);
   template <typename T>
-  void field(const char* key, const std::optional<T>& value) {
+  void field(std::string_view key, const std::optional<T>& value) {
     if (value) {
       field(key, *value);
     } else {
-      object_[key] = nullptr;
+      field(key, Json());
     }
   }
   void unknown(const UnknownKeys& keys);
 
-  std::string text() const { return dump(object_); }
+  std::string text() const { return text_ + '}'; }
 
  private:
-  OrderedJson object_ = OrderedJson::object();
+  // Writes the key; the value comes next.
+  void begin(std::string_view key);
+
+  std::string text_ = "{";
 };
 
 }  // namespace nodepool::model::record_io

@@ -70,6 +70,21 @@ TEST(NodeRecordTest, old_and_odd_forms_are_read) {
   EXPECT_THAT(to_record(pod), HasSubstr(R"("connection_port": {"token": "t"})"));
 }
 
+TEST(NodeRecordTest, of_a_repeated_key_the_last_value_counts) {
+  const Node node =
+      parse_node("1", {R"({"state": "ready", "az": "a", "x": 1, "az": "b", "x": 2})", {}});
+  EXPECT_EQ(node.az, "b");
+  EXPECT_THAT(node.unknown, ElementsAre(Pair("x", Json{"2"})));
+}
+
+TEST(NodeRecordTest, values_inside_values_are_kept_as_they_are) {
+  const std::string inner =
+      R"({"a": [{"b": [], "c": {}}, [1, [2.5]], null], "d": {"e": "\u00e9"}})";
+  const Node node = parse_node("1", {R"({"user_data": )" + inner + R"(, "state": "ready"})", {}});
+  EXPECT_EQ(node.user_data.text, inner);
+  EXPECT_EQ(node.state, NodeState::ready);
+}
+
 TEST(NodeRecordTest, what_is_no_node_is_refused_with_a_reason) {
   const auto reason = [](std::string text) -> std::string {
     try {

@@ -115,6 +115,18 @@ TEST_F(TreeCacheTest, data_come_before_the_unlocking_that_followed_them) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=used", "-1/lock/c"));
 }
 
+TEST_F(TreeCacheTest, a_replacement_leaves_no_moment_without_either) {
+  create("/tree/1", "old");
+  follow();
+  mirror_.log.clear();
+  Transaction replacement;
+  replacement.create("/tree/2", "new").remove("/tree/1");
+  loop_.run(b_.commit(std::move(replacement)));
+  settle();
+  EXPECT_THAT(mirror_.content, ElementsAre(Pair("2", "new")));
+  EXPECT_THAT(mirror_.log, ElementsAre("+2=new", "-1"));
+}
+
 TEST_F(TreeCacheTest, own_writes_show_at_once_and_are_not_told_again) {
   create("/tree/1", "one");
   follow();
