@@ -39,11 +39,11 @@ void IdleNodes::on_node(const model::NodeTable::Change& change) {
 }
 
 // Whether a node of `pool` takes the room that is short.
-bool IdleNodes::is_short(Decision::Shortage shortage, std::string_view pool) const {
-  return shortage == Decision::Shortage::provider || pool == pool_.name;
+bool IdleNodes::is_short(decision::Decision::Shortage shortage, std::string_view pool) const {
+  return shortage == decision::Decision::Shortage::provider || pool == pool_.name;
 }
 
-void IdleNodes::recycle(Decision::Shortage shortage, const std::vector<std::string>& plan) {
+void IdleNodes::recycle(decision::Decision::Shortage shortage, const std::vector<std::string>& plan) {
   if (retiring_) return;
   const std::optional<std::string> id = oldest(shortage, plan);
   if (!id) return;
@@ -62,7 +62,7 @@ void IdleNodes::recycle(Decision::Shortage shortage, const std::vector<std::stri
   scope_.spawn("recycle node " + *id, retire(*id));
 }
 
-std::optional<std::string> IdleNodes::oldest(Decision::Shortage shortage,
+std::optional<std::string> IdleNodes::oldest(decision::Decision::Shortage shortage,
                                              const std::vector<std::string>& plan) const {
   const Node* oldest = nullptr;
   for (const std::string& id : context_.nodes.free(pool_.provider)) {

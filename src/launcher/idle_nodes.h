@@ -9,7 +9,7 @@
 
 #include "async/task_scope.h"
 #include "launcher/context.h"
-#include "launcher/decision.h"
+#include "decision/decision.h"
 #include "launcher/pool_identity.h"
 #include "launcher/pool_stock.h"
 
@@ -29,7 +29,7 @@ class IdleNodes {
 
   // Deletes an idle node of the pool or of any pool of its provider, if there is one and it is
   // time; but none of `plan`, which the waiting request is going to have.
-  void recycle(Decision::Shortage shortage, const std::vector<std::string>& plan);
+  void recycle(decision::Decision::Shortage shortage, const std::vector<std::string>& plan);
 
  private:
   // A node that is being deleted.
@@ -38,9 +38,9 @@ class IdleNodes {
     double since;  // seconds since the epoch
   };
 
-  std::optional<std::string> oldest(Decision::Shortage shortage,
+  std::optional<std::string> oldest(decision::Decision::Shortage shortage,
                                     const std::vector<std::string>& plan) const;
-  bool is_short(Decision::Shortage shortage, std::string_view pool) const;
+  bool is_short(decision::Decision::Shortage shortage, std::string_view pool) const;
   Task<> retire(std::string id);
   Task<> wait(double seconds);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "drivers/static_nodes/static_driver.h"
-#include "launcher/decision.h"
+#include "decision/decision.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/cloud_driver.h"
 
@@ -346,7 +346,7 @@ void Installation::check_answered() {
   for (const auto& [id, request] : auditor_.requests()) {
     if (request.state == model::RequestState::fulfilled) continue;
     if (request.state == model::RequestState::failed) continue;
-    if (request.requestor == launcher::kMinReadyRequestor) continue;
+    if (request.requestor == decision::kMinReadyRequestor) continue;
     world_.journal.violation(fmt::format("request {} has not been answered", id));
   }
   for (const RequestorSlot& slot : requestors_) {
@@ -363,7 +363,7 @@ void Installation::check_rest() {
   }
   const bool keeps_asking = !min_ready_is_met();
   for (const auto& [id, request] : auditor_.requests()) {
-    if (keeps_asking && request.requestor == launcher::kMinReadyRequestor) continue;
+    if (keeps_asking && request.requestor == decision::kMinReadyRequestor) continue;
     journal.violation("left behind: request " + id);
   }
   for (const LauncherSlot& slot : launchers_) {
