@@ -14,19 +14,38 @@ namespace nodepool::cli {
 namespace {
 
 // What the daemons do with the file. Throws ConfigError.
-void load_as_a_daemon(const Context& context, const std::string& path) {
+config::Config load_as_a_daemon(const Context& context, const Arguments& arguments) {
   config::LoadOptions options;
-  options.path = path;
+  options.path = arguments.config;
+  options.secure_path = arguments.secure;
   options.environment = context.environment;
   options.drivers = context.drivers.schemas();
-  const config::LoadResult loaded = config::load(options);
+  config::LoadResult loaded = config::load(options);
   for (const config::ProviderSection& section : loaded.config.providers) {
     context.drivers.driver(section.driver).configure(section, loaded.config);
   }
+  return std::move(loaded.config);
+}
+
+// ZooKeeper's certificates may stand in the secure file, which need not be at hand here. Throws
+// ConfigError.
+void check_tls(const config::Config& config, const Arguments& arguments,
+               const telemetry::Logger& log) {
+  if (config.store.kind != config::StoreChoice::Kind::zookeeper) return;
+  const config::ZooKeeperTls& tls = config.zookeeper.tls;
+  const std::string missing = tls.missing();
+  if (missing.empty()) return;
+  const config::Problem problem{
+      .file = arguments.config, .path = "zookeeper-tls", .message = missing};
+  if (arguments.secure || tls != config::ZooKeeperTls{}) throw config::ConfigError(problem);
+  log.warning("{}: unless they are in the secure file (-s), the daemons refuse to start",
+              to_string(problem));
 }
 
 // What is wrong with the file, as a heading and one line for each problem; empty if nothing is.
-std::string findings(const Context& context, const std::string& path) {
+std::string findings(const Context& context, const Arguments& arguments,
+                     const telemetry::Logger& log) {
+  const std::string& path = arguments.config;
   std::string text;
   try {
     text = config::read_file(path);
@@ -42,7 +61,7 @@ std::string findings(const Context& context, const std::string& path) {
     return list;
   }
   try {
-    load_as_a_daemon(context, path);
+    check_tls(load_as_a_daemon(context, arguments), arguments, log);
   } catch (const config::ConfigError& error) {
     return std::string("Loading failed\n") + error.what();
   }
@@ -55,7 +74,7 @@ int perform(Context& context, const Arguments& arguments, const ValidateConfig& 
             const std::shared_ptr<telemetry::Log>& log) {
   const telemetry::Logger logger(log, "nodepool.config_validator");
   logger.info("validating {}", arguments.config);
-  const std::string found = findings(context, arguments.config);
+  const std::string found = findings(context, arguments, logger);
   if (found.empty()) return 0;
   logger.error("{}", found);
   return 1;

@@ -27,8 +27,10 @@ struct Context {
   async::EventLoop& loop;
   async::Runtime runtime;
   const driver::DriverRegistry& drivers;
-  // Opens the store that the configuration has chosen. May throw.
-  std::function<async::Task<std::unique_ptr<coordination::Store>>(config::StoreChoice)> open_store;
+  // Opens a store: the chosen one, with these servers if it is ZooKeeper. May throw.
+  std::function<async::Task<std::unique_ptr<coordination::Store>>(config::StoreChoice,
+                                                                  config::ZooKeeper)>
+      open_store;
 };
 
 // The user and the host of this process, as "ada@build1".

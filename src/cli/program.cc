@@ -58,7 +58,8 @@ Task<int> perform_and_close(Session& session, OnlineCommand command) {
 
 Task<int> perform_online(Context& context, config::Config config,
                          std::shared_ptr<telemetry::Log> log, OnlineCommand command) {
-  Task<std::unique_ptr<coordination::Store>> opening = context.open_store(config.store);
+  Task<std::unique_ptr<coordination::Store>> opening =
+      context.open_store(config.store, config.zookeeper);
   std::unique_ptr<coordination::Store> store = co_await std::move(opening);
   Session session(context, std::move(config), std::move(store), std::move(log));
   co_return co_await perform_and_close(session, std::move(command));

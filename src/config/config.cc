@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include <string_view>
+#include <utility>
 
 #include "config/section.h"
 #include "config/wording.h"
@@ -19,6 +20,17 @@ const Thing& find_defined(const std::map<std::string, Thing>& things, const Sect
 }
 
 }  // namespace
+
+std::string ZooKeeperTls::missing() const {
+  if (insecure_plaintext) return {};
+  std::string keys;
+  const std::pair<std::string_view, const std::string&> paths[] = {
+      {"ca", ca}, {"cert", cert}, {"key", key}};
+  for (const auto& [name, path] : paths) {
+    if (path.empty()) keys += (keys.empty() ? "" : " and ") + quoted(name);
+  }
+  return keys.empty() ? keys : "missing " + keys + ", and ZooKeeper is used with TLS only";
+}
 
 const Label& find_label(const Config& config, const Section& section, std::string_view key,
                         std::string_view name) {

@@ -27,18 +27,33 @@ struct WebApp {
 struct ZooKeeperServer {
   std::string host = {};  // a name or an address; IPv6 without brackets
   int port = 2281;
-  std::string chroot = {};  // e.g. "/nodepool-prefix"; empty: the root
 
   friend bool operator==(const ZooKeeperServer&, const ZooKeeperServer&) = default;
 };
 
-// Paths of PEM files. ZooKeeper needs all three; an empty one was not configured.
+// Paths of PEM files. An empty one was not configured.
 struct ZooKeeperTls {
   std::string cert = {};
   std::string key = {};
   std::string ca = {};
+  bool insecure_plaintext = false;  // no TLS: somebody has asked for that in so many words
+
+  // "missing `ca` and `key`, and ZooKeeper is used with TLS only"; empty if nothing is missing or
+  // insecure_plaintext is set.
+  std::string missing() const;
 
   friend bool operator==(const ZooKeeperTls&, const ZooKeeperTls&) = default;
+};
+
+// The ensemble, whether or not it is the store in use. TLS may be incomplete: config-validate does
+// not see a secure file, and only who connects needs it.
+struct ZooKeeper {
+  std::vector<ZooKeeperServer> servers = {};
+  std::string chroot = {};  // e.g. "/nodepool-prefix"; empty: the root
+  ZooKeeperTls tls = {};
+  double timeout = 10.0;  // seconds
+
+  friend bool operator==(const ZooKeeper&, const ZooKeeper&) = default;
 };
 
 // Where the records of nodes, requests and images are kept.
@@ -122,9 +137,7 @@ struct Config {
   std::optional<std::string> images_dir = {};
   std::optional<std::string> build_log_dir = {};
   std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
-  std::vector<ZooKeeperServer> zookeeper_servers = {};
-  ZooKeeperTls zookeeper_tls = {};
-  double zookeeper_timeout = 10.0;  // seconds
+  ZooKeeper zookeeper = {};
   StoreChoice store = {};
   History history = {};
   std::optional<std::int64_t> max_hold_age = {};  // seconds; nothing: no limit

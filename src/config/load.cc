@@ -16,6 +16,7 @@ namespace nodepool::config {
 namespace {
 
 constexpr std::string_view kSqliteScheme = "sqlite://";
+constexpr std::string_view kZooKeeper = "zookeeper";
 
 int read_port(const Section& section, std::string_view key) {
   const Value* given = section.find(key);
@@ -39,22 +40,58 @@ WebApp read_webapp(const Section& root) {
   return webapp;
 }
 
-std::vector<ZooKeeperServer> read_zookeeper_servers(const Section& root) {
-  std::vector<ZooKeeperServer> servers;
-  for (const Section& server : root.sections("zookeeper-servers")) {
-    servers.push_back({.host = server.text("host"),
-                       .port = read_port(server, "port"),
-                       .chroot = server.optional_text("chroot").value_or("")});
+// "/np/" -> "/np", "/" -> "": as kazoo understands it.
+std::string read_chroot(const Section& server) {
+  std::string chroot = server.optional_text("chroot").value_or("");
+  while (chroot.ends_with('/')) chroot.pop_back();
+  if (!chroot.empty() && (!chroot.starts_with('/') || chroot.contains("//"))) {
+    throw server.error("chroot", "must be an absolute path in ZooKeeper", "for example `/ci`");
   }
-  return servers;
+  return chroot;
+}
+
+// One chroot holds for all servers, whichever of them it stands at.
+void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
+  const std::vector<Section> sections = root.sections("zookeeper-servers");
+  if (sections.empty()) return;
+  zookeeper.servers.clear();
+  zookeeper.chroot.clear();
+  for (const Section& server : sections) {
+    zookeeper.servers.push_back({.host = server.text("host"), .port = read_port(server, "port")});
+    const std::string chroot = read_chroot(server);
+    if (chroot.empty()) continue;
+    if (!zookeeper.chroot.empty() && chroot != zookeeper.chroot) {
+      throw server.error("chroot",
+                         "differs from that of another server: " + quoted(zookeeper.chroot),
+                         "all servers have the same, or only one of them says it");
+    }
+    zookeeper.chroot = chroot;
+  }
 }
 
 ZooKeeperTls read_zookeeper_tls(const Section& root) {
   const auto section = root.section("zookeeper-tls");
   if (!section) return {};
-  return {.cert = section->optional_text("cert").value_or(""),
-          .key = section->optional_text("key").value_or(""),
-          .ca = section->optional_text("ca").value_or("")};
+  ZooKeeperTls tls{.cert = section->optional_text("cert").value_or(""),
+                   .key = section->optional_text("key").value_or(""),
+                   .ca = section->optional_text("ca").value_or(""),
+                   .insecure_plaintext = section->boolean("insecure-plaintext")};
+  if (tls.insecure_plaintext && !(tls.cert + tls.key + tls.ca).empty()) {
+    throw section->error("insecure-plaintext", "contradicts the certificates beside it",
+                         "remove it to use TLS");
+  }
+  return tls;
+}
+
+double read_zookeeper_timeout(const Section& root) {
+  constexpr std::string_view kKey = "zookeeper-timeout";
+  constexpr double kLongest = 24 * 60 * 60;
+  root.refuse_null(kKey);
+  const double timeout = root.number(kKey);
+  if (!(timeout > 0 && timeout <= kLongest)) {
+    throw root.error(kKey, "must be more than 0 and at most 86400 seconds");
+  }
+  return timeout;
 }
 
 std::map<std::string, Label> read_labels(const Section& root) {
@@ -132,24 +169,21 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
   config.webapp = read_webapp(root);
-  config.zookeeper_servers = read_zookeeper_servers(root);
-  root.refuse_null("zookeeper-timeout");
-  config.zookeeper_timeout = root.number("zookeeper-timeout");
+  read_zookeeper_servers(root, config.zookeeper);
+  config.zookeeper.timeout = read_zookeeper_timeout(root);
   const std::vector<Section> diskimages = root.sections("diskimages");
   config.diskimages = DiskImageFamily(diskimages).resolve();
   config.labels = read_labels(root);
   config.providers = read_providers(root, drivers);
-  config.zookeeper_tls = read_zookeeper_tls(root);
+  config.zookeeper.tls = read_zookeeper_tls(root);
   config.tenant_limits = read_tenant_limits(root);
   return config;
 }
 
 void apply_secure(const Section& secure, Config& config) {
-  if (auto servers = read_zookeeper_servers(secure); !servers.empty()) {
-    config.zookeeper_servers = std::move(servers);
-  }
+  read_zookeeper_servers(secure, config.zookeeper);
   const Value* tls = secure.find("zookeeper-tls");
-  if (tls != nullptr && tls->truthy()) config.zookeeper_tls = read_zookeeper_tls(secure);
+  if (tls != nullptr && tls->truthy()) config.zookeeper.tls = read_zookeeper_tls(secure);
 
   secure.refuse_null("diskimages");
   for (const Section& section : secure.sections("diskimages")) {
@@ -167,20 +201,23 @@ void apply_secure(const Section& secure, Config& config) {
 
 StoreChoice choose_store(const Section& root, const Config& config,
                          std::vector<Problem>& warnings) {
-  const bool has_zookeeper = !config.zookeeper_servers.empty();
+  const bool has_zookeeper = !config.zookeeper.servers.empty();
   const auto store = root.optional_text("store");
-  if (!store) {
-    if (!has_zookeeper) return {};
+  if (!store && !has_zookeeper) return {};
+  if (!store || *store == kZooKeeper) {
+    if (!has_zookeeper) {
+      throw root.error("store", "is ZooKeeper, but there are no servers",
+                       "list them under `zookeeper-servers`");
+    }
     return {.kind = StoreChoice::Kind::zookeeper, .sqlite_path = {}, .is_default = false};
   }
   if (!store->starts_with(std::string(kSqliteScheme) + "/")) {
-    throw root.error("store", "must be `sqlite://` and the absolute path of a file",
-                     "for example `sqlite:///var/lib/nodepool/nodepool.db`; for ZooKeeper leave "
-                     "it out");
+    throw root.error("store", "must be `zookeeper`, or `sqlite://` and the absolute path of a file",
+                     "for example `sqlite:///var/lib/nodepool/nodepool.db`");
   }
   if (has_zookeeper) {
     warnings.push_back(root.error("store", "is used, and the ZooKeeper servers are not",
-                                  "remove `store` or `zookeeper-servers`")
+                                  "write `store: zookeeper` to use them")
                            .problem());
   }
   return {.kind = StoreChoice::Kind::sqlite,

@@ -39,14 +39,15 @@ Schema zookeeper_server_schema() {
               {.key = "chroot",
                .type = string(),
                .default_note = "the root",
-               .description = "Path in ZooKeeper below which everything of Nodepool is kept."},
+               .description = "Path in ZooKeeper below which everything of Nodepool is kept. The "
+                              "node must exist. One chroot holds for all servers."},
           }};
 }
 
 Schema zookeeper_tls_schema() {
   return {.description =
               "How to prove one's identity to ZooKeeper, and to check its own. "
-              "Connections to ZooKeeper always use TLS, so all three are needed.",
+              "Connections to ZooKeeper always use TLS, so all three files are needed.",
           .fields = {
               {.key = "cert",
                .type = string(),
@@ -57,6 +58,12 @@ Schema zookeeper_tls_schema() {
               {.key = "ca",
                .type = string(),
                .description = "Path of the certificates of the authorities to trust, a PEM file."},
+              {.key = "insecure-plaintext",
+               .type = boolean(),
+               .default_value = "false",
+               .description = "Whether to do without TLS, and without the three files. Whoever can "
+                              "reach the network then reads and changes everything: for trials "
+                              "and tests."},
           }};
 }
 
@@ -262,12 +269,11 @@ Fields path_fields() {
 Fields store_fields() {
   return {
       {.key = "store",
-       .type = string_matching("sqlite:///.+"),
+       .type = string_matching("zookeeper|sqlite:///.+"),
        .default_note = "`sqlite:///var/lib/nodepool/nodepool.db`, or ZooKeeper if there are "
                        "`zookeeper-servers`",
-       .description = "Where nodes, requests and images are kept when there is no ZooKeeper: "
-                      "`sqlite://` and the absolute path of a file. It wins over "
-                      "`zookeeper-servers`."},
+       .description = "Where nodes, requests and images are kept: `zookeeper`, or `sqlite://` and "
+                      "the absolute path of a file. Read once, when a program starts."},
       {.key = "history",
        .type = section(history_schema()),
        .default_note = "see there",

@@ -10,6 +10,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -110,17 +111,12 @@ class LauncherDaemon {
     async::FileWatch watch(runtime_.executor, watched_files());
     config::Config config = load();
     explain_choice(config.store);
-    const std::unique_ptr<coordination::Store> store =
-        co_await program::open_store(runtime_, config.store);
-    launcher::Launcher::Options launcher_options = host_names();
-    launcher_options.history = program::journal_of(config);
-    launcher::Launcher launcher(runtime_, *store, log_sink_, drivers_, launcher_options);
     scope_.spawn("signals", wait_for_signal(signals));
-    scope_.spawn("launcher", run_launcher(launcher, std::move(config), watch));
+    scope_.spawn("launcher", run_launcher(std::move(config), watch));
     co_await over_.wait();
     co_await scope_.stop();
-    co_await launcher.stop();
-    co_await store->close();
+    if (launcher_) co_await launcher_->stop();
+    if (store_) co_await close_store();
   }
 
   Task<> wait_for_signal(async::Signals& signals) {
@@ -129,16 +125,28 @@ class LauncherDaemon {
     over_.set();
   }
 
-  Task<> run_launcher(launcher::Launcher& launcher, config::Config config,
-                      async::FileWatch& watch) {
+  Task<> run_launcher(config::Config config, async::FileWatch& watch) {
     try {
-      co_await launcher.start(std::move(config));
-      co_await reload_on_change(watch, launcher);
+      store_ = co_await program::open_store_in_time(runtime_, config.store, config.zookeeper, log_);
+      launcher::Launcher::Options options = host_names();
+      options.history = program::journal_of(config);
+      launcher_.emplace(runtime_, *store_, log_sink_, drivers_, options);
+      co_await launcher_->start(std::move(config));
+      co_await reload_on_change(watch, *launcher_);
     } catch (const async::Cancelled&) {
       throw;
     } catch (...) {
       failure_ = std::current_exception();
       over_.set();
+    }
+  }
+
+  Task<> close_store() {
+    try {
+      co_await store_->close();
+    } catch (const coordination::StoreError& error) {
+      // All has been done that could be; locks end with the session.
+      log_.warning("The store could not be told of the end: {}", error.what());
     }
   }
 
@@ -203,6 +211,8 @@ class LauncherDaemon {
   driver::DriverRegistry drivers_;
   std::shared_ptr<telemetry::Log> log_sink_;
   telemetry::StackDump stack_dump_;
+  std::unique_ptr<coordination::Store> store_;
+  std::optional<launcher::Launcher> launcher_;
   async::TaskScope main_scope_;
   async::TaskScope scope_;
   async::Event over_{"a signal to end, or a failure"};

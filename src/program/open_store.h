@@ -5,12 +5,23 @@
 #include "async/runtime.h"
 #include "config/config.h"
 #include "coordination/store.h"
+#include "telemetry/log.h"
 
 namespace nodepool::program {
 
-// Opens the store that the configuration has chosen. Throws StoreError, or std::runtime_error if
-// this release does not have that kind.
+// Opens a store. Throws StoreError with what is wrong and how to mend it: `disconnected` with every
+// server's reason if none can be reached; `invalid` for incomplete `zookeeper-tls`; `no_node` for a
+// chroot that does not exist; otherwise as the stores' own open_store(). `zookeeper` counts only if
+// it is chosen.
 async::Task<std::unique_ptr<coordination::Store>> open_store(async::Runtime runtime,
-                                                             config::StoreChoice choice);
+                                                             config::StoreChoice choice,
+                                                             config::ZooKeeper zookeeper);
+
+// The same for a daemon: waits for servers that are out of reach, for as long as it takes, and logs
+// that it does. Warns of a connection in plain text. `log` outlives the task.
+async::Task<std::unique_ptr<coordination::Store>> open_store_in_time(async::Runtime runtime,
+                                                                     config::StoreChoice choice,
+                                                                     config::ZooKeeper zookeeper,
+                                                                     const telemetry::Logger& log);
 
 }  // namespace nodepool::program

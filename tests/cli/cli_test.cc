@@ -40,8 +40,8 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
   out_.str({});
   err_.str({});
   std::istringstream in(input_);
-  auto open_store =
-      [this](config::StoreChoice) -> async::Task<std::unique_ptr<coordination::Store>> {
+  auto open_store = [this](config::StoreChoice,
+                           config::ZooKeeper) -> async::Task<std::unique_ptr<coordination::Store>> {
     co_return std::make_unique<coordination::MemoryStore>(server_, runtime_);
   };
   Context context{.arguments = std::move(arguments),

@@ -57,6 +57,18 @@ TEST_F(ConfigCommandTest, all_problems_are_listed_with_their_places) {
   EXPECT_THAT(log, HasSubstr("labels[1]"));
 }
 
+TEST_F(ConfigCommandTest, certificates_for_zookeeper_may_be_in_the_secure_file) {
+  config_ = "zookeeper-servers: [{host: a}]\n";
+  const auto [absent, warning] = validate();
+  EXPECT_EQ(absent, 0);
+  EXPECT_THAT(warning, HasSubstr("WARNING nodepool.config_validator: " + file() +
+                                 ": zookeeper-tls: missing `ca` and `cert` and `key`"));
+  config_ += "zookeeper-tls: {ca: /a}\n";
+  const auto [half, error] = validate();
+  EXPECT_EQ(half, 1);
+  EXPECT_THAT(error, HasSubstr("zookeeper-tls: missing `cert` and `key`"));
+}
+
 TEST_F(ConfigCommandTest, broken_yaml_is_said_to_be) {
   config_ = "labels: [\n";
   const auto [status, log] = validate();

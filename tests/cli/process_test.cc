@@ -18,6 +18,7 @@
 #include "tests/requestor/launcher_double.h"
 #include "tests/support/child.h"
 #include "tests/support/descriptor.h"
+#include "tests/support/network.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::cli {
@@ -191,11 +192,31 @@ TEST_F(ProcessTest, a_lease_outlives_the_program_and_another_one_ends_it) {
   EXPECT_THAT(lock_line(), IsEmpty());
 }
 
-TEST_F(ProcessTest, zookeeper_is_refused_with_a_way_out) {
-  const std::string file = directory_.write("zookeeper.yaml", "zookeeper-servers: [{host: zk1}]\n");
+TEST_F(ProcessTest, zookeeper_without_certificates_is_refused_with_the_missing_keys) {
+  const std::string file = directory_.write(
+      "zookeeper.yaml", "zookeeper-servers: [{host: zk1}]\nzookeeper-tls: {cert: /c}\n");
   const test_support::Completed list = test_support::run({NODEPOOL_PROGRAM, "-c", file, "list"});
   EXPECT_EQ(list.status, 1);
-  EXPECT_THAT(list.error, HasSubstr("nodepool: this release cannot use ZooKeeper"));
+  EXPECT_EQ(list.error,
+            "nodepool: zookeeper-tls: missing `ca` and `key`, and ZooKeeper is used with TLS "
+            "only\n");
+}
+
+TEST_F(ProcessTest, zookeeper_servers_that_are_away_are_named_at_once_each_with_its_reason) {
+  const test_support::ReservedPort one;
+  const test_support::ReservedPort two;
+  const std::string addresses[] = {"127.0.0.1:" + std::to_string(one.number()),
+                                   "127.0.0.1:" + std::to_string(two.number())};
+  const std::string file = directory_.write(
+      "zookeeper.yaml",
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(one.number()) +
+          "}, {host: 127.0.0.1, port: " + std::to_string(two.number()) +
+          "}]\nzookeeper-tls: {insecure-plaintext: true}\n");
+  const test_support::Completed list = test_support::run({NODEPOOL_PROGRAM, "-c", file, "list"});
+  EXPECT_EQ(list.status, 1);
+  for (const std::string& address : addresses) {
+    EXPECT_THAT(list.error, HasSubstr(address + ": Connection refused"));
+  }
   EXPECT_EQ(std::ranges::count(list.error, '\n'), 1);
 }
 

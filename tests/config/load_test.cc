@@ -23,7 +23,7 @@ TEST(Load, GivesDefaultsToAnEmptyMapping) {
   const Config config = load_text("{}").config;
   EXPECT_EQ(config.webapp, WebApp());
   EXPECT_EQ(config.build_log_retention, 7);
-  EXPECT_EQ(config.zookeeper_timeout, 10.0);
+  EXPECT_EQ(config.zookeeper.timeout, 10.0);
   EXPECT_EQ(config.max_hold_age, std::nullopt);
   EXPECT_EQ(config.images_dir, std::nullopt);
   EXPECT_EQ(config.store, StoreChoice());
@@ -43,7 +43,7 @@ TEST(Load, TakesTheDefaultsOfTheSchema) {
   EXPECT_EQ(value_of("webapp", "listen_address"), Value::string(WebApp().listen_address));
   EXPECT_EQ(value_of("zookeeper-servers", "port"), Value::integer(ZooKeeperServer().port));
   EXPECT_EQ(default_of(*nodepool_schema().find("zookeeper-timeout")),
-            Value::floating(Config().zookeeper_timeout));
+            Value::floating(Config().zookeeper.timeout));
   EXPECT_EQ(default_of(*nodepool_schema().find("build-log-retention")),
             Value::integer(Config().build_log_retention));
   EXPECT_EQ(value_of("labels", "min-ready"), Value::integer(Label().min_ready));
@@ -73,15 +73,49 @@ TEST(Load, ReadsZooKeeper) {
                             "zookeeper-tls: {cert: /c.pem, key: /k.pem, ca: /a.pem}\n"
                             "zookeeper-timeout: 30\n")
                             .config;
-  EXPECT_THAT(
-      config.zookeeper_servers,
-      ElementsAre(ZooKeeperServer{.host = "2001:db8::5", .port = 2281},
-                  ZooKeeperServer{.host = "zk2.example.net", .port = 2181, .chroot = "/np"}));
-  EXPECT_EQ(config.zookeeper_tls,
+  EXPECT_THAT(config.zookeeper.servers,
+              ElementsAre(ZooKeeperServer{.host = "2001:db8::5", .port = 2281},
+                          ZooKeeperServer{.host = "zk2.example.net", .port = 2181}));
+  EXPECT_EQ(config.zookeeper.chroot, "/np");
+  EXPECT_EQ(config.zookeeper.tls,
             (ZooKeeperTls{.cert = "/c.pem", .key = "/k.pem", .ca = "/a.pem"}));
-  EXPECT_EQ(config.zookeeper_timeout, 30.0);
-  EXPECT_EQ(load_text("zookeeper-timeout: '7.5'").config.zookeeper_timeout, 7.5);
-  EXPECT_EQ(load_text("zookeeper-tls: {cert: a}").config.zookeeper_tls.cert, "a");
+  EXPECT_EQ(config.zookeeper.timeout, 30.0);
+  EXPECT_EQ(load_text("zookeeper-timeout: '7.5'").config.zookeeper.timeout, 7.5);
+  EXPECT_EQ(load_text("zookeeper-tls: {cert: a}").config.zookeeper.tls.cert, "a");
+}
+
+TEST(Load, TakesOneChrootForAllServers) {
+  const auto chroot = [](const std::string& one, const std::string& two) {
+    return load_text("zookeeper-servers: [{host: a" + one + "}, {host: b" + two + "}]")
+        .config.zookeeper.chroot;
+  };
+  EXPECT_EQ(chroot("", ""), "");
+  EXPECT_EQ(chroot("", ", chroot: /np"), "/np");
+  EXPECT_EQ(chroot(", chroot: /np", ", chroot: /np/"), "/np");
+  EXPECT_EQ(chroot(", chroot: /a/b", ""), "/a/b");
+  EXPECT_EQ(chroot(", chroot: /", ", chroot: ''"), "");
+  EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /x}, {host: b, chroot: /y}]"),
+              HasSubstr("1:60: zookeeper-servers[1].chroot: differs from that of another server: "
+                        "`/x`"));
+  EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: np}]"), HasSubstr("absolute path"));
+  EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /a//b}]"), HasSubstr("absolute path"));
+}
+
+TEST(Load, KnowsWhichFilesTlsLacks) {
+  EXPECT_EQ(load_text("zookeeper-tls: {ca: a}").config.zookeeper.tls.missing(),
+            "missing `cert` and `key`, and ZooKeeper is used with TLS only");
+  EXPECT_EQ(load_text("zookeeper-tls: {ca: a, cert: b, key: c}").config.zookeeper.tls.missing(),
+            "");
+  EXPECT_EQ(load_text("zookeeper-tls: {insecure-plaintext: true}").config.zookeeper.tls.missing(),
+            "");
+  EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, ca: a}"),
+              HasSubstr("insecure-plaintext: contradicts the certificates"));
+}
+
+TEST(Load, RefusesATimeoutThatNoSessionCanHave) {
+  for (const char* bad : {"0", "-1", "1.0e+9", ".nan"}) {
+    EXPECT_THAT(refusal(std::string("zookeeper-timeout: ") + bad), HasSubstr("more than 0")) << bad;
+  }
 }
 
 TEST(Load, KeepsTheHistoryBesideTheStore) {
@@ -107,8 +141,13 @@ TEST(Load, ChoosesTheStore) {
   EXPECT_EQ(load_text(kBoth).config.store.sqlite_path, "/n.db");
   EXPECT_THAT(warnings(kBoth), ElementsAre(HasSubstr("store: is used, and the ZooKeeper servers")));
 
+  const auto said = load_text("store: zookeeper\nzookeeper-servers: [{host: a}]\n").config.store;
+  EXPECT_EQ(said, zookeeper);
+  EXPECT_THAT(refusal("store: zookeeper\n"),
+              HasSubstr("1:8: store: is ZooKeeper, but there are no"));
+
   EXPECT_THAT(refusal("store: redis://host\n"),
-              HasSubstr("nodepool.yaml:1:8: store: must be `sqlite://` and the absolute path"));
+              HasSubstr("nodepool.yaml:1:8: store: must be `zookeeper`, or `sqlite://` and the"));
   EXPECT_THAT(refusal("store: sqlite://n.db\n"), HasSubstr("absolute path"));
 }
 
@@ -246,8 +285,8 @@ TEST(Load, PutsTheSecureFileOverTheMainFile) {
                                   "zookeeper-tls: {cert: c, key: k}\n"
                                   "diskimages: [{name: jammy, env-vars: {PW: secret}}]\n")
                             .config;
-  EXPECT_THAT(config.zookeeper_servers, ElementsAre(ZooKeeperServer{.host = "real.example.net"}));
-  EXPECT_EQ(config.zookeeper_tls, (ZooKeeperTls{.cert = "c", .key = "k"}));
+  EXPECT_THAT(config.zookeeper.servers, ElementsAre(ZooKeeperServer{.host = "real.example.net"}));
+  EXPECT_EQ(config.zookeeper.tls, (ZooKeeperTls{.cert = "c", .key = "k"}));
   EXPECT_THAT(config.diskimages.at("jammy").env_vars,
               ElementsAre(Pair("A", "1"), Pair("PW", "secret")));
   EXPECT_EQ(config.diskimages.at("child").env_vars.at("PW"), "none");

@@ -17,7 +17,7 @@ TEST(Validate, AcceptsAWholeFile) {
              "elements-dir: /e\nimages-dir: /i\nbuild-log-dir: /l\n"
              "build-log-retention: -1\n"
              "zookeeper-servers: [{host: '2001:db8::5'}, {host: b, port: 2181, chroot: /n}]\n"
-             "zookeeper-tls: {cert: /c, key: /k, ca: /a}\n"
+             "zookeeper-tls: {cert: /c, key: /k, ca: /a, insecure-plaintext: false}\n"
              "zookeeper-timeout: 30.0\n"
              "max-hold-age: 0\nmax-hold-age: 3600\n"
              "labels: [&l {name: one, min-ready: -1}, {<<: *l, name: two}]\n"
