@@ -292,8 +292,8 @@ TEST(Load, PutsTheSecureFileOverTheMainFile) {
   EXPECT_EQ(config.diskimages.at("child").env_vars.at("PW"), "none");
 
   const Config unchanged = load_text(kMain, "zookeeper-servers: []\nzookeeper-tls: {}\n").config;
-  EXPECT_EQ(unchanged.zookeeper_servers.at(0).host, "ignored.example.net");
-  EXPECT_EQ(unchanged.zookeeper_tls.cert, "old");
+  EXPECT_EQ(unchanged.zookeeper.servers.at(0).host, "ignored.example.net");
+  EXPECT_EQ(unchanged.zookeeper.tls.cert, "old");
 }
 
 TEST(Load, LetsTheSecureFileDecideForZooKeeper) {

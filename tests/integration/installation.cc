@@ -16,7 +16,8 @@ constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 }  // namespace
 
-Installation::Installation() = default;
+Installation::Installation()
+    : store_("store: sqlite://" + (directory_.path() / "nodepool.db").string() + "\n") {}
 
 Installation::~Installation() {
   if (testing::Test::HasFailure()) std::cerr << "The launcher's log:\n" << log();
@@ -25,8 +26,7 @@ Installation::~Installation() {
 void Installation::configure(const std::string& providers) {
   // Replaced in one step, so that no reader sees half a file.
   const auto next = directory_.write(
-      "nodepool.yaml.new", "store: sqlite://" + (directory_.path() / "nodepool.db").string() +
-                               "\nlabels: [{name: a}, {name: b}, {name: c}, {name: d}]\n" +
+      "nodepool.yaml.new", store_ + "labels: [{name: a}, {name: b}, {name: c}, {name: d}]\n" +
                                "providers:\n" + providers);
   std::filesystem::rename(next, directory_.path() / "nodepool.yaml");
 }

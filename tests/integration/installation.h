@@ -16,8 +16,8 @@ namespace nodepool::integration {
 using test_support::Child;
 using test_support::Completed;
 
-// One host with the programs as users run them: a configuration file, an embedded store, at most
-// one launcher.
+// One host with the programs as users run them: a configuration file, an embedded store unless it
+// is told of another, at most one launcher.
 class Installation {
  public:
   // A node of a listing, as `nodepool list --detail --json` prints it.
@@ -25,6 +25,10 @@ class Installation {
 
   Installation();
   ~Installation();
+
+  // Has the records kept elsewhere than in the embedded store: top-level keys of nodepool.yaml, for
+  // the next configure().
+  void keep_records_in(std::string store) { store_ = std::move(store); }
 
   // Writes nodepool.yaml. `providers` is its part below `providers:`; the labels a, b, c and d
   // exist.
@@ -61,6 +65,7 @@ class Installation {
   std::vector<std::string> command(std::vector<std::string> arguments) const;
 
   test_support::TemporaryDirectory directory_;
+  std::string store_;
   std::string earlier_logs_;
   std::unique_ptr<Child> launcher_;
 };

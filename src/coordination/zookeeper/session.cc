@@ -6,8 +6,10 @@
 #include <stdexcept>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "async/deadline.h"
+#include "async/live_tasks.h"
 #include "async/parking.h"
 #include "coordination/zookeeper/arguments.h"
 #include "coordination/zookeeper/errors.h"
@@ -106,7 +108,7 @@ Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::stri
   const auto waiter = std::make_shared<Waiter>(self->runtime_.executor);
   Request request;
   request.access = access;
-  request.path = std::move(path);
+  request.path = path;
   request.frame = std::move(frame);
   request.deadline = self->runtime_.clock.now() + self->timeout_;
   request.answered = [waiter, read = std::move(read)](const ReplyHeader& header, Reader& body) {
@@ -122,6 +124,8 @@ Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::stri
     waiter->done.wake();
   };
   self->submit(std::move(request));
+  const async::WaitsFor waits(co_await boost::asio::this_coro::executor,
+                              access == Access::read ? "store: read" : "store: write", path);
   co_await waiter->done.park_through_cancellation();
   if (waiter->failure) std::rethrow_exception(waiter->failure);
 }
@@ -237,6 +241,7 @@ Task<bool> Session::try_server(Server server) {
       Introduction introduction = co_await std::move(introducing);
       if (closing_) throw async::Cancelled();
       if (introduction.reply.timeout_ms > 0) {
+        server_ = to_string(server);
         adopt(std::move(introduction));
         co_return true;
       }
@@ -328,6 +333,7 @@ Task<> Session::write_requests() {
 }
 
 Task<> Session::read_replies() {
+  const async::WaitsFor waits(co_await boost::asio::this_coro::executor, "a message from", server_);
   while (true) {
     while (const auto message = received_.next()) take(*message);
     const std::span<char> space = received_.space();

@@ -110,13 +110,14 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string trouble_;         // why there is no connection
 
   std::unique_ptr<Connection> connection_;
+  std::string server_;  // at its other end
   FrameBuffer received_;
   async::Clock::TimePoint last_received_;
   async::Clock::TimePoint last_sent_;
 
   Pipeline pipeline_;
-  async::Event outgoing_;  // the pipeline may have something to send
-  async::Event stranded_;  // a request waits for a connection
+  async::Event outgoing_{"a request to send to ZooKeeper"};
+  async::Event stranded_{"a request that no ZooKeeper server can take"};
   Watches watches_;
   std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
 

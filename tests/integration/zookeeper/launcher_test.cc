@@ -1,0 +1,227 @@
+// Launchers and commands on ZooKeeper as users run them, and what becomes of them when connections,
+// sessions, launchers and servers go.
+
+#include <signal.h>
+
+#include "tests/integration/zookeeper/site.h"
+
+namespace nodepool::integration {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+class LauncherOnZooKeeper : public ZooKeeperSite {
+ protected:
+  // A host that reaches ZooKeeper through the proxy only, with this session timeout in seconds, and
+  // a launcher with `nodes` hosts.
+  void start_behind_proxy(const std::string& timeout, int nodes) {
+    host_.keep_records_in(zookeeper_keys({proxy_.port()}, timeout) + history(host_));
+    host_.configure(fake_hosts(nodes));
+    host_.start_launcher();
+    host_.wait_until_all_ready(static_cast<std::size_t>(nodes));
+  }
+
+  void start_directly(Installation& host, const std::string& timeout, int nodes) {
+    host.keep_records_in(zookeeper_keys(timeout) + history(host));
+    host.configure(fake_hosts(nodes));
+    host.start_launcher();
+  }
+
+  static std::string history(const Installation& host) {
+    return "history: {directory: " + host.directory().path().string() + "}\n";
+  }
+
+  // Has a load served while `disturb` is called now and then.
+  void serve_under(const std::function<void()>& disturb, int times, int requests, int clients) {
+    auto options = fixture_.options();
+    options.session_timeout = std::chrono::seconds(20);
+    Load load(fixture_.runtime(), options, requests);
+    async::TaskScope scope(fixture_.runtime(), [](const std::string& name, const std::string& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    load.start(scope, clients);
+    for (int i = 1; i <= times; ++i) {
+      wait_until("part " + std::to_string(i) + " of the requests",
+                 [&] { return load.served() >= i * requests / (times + 1); });
+      if (HasFailure()) break;
+      disturb();
+    }
+    if (!HasFailure()) wait_until("all requests", [&] { return load.done(); });
+    run(scope.stop());
+    EXPECT_EQ(load.served(), requests);
+    EXPECT_EQ(load.failed(), 0);
+    EXPECT_EQ(load.served_twice(), 0);
+    for (const std::string& trouble : load.troubles()) std::cout << "  " << trouble << "\n";
+  }
+
+  ProxyThread proxy_{ensemble_.tls_port(0)};
+  Installation host_;
+};
+
+TEST_F(LauncherOnZooKeeper, all_commands_work) {
+  start_directly(host_, "10.0", 3);
+  host_.wait_until_all_ready(3);
+  const nlohmann::json lease = host_.json({"request", "a", "a", "--lease", "10m"});
+  ASSERT_THAT(lease.at("nodes"), SizeIs(2));
+  EXPECT_THAT(host_.nodes("in-use"), SizeIs(2));
+  const std::string lease_id = lease.at("lease");
+  EXPECT_EQ(host_.nodepool({"renew", lease_id, "--lease", "1h"}).status, 0);
+  EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
+  EXPECT_EQ(host_.nodepool({"release", lease_id}).status, 0);
+  host_.wait_until_all_ready(3);
+  EXPECT_THAT(host_.json({"request-list"}), IsEmpty());
+  EXPECT_THAT(host_.nodepool({"label-list"}).output, HasSubstr("a"));
+  const std::string node = host_.nodes().front().at("id");
+  EXPECT_EQ(host_.nodepool({"hold", node}).status, 0);
+  EXPECT_THAT(host_.nodes("hold"), SizeIs(1));
+  EXPECT_EQ(host_.nodepool({"delete", node}).status, 0);
+  host_.wait_until_all_ready(3);
+  EXPECT_THAT(host_.nodepool({"history", node}).output, HasSubstr("held"));
+  EXPECT_THAT(host_.nodepool({"info", "rack"}).output, HasSubstr("Nodes:"));
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  EXPECT_THAT(components("launcher"), IsEmpty());
+  EXPECT_EQ(host_.nodepool({"erase", "rack", "--force"}).status, 0);
+  EXPECT_THAT(host_.nodes(), IsEmpty());
+}
+
+TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
+  std::string keys = zookeeper_keys();
+  const std::string& chroot = fixture_.options().chroot;
+  for (auto at = keys.find(chroot); at != std::string::npos; at = keys.find(chroot, at + 8)) {
+    keys.replace(at, chroot.size(), "/nowhere");
+  }
+  host_.keep_records_in(keys);
+  host_.configure(fake_hosts(1));
+  const Completed list = host_.nodepool({"list"});
+  EXPECT_EQ(list.status, 1);
+  EXPECT_THAT(list.error, HasSubstr("the chroot /nowhere does not exist"));
+  host_.start_launcher();
+  host_.wait_until("the end of the launcher", [this] {
+    return host_.log().find("the chroot /nowhere does not exist") != std::string::npos;
+  });
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 1);
+}
+
+TEST_F(LauncherOnZooKeeper, it_waits_for_servers_that_are_away_at_its_start) {
+  proxy_.sever();
+  host_.keep_records_in(zookeeper_keys({proxy_.port()}, "2.0") + history(host_));
+  host_.configure(fake_hosts(1));
+  host_.start_launcher();
+  host_.wait_until("a warning", [this] {
+    return host_.log().find("Waiting for the store: ") != std::string::npos;
+  });
+  EXPECT_THAT(host_.nodepool({"list"}).error, HasSubstr("127.0.0.1:" + std::to_string(proxy_.port())));
+  proxy_.restore();
+  host_.wait_until_all_ready(1);
+  // And can be told to give up.
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  proxy_.sever();
+  host_.start_launcher();
+  host_.wait_until("another warning", [this] {
+    const std::string log = host_.log();
+    return log.rfind("Waiting for the store: ") > log.rfind("Serving");
+  });
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(LauncherOnZooKeeper, it_decides_nothing_while_disconnected_and_goes_on_after) {
+  start_behind_proxy("20.0", 2);
+  const auto pools = components("pool");
+  proxy_.sever();
+  auto options = fixture_.options();
+  Load load(fixture_.runtime(), options, 20);
+  load.start(scope_, 4);
+  wait_until("requests in the store", [this] {
+    return run(store_->children("/nodepool/requests")).size() == 4;
+  });
+  EXPECT_EQ(load.served(), 0);
+  proxy_.restore();
+  wait_until("all requests", [&] { return load.done(); });
+  EXPECT_EQ(load.failed(), 0);
+  EXPECT_EQ(components("pool"), pools) << "the session has lasted";
+  run(scope_.join());
+  wait_until_at_rest(2);
+}
+
+TEST_F(LauncherOnZooKeeper, after_its_session_has_ended_it_takes_up_what_is_its_own) {
+  start_behind_proxy("1.0", 4);
+  const auto launchers = components("launcher");
+  const auto pools = components("pool");
+  ASSERT_THAT(pools, SizeIs(1));
+  for (int i = 0; i < 3; ++i) {
+    // In the midst of work: requests are open, nodes are locked.
+    auto options = fixture_.options();
+    Load load(fixture_.runtime(), options, 100);
+    load.start(scope_, 8);
+    wait_until("some requests", [&] { return load.served() >= 30; });
+    proxy_.sever();
+    wait_until("the end of the session", [this] { return components("launcher").empty(); });
+    EXPECT_THAT(components("pool"), IsEmpty());
+    proxy_.restore();
+    wait_until("all requests", [&] { return load.done(); });
+    EXPECT_EQ(load.failed(), 0);
+    EXPECT_EQ(load.served_twice(), 0);
+    run(scope_.join());
+    wait_until_at_rest(4);
+    wait_until("registrations", [this] {
+      return components("launcher").size() == 1 && components("pool").size() == 1;
+    });
+  }
+  EXPECT_NE(components("launcher"), launchers);
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  EXPECT_THAT(components("launcher"), IsEmpty());
+  EXPECT_THAT(components("pool"), IsEmpty());
+}
+
+TEST_F(LauncherOnZooKeeper, connections_that_break_again_and_again_lose_nothing) {
+  start_behind_proxy("10.0", 5);
+  serve_under([this] { proxy_.cut(); }, 30, 600, 10);
+  wait_until_at_rest(5);
+  EXPECT_THAT(components("launcher"), SizeIs(1));
+  EXPECT_THAT(components("pool"), SizeIs(1));
+}
+
+TEST_F(LauncherOnZooKeeper, of_two_launchers_one_is_killed_again_and_again) {
+  Installation mortal;
+  start_directly(host_, "10.0", 5);
+  start_directly(mortal, "1.0", 5);
+  host_.wait_until_all_ready(5);
+  serve_under(
+      [&mortal] {
+        mortal.kill_launcher();
+        mortal.start_launcher();
+      },
+      10, 600, 10);
+  mortal.kill_launcher();
+  wait_until_at_rest(5);
+}
+
+TEST_F(LauncherOnZooKeeper, the_death_of_the_leading_server_loses_nothing) {
+  start_directly(host_, "10.0", 5);
+  host_.wait_until_all_ready(5);
+  serve_under(
+      [this] {
+        const std::size_t leader = ensemble_.leader();
+        ensemble_.kill(leader);
+        ensemble_.start(leader);
+        ensemble_.wait_until_serving(leader);
+      },
+      3, 600, 10);
+  wait_until_at_rest(5);
+  EXPECT_THAT(host_.log(), Not(HasSubstr(" ERROR ")));
+}
+
+TEST_F(LauncherOnZooKeeper, it_ends_when_told_to_although_no_server_answers) {
+  start_behind_proxy("2.0", 2);
+  proxy_.sever();
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+  EXPECT_THAT(host_.log(), HasSubstr("The store could not be told of the end"));
+  wait_until("the end of the session", [this] { return components("launcher").empty(); });
+}
+
+}  // namespace
+}  // namespace nodepool::integration
