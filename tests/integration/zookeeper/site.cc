@@ -12,10 +12,22 @@ using coordination::zookeeper::options_for;
 using coordination::zookeeper::Security;
 using coordination::zookeeper::shared_ensemble;
 
+namespace {
+
+// A session that bears that its loop stands still while the test waits for programs.
+std::unique_ptr<coordination::Store> open_patiently(
+    coordination::zookeeper::ZooKeeperFixture& fixture) {
+  auto options = fixture.options();
+  options.session_timeout = std::chrono::minutes(1);
+  return fixture.open(options);
+}
+
+}  // namespace
+
 ZooKeeperSite::ZooKeeperSite()
     : FaultTest(options_for(shared_ensemble(3), {0, 1, 2}, Security::tls)),
       ensemble_(shared_ensemble(3)),
-      store_(fixture_.open()) {}
+      store_(open_patiently(fixture_)) {}
 
 ZooKeeperSite::~ZooKeeperSite() {
   run(scope_.stop());
