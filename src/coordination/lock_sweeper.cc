@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "async/event.h"
 #include "coordination/path.h"
 
 namespace nodepool::coordination {
@@ -11,7 +12,7 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-// Before each attempt: the store has just failed.
+// Before each attempt, unless the store comes back sooner: it has just failed.
 constexpr auto kPause = std::chrono::seconds(1);
 
 }  // namespace
@@ -37,8 +38,12 @@ Task<> LockSweeper::stop() {
 }
 
 Task<> LockSweeper::sweep(std::string root, std::string prefix) {
+  async::Event back("the store is back");
+  const Subscription session = store_.on_session([&back](SessionState state) {
+    if (state == SessionState::connected) back.set();
+  });
   while (true) {
-    co_await runtime_.clock.sleep_for(kPause);
+    co_await back.wait_until(runtime_.clock, runtime_.clock.now() + kPause);
     try {
       co_await remove_contenders(root, prefix);
       co_return;

@@ -64,7 +64,8 @@ Task<> TreeCache::run() {
     }
     if (failed) {
       lose();
-      co_await runtime_.clock.sleep_for(kRetryPause);
+      // A resync tells that the store is back; other troubles say nothing when they are over.
+      co_await wake_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
       wake_.set();
     }
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "async/event.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
@@ -59,6 +60,14 @@ struct LauncherContext {
     return std::make_shared<std::array<coordination::Subscription, 3>>(
         std::array{nodes.observe_readiness(on_readiness), requests.observe_readiness(on_readiness),
                    components.observe_readiness(on_readiness)});
+  }
+
+  // Before another attempt at what has failed: `pause`, but no longer than until a store that was
+  // out of reach is back.
+  Task<> pause_before_retry(async::Duration pause) {
+    async::Event back("the store is back");
+    const coordination::Subscription subscription = observe_tables_ready([&back] { back.set(); });
+    co_await back.wait_until(runtime.clock, runtime.clock.now() + pause);
   }
 
   // For TaskScope: logs what escapes a task.

@@ -124,7 +124,7 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   }
   if (!failure.empty()) {
     log_.about({}, {}, id).error("Could not take the node back, trying again: {}", failure);
-    co_await context_.runtime.clock.sleep_for(kRetryPause);
+    co_await context_.pause_before_retry(kRetryPause);
   } else if (up_to_date) {
     refused_.erase(id);
   } else if (!refused_.insert(id).second) {

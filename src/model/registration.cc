@@ -80,7 +80,8 @@ async::Task<> Registration::keep_registered() {
       failed = true;
     }
     if (failed) {
-      co_await runtime_.clock.sleep_for(kRetryPause);
+      // Less if the session is back before.
+      co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
       changed_.set();
     }
   }
@@ -99,10 +100,37 @@ async::Task<> Registration::write() {
       path_.clear();
     }
   }
-  path_ =
-      co_await store_.create(coordination::join_path(kind_path(component_), component_.hostname),
-                             text, coordination::CreateMode::ephemeral_sequential);
+  if (uncertain_ && co_await find_created()) co_return changed_.set();
+  const std::string path = coordination::join_path(kind_path(component_), component_.hostname);
+  try {
+    path_ = co_await store_.create(path, text, coordination::CreateMode::ephemeral_sequential);
+  } catch (const StoreError& error) {
+    uncertain_ = error.kind() == StoreError::Kind::unknown_outcome;
+    if (uncertain_) written_ = std::move(text);
+    throw;
+  }
   written_ = std::move(text);
+}
+
+// Looks for a record of this session with the text that was to be written: of another component
+// there is none, because pools have their ids in it and a session has one launcher.
+async::Task<bool> Registration::find_created() {
+  const std::string parent = kind_path(component_);
+  const std::vector<std::string> names = co_await store_.children(parent);
+  for (const std::string& name : names) {
+    std::string path = coordination::join_path(parent, name);
+    try {
+      const coordination::Entry entry = co_await store_.get(path);
+      if (entry.stat.ephemeral_owner != store_.session_id() || entry.data != written_) continue;
+    } catch (const StoreError& error) {
+      if (error.kind() == StoreError::Kind::no_node) continue;
+      throw;
+    }
+    path_ = std::move(path);
+    break;
+  }
+  uncertain_ = false;
+  co_return !path_.empty();
 }
 
 }  // namespace nodepool::model

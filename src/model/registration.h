@@ -33,6 +33,7 @@ class Registration {
  private:
   async::Task<> keep_registered();
   async::Task<> write();
+  async::Task<bool> find_created();
 
   async::Runtime runtime_;
   coordination::Store& store_;
@@ -40,6 +41,7 @@ class Registration {
   Component component_;
   std::string path_;  // of the record; empty while there is none
   std::string written_;
+  bool uncertain_ = false;  // the record may have been created, but its path is not known
   async::Event changed_{"the registration is to be written"};
   coordination::Subscription session_;
   async::TaskScope scope_;

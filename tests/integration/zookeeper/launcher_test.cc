@@ -38,9 +38,10 @@ class LauncherOnZooKeeper : public ZooKeeperSite {
     auto options = fixture_.options();
     options.session_timeout = std::chrono::seconds(20);
     Load load(fixture_.runtime(), options, requests);
-    async::TaskScope scope(fixture_.runtime(), [](const std::string& name, const std::string& error) {
-      ADD_FAILURE() << name << ": " << error;
-    });
+    async::TaskScope scope(fixture_.runtime(),
+                           [](const std::string& name, const std::string& error) {
+                             ADD_FAILURE() << name << ": " << error;
+                           });
     load.start(scope, clients);
     for (int i = 1; i <= times; ++i) {
       wait_until("part " + std::to_string(i) + " of the requests",
@@ -54,7 +55,7 @@ class LauncherOnZooKeeper : public ZooKeeperSite {
     EXPECT_EQ(load.failed(), 0);
     EXPECT_EQ(load.served_twice(), 0);
     if (::getenv("ZKW_LOG")) std::cout << host_.log();
-  for (const std::string& trouble : load.troubles()) std::cout << "  " << trouble << "\n";
+    for (const std::string& trouble : load.troubles()) std::cout << "  " << trouble << "\n";
   }
 
   ProxyThread proxy_{ensemble_.tls_port(0)};
@@ -113,7 +114,8 @@ TEST_F(LauncherOnZooKeeper, it_waits_for_servers_that_are_away_at_its_start) {
   host_.wait_until("a warning", [this] {
     return host_.log().find("Waiting for the store: ") != std::string::npos;
   });
-  EXPECT_THAT(host_.nodepool({"list"}).error, HasSubstr("127.0.0.1:" + std::to_string(proxy_.port())));
+  EXPECT_THAT(host_.nodepool({"list"}).error,
+              HasSubstr("127.0.0.1:" + std::to_string(proxy_.port())));
   proxy_.restore();
   host_.wait_until_all_ready(1);
   // And can be told to give up.
@@ -134,9 +136,8 @@ TEST_F(LauncherOnZooKeeper, it_decides_nothing_while_disconnected_and_goes_on_af
   auto options = fixture_.options();
   Load load(fixture_.runtime(), options, 20);
   load.start(scope_, 4);
-  wait_until("requests in the store", [this] {
-    return run(store_->children("/nodepool/requests")).size() == 4;
-  });
+  wait_until("requests in the store",
+             [this] { return run(store_->children("/nodepool/requests")).size() == 4; });
   EXPECT_EQ(load.served(), 0);
   proxy_.restore();
   wait_until("all requests", [&] { return load.done(); });

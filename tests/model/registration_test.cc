@@ -1,0 +1,97 @@
+#include "model/registration.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "coordination/faulty/faulty_store.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+
+namespace nodepool::model {
+namespace {
+
+using testing::SizeIs;
+
+constexpr const char* kLaunchers = "/nodepool/components/launcher";
+
+Component launcher() {
+  Component component;
+  component.hostname = "host";
+  return component;
+}
+
+class RegistrationTest : public testing::Test {
+ protected:
+  void settle() {
+    while (loop_.poll()) {
+    }
+  }
+  std::vector<std::string> registered() { return loop_.run(inner_.children(kLaunchers)); }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  coordination::MemoryStore inner_{server_, runtime_};
+  coordination::FaultyStore store_{inner_, runtime_, {}, 1};
+  Registration registration_{runtime_, store_,
+                             telemetry::Logger(telemetry::Log::to_consumer(
+                                                   [](telemetry::LogLevel, std::string_view,
+                                                      std::string_view) {},
+                                                   telemetry::LogLevel::error),
+                                               "test"),
+                             launcher()};
+};
+
+TEST_F(RegistrationTest, it_registers_anew_when_the_session_is_lost) {
+  loop_.run(registration_.start());
+  const auto before = registered();
+  EXPECT_THAT(before, SizeIs(1));
+  inner_.expire_for_tests();
+  settle();
+  EXPECT_THAT(registered(), SizeIs(1));
+  EXPECT_NE(registered(), before);
+  loop_.run(registration_.stop());
+  EXPECT_THAT(registered(), SizeIs(0));
+}
+
+TEST_F(RegistrationTest, a_lost_answer_leaves_no_second_record) {
+  loop_.run(registration_.start());
+  store_.set_plan({.lost_answer = 1});
+  inner_.expire_for_tests();
+  settle();
+  ASSERT_THAT(registered(), SizeIs(1));
+  store_.set_plan({});
+  Component changed = registration_.component();
+  changed.state = "running";
+  registration_.update(changed);
+  clock_.advance_to(clock_.now() + std::chrono::seconds(2));
+  settle();
+  ASSERT_THAT(registered(), SizeIs(1));
+  const coordination::Entry entry =
+      loop_.run(inner_.get(std::string(kLaunchers) + "/" + registered().front()));
+  EXPECT_EQ(entry.data, to_record(changed));
+  loop_.run(registration_.stop());
+  EXPECT_THAT(registered(), SizeIs(0));
+}
+
+TEST_F(RegistrationTest, a_lost_request_is_made_again) {
+  loop_.run(registration_.start());
+  store_.set_plan({.lost_request = 1});
+  inner_.expire_for_tests();
+  settle();
+  ASSERT_THAT(registered(), SizeIs(0));
+  store_.set_plan({});
+  clock_.advance_to(clock_.now() + std::chrono::seconds(2));
+  settle();
+  EXPECT_THAT(registered(), SizeIs(1));
+  loop_.run(registration_.stop());
+}
+
+}  // namespace
+}  // namespace nodepool::model
