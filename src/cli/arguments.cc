@@ -76,6 +76,7 @@ class Parser {
     add_operator_commands();
     add_requestor_commands();
     add_config_commands();
+    add_store_commands();
   }
 
   std::variant<Arguments, Exit> parse(std::vector<std::string> given, std::ostream& out,
@@ -108,7 +109,14 @@ class Parser {
   // A command that fills in `value`.
   template <typename Kind, typename Value>
   CLI::App& add(const std::string& name, const std::string& description, Value& value) {
-    CLI::App* command = app_.add_subcommand(name, description);
+    return add<Kind>(name, description, value, app_);
+  }
+
+  // The same below another command.
+  template <typename Kind, typename Value>
+  CLI::App& add(const std::string& name, const std::string& description, Value& value,
+                CLI::App& parent) {
+    CLI::App* command = parent.add_subcommand(name, description);
     command->formatter(formatter_);
     command->callback(
         [this, &value] { finish_ = [this, &value] { arguments_.command = Kind(value); }; });
@@ -186,6 +194,18 @@ class Parser {
                         "print the JSON Schema of the configuration file, for editors", schema_);
   }
 
+  void add_store_commands() {
+    CLI::App* store = app_.add_subcommand("store", "work with whole stores");
+    store->formatter(formatter_);
+    store->require_subcommand(1);
+    CLI::App& copy = add<OfflineCommand>(
+        "copy", "copy all records from one store to another, while nobody uses either", copy_store_,
+        *store);
+    add_name(copy, "FROM", copy_store_.from, "`zookeeper` as configured, or `sqlite:///path`");
+    add_name(copy, "TO", copy_store_.to, "the same");
+    copy.add_flag("--replace", copy_store_.replace, "remove what TO has");
+  }
+
   // Completes abbreviated options, and takes the command of `run` away.
   void prepare(std::vector<std::string>& given) {
     CLI::App* current = &app_;
@@ -201,11 +221,13 @@ class Parser {
         given[i] = completed(*current, given[i]);
       } else if (current == &app_ && given[i].starts_with('-')) {
         if (given[i].size() == 2 && given[i] != "-h") ++i;  // its value
-      } else if (current == &app_) {
-        const std::vector<CLI::App*> named = app_.get_subcommands(
+      } else if (given[i].starts_with('-')) {
+        continue;
+      } else {
+        const std::vector<CLI::App*> named = current->get_subcommands(
             [&name = given[i]](const CLI::App* command) { return command->get_name() == name; });
-        if (named.empty()) return;
-        current = named.front();
+        if (named.empty() && current == &app_) return;
+        if (!named.empty()) current = named.front();
       }
     }
   }
@@ -229,9 +251,12 @@ class Parser {
   }
 
   Exit usage_error(const CLI::ParseError& error, std::ostream& err) {
-    const std::vector<CLI::App*> chosen = app_.get_subcommands();
-    const CLI::App* app = chosen.empty() ? &app_ : chosen.front();
-    const std::string name = app == &app_ ? "nodepool" : "nodepool " + app->get_name();
+    const CLI::App* app = &app_;
+    std::string name = "nodepool";
+    for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = app->get_subcommands()) {
+      app = chosen.front();
+      name += " " + app->get_name();
+    }
     err << formatter_->make_usage(app, name) << name << ": error: " << error.what() << '\n';
     return {kUsageError};
   }
@@ -254,6 +279,7 @@ class Parser {
   ReleaseNodes release_;
   RenewLease renew_;
   RunCommand run_command_;
+  CopyStore copy_store_;
   ValidateConfig validate_;
   PrintConfigSchema schema_;
 };

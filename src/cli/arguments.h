@@ -43,6 +43,11 @@ struct ShowHistory {
   std::string id;  // of a node or request
   bool json = false;
 };
+struct CopyStore {
+  std::string from;  // "zookeeper", or "sqlite:///path"
+  std::string to;
+  bool replace = false;  // what the target has
+};
 struct ValidateConfig {};
 struct PrintConfigSchema {};
 struct RequestNodes {
@@ -64,8 +69,8 @@ struct RunCommand {
   std::vector<std::string> command;
 };
 
-// Those that need no store.
-using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory>;
+// Those that do not work with the configured store.
+using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore>;
 using OnlineCommand =
     std::variant<ListNodes, ProviderInfo, Explain, HoldNode, DeleteNode, EraseProvider,
                  ListRequests, ListLabels, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;

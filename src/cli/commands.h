@@ -20,6 +20,10 @@ int perform(Context& context, const Arguments& arguments, const PrintConfigSchem
 int perform(Context& context, const Arguments& arguments, const ShowHistory& command,
             const std::shared_ptr<telemetry::Log>& log);
 
+// store_command.cc
+int perform(Context& context, const Arguments& arguments, const CopyStore& command,
+            const std::shared_ptr<telemetry::Log>& log);
+
 // list_commands.cc
 Task<int> perform(Session& session, ListNodes command);
 Task<int> perform(Session& session, ListRequests command);

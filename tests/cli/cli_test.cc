@@ -40,9 +40,11 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
   out_.str({});
   err_.str({});
   std::istringstream in(input_);
-  auto open_store = [this](config::StoreChoice,
+  auto open_store = [this](config::StoreChoice choice,
                            config::ZooKeeper) -> async::Task<std::unique_ptr<coordination::Store>> {
-    co_return std::make_unique<coordination::MemoryStore>(server_, runtime_);
+    const bool other = choice.kind == config::StoreChoice::Kind::zookeeper;
+    co_return std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_,
+                                                          runtime_);
   };
   Context context{.arguments = std::move(arguments),
                   .in = in,

@@ -52,6 +52,7 @@ class CliTest : public testing::Test {
   async::Random random_{1};
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
+  coordination::MemoryServer other_server_;  // what commands take for ZooKeeper
   coordination::MemoryStore store_;
   requestor::LauncherDouble launcher_;
   std::shared_ptr<DriverLog> driver_log_ = std::make_shared<DriverLog>();

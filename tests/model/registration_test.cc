@@ -39,13 +39,13 @@ class RegistrationTest : public testing::Test {
   coordination::MemoryServer server_;
   coordination::MemoryStore inner_{server_, runtime_};
   coordination::FaultyStore store_{inner_, runtime_, {}, 1};
-  Registration registration_{runtime_, store_,
-                             telemetry::Logger(telemetry::Log::to_consumer(
-                                                   [](telemetry::LogLevel, std::string_view,
-                                                      std::string_view) {},
-                                                   telemetry::LogLevel::error),
-                                               "test"),
-                             launcher()};
+  Registration registration_{
+      runtime_, store_,
+      telemetry::Logger(telemetry::Log::to_consumer(
+                            [](telemetry::LogLevel, std::string_view, std::string_view) {},
+                            telemetry::LogLevel::error),
+                        "test"),
+      launcher()};
 };
 
 TEST_F(RegistrationTest, it_registers_anew_when_the_session_is_lost) {
