@@ -17,7 +17,6 @@ namespace {
 
 using config::StoreChoice;
 using coordination::Store;
-using coordination::StoreError;
 
 constexpr std::string_view kRoot = "/nodepool";
 constexpr std::string_view kElectionsRoot = "/nodepool/elections";

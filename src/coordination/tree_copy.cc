@@ -29,8 +29,8 @@ bool has_sequence(std::string_view name) {
 
 // The number that a new child of `parent` gets; it is used up by asking.
 Task<std::int64_t> next_number(Store& store, std::string parent) {
-  const std::string path = co_await store.create(join_path(parent, kFiller), "",
-                                                 CreateMode::persistent_sequential);
+  const std::string path =
+      co_await store.create(join_path(parent, kFiller), "", CreateMode::persistent_sequential);
   co_await store.remove(path, kAnyVersion);
   const std::string_view digits = std::string_view(path).substr(path.size() - kSequenceDigits);
   std::int64_t number = 0;
@@ -78,11 +78,7 @@ Task<> advance_to(Store& store, std::string parent, std::int64_t number) {
 class TreeCopy {
  public:
   TreeCopy(Store& from, Store& to, PathPredicate skip, PathPredicate numbered)
-      : from_(from),
-        to_(to),
-        skip_(std::move(skip)),
-        numbered_(std::move(numbered)),
-        writer_(to) {}
+      : from_(from), to_(to), skip_(std::move(skip)), numbered_(std::move(numbered)), writer_(to) {}
 
   Task<std::size_t> run(std::string root) {
     const Entry entry = co_await from_.get(root);

@@ -21,11 +21,12 @@ Task<std::optional<std::string>> find_ephemeral(Store& store, std::string root);
 // returns how many nodes it has copied. Ephemeral nodes stay behind, and those that `skip` names,
 // with all below them. What is there already stays, and a path that both have is an error.
 //
-// Children made later get higher sequence numbers than any the original has given, below the parents
-// that `numbered` names and below those with a child that has such a number. To find out which is
-// next, a child is made and removed in both stores.
+// Children made later get higher sequence numbers than any the original has given, below the
+// parents that `numbered` names and below those with a child that has such a number. To find out
+// which is next, a child is made and removed in both stores.
 //
-// Nobody else may change either tree meanwhile. If this throws (StoreError), a part has been copied.
+// Nobody else may change either tree meanwhile. If this throws (StoreError), a part has been
+// copied.
 Task<std::size_t> copy_tree(Store& from, Store& to, std::string root, PathPredicate skip,
                             PathPredicate numbered);
 

@@ -53,9 +53,8 @@ TEST_F(StoreTest, records_are_copied_and_new_ids_go_on_after_them) {
   EXPECT_GT(run(other_.create(std::string(model::kNodesRoot) + "/", "",
                               CreateMode::persistent_sequential)),
             model::node_path(gone));
-  EXPECT_GT(
-      run(other_.create(model::request_path("200-"), "", CreateMode::persistent_sequential)),
-      model::request_path("200-0000000000"));
+  EXPECT_GT(run(other_.create(model::request_path("200-"), "", CreateMode::persistent_sequential)),
+            model::request_path("200-0000000000"));
   EXPECT_GT(run(other_.create(upload, "", CreateMode::persistent_sequential)),
             upload + "0000000000");
   EXPECT_GT(run(other_.create(lock + "b__lock__", "", CreateMode::ephemeral_sequential)),
@@ -70,8 +69,7 @@ TEST_F(StoreTest, thousands_of_ids_that_are_gone_are_skipped) {
     run(store_.commit(std::move(transaction)));
   }
   EXPECT_EQ(copy(), 0) << err();
-  EXPECT_GE(run(other_.create(nodes, "", CreateMode::persistent_sequential)),
-            nodes + "0000002600");
+  EXPECT_GE(run(other_.create(nodes, "", CreateMode::persistent_sequential)), nodes + "0000002600");
 }
 
 TEST_F(StoreTest, a_registered_daemon_in_either_store_stops_it) {

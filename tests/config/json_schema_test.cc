@@ -37,7 +37,7 @@ TEST(JsonSchema, DescribesTheTopLevel) {
   EXPECT_EQ(image["release"]["anyOf"][1]["type"], "integer");
   EXPECT_EQ(image["env-vars"]["additionalProperties"]["type"], "string");
   EXPECT_FALSE(image.contains("shell-type"));
-  EXPECT_EQ(json["properties"]["store"]["pattern"], "^(?:sqlite:///.+)$");
+  EXPECT_EQ(json["properties"]["store"]["pattern"], "^(?:zookeeper|sqlite:///.+)$");
 }
 
 TEST(JsonSchema, ChecksAProviderByItsDriver) {

@@ -95,7 +95,7 @@ TEST(Load, TakesOneChrootForAllServers) {
   EXPECT_EQ(chroot(", chroot: /a/b", ""), "/a/b");
   EXPECT_EQ(chroot(", chroot: /", ", chroot: ''"), "");
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /x}, {host: b, chroot: /y}]"),
-              HasSubstr("1:60: zookeeper-servers[1].chroot: differs from that of another server: "
+              HasSubstr("1:62: zookeeper-servers[1].chroot: differs from that of another server: "
                         "`/x`"));
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: np}]"), HasSubstr("absolute path"));
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /a//b}]"), HasSubstr("absolute path"));

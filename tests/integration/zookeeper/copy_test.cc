@@ -15,8 +15,8 @@ class StoreCopy : public ZooKeeperSite {
   StoreCopy() : zookeeper_(zookeeper_keys()) {}
 
   void start_on(const std::string& store) {
-    host_.keep_records_in("store: " + store + "\n" + zookeeper_ + "history: {directory: " +
-                          host_.directory().path().string() + "}\n");
+    host_.keep_records_in("store: " + store + "\n" + zookeeper_ +
+                          "history: {directory: " + host_.directory().path().string() + "}\n");
     host_.configure(fake_hosts(3));
     host_.start_launcher();
   }
