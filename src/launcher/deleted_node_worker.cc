@@ -1,7 +1,6 @@
 #include "launcher/deleted_node_worker.h"
 
 #include "coordination/path.h"
-#include "coordination/tree.h"
 #include "decision/decision.h"
 #include "model/change_node.h"
 #include "model/paths.h"
@@ -211,27 +210,35 @@ Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacem
     transaction.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
   }
   lock.release_in(transaction);
-  transaction.remove(lock.root());
-  transaction.remove(model::node_path(node.id), node.stat.version);
+  const std::size_t before_others = transaction.size();
+  // Contenders that come meanwhile go as well: they find no record, or an empty one. There is no
+  // moment in which others find neither this record nor the one in its place.
+  std::vector<std::string> others;
   std::vector<coordination::OperationResult> results;
-  bool others_in_line = false;
-  try {
-    results = co_await context_.store.commit(transaction);
-  } catch (const TransactionError& error) {
-    if (error.kind() != StoreError::Kind::not_empty) throw;
-    others_in_line = true;
-  }
-  if (others_in_line) {
-    // They find no record, or an empty one, once they have the lock.
-    co_await coordination::remove_tree(context_.store, model::node_path(node.id));
-    if (replacement) {
-      co_await context_.store.create(model::node_path(""), text,
-                                     coordination::CreateMode::persistent_sequential);
+  while (results.empty()) {
+    Transaction attempt = transaction;
+    for (const std::string& other : others) attempt.remove(other);
+    attempt.remove(lock.root());
+    attempt.remove(model::node_path(node.id), node.stat.version);
+    try {
+      results = co_await context_.store.commit(std::move(attempt));
+    } catch (const TransactionError& error) {
+      const bool is_other =
+          error.index() >= before_others && error.index() < before_others + others.size();
+      const bool line_changed = error.kind() == StoreError::Kind::not_empty ||
+                                (is_other && error.kind() == StoreError::Kind::no_node);
+      if (!line_changed) throw;
+    }
+    if (!results.empty()) break;
+    others.clear();
+    for (const std::string& name : co_await context_.store.children(lock.root())) {
+      std::string path = coordination::join_path(lock.root(), name);
+      if (path != lock.contender()) others.push_back(std::move(path));
     }
   }
   lock.released();
   const auto log = log_.about({}, {}, node.id);
-  if (replacement && !results.empty()) {
+  if (replacement) {
     const std::string new_id(coordination::base_name(results.front().path));
     context_.nodes.written(new_id, text, results.front().stat);
     log.info("{} is ready again as node {}", node.hostname.value_or(node.id), new_id);

@@ -29,7 +29,7 @@ using coordination::SessionState;
 using coordination::zookeeper::ZooKeeperOptions;
 
 constexpr auto kPatience = std::chrono::minutes(3);
-constexpr int kLongestUse = 2000;  // milliseconds
+constexpr int kLongestUse = 1000;  // milliseconds
 constexpr auto kPauseAfterFault = std::chrono::milliseconds(200);
 
 struct Tally {

@@ -186,7 +186,11 @@ Task<> StaticProvider::work_on(HostKey key) {
 
 Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
   const SlotPlan before = plan(host, state);
-  for (const std::string& id : before.surplus) {
+  // Where several launchers serve the provider, another one may just have put one record in the
+  // place of another, and the old one still be known here: its removal leads back to this.
+  std::vector<std::string> surplus = before.surplus;
+  if (!surplus.empty() && !co_await all_exist(before.placed)) surplus.clear();
+  for (const std::string& id : surplus) {
     if (co_await deregister(id) != NodeChange::locked) continue;
     scope_.spawn("static host " + host.name + " (again)",
                  look_again_later(host.key(), kLongestPause));
@@ -203,6 +207,13 @@ Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
                     moved == now.moved.end() ? std::nullopt : std::optional(moved->second));
   }
   state.unchecked = false;
+}
+
+Task<bool> StaticProvider::all_exist(std::vector<std::string> ids) {
+  for (const std::string& id : ids) {
+    if (!co_await context_.store.exists(model::node_path(id))) co_return false;
+  }
+  co_return true;
 }
 
 void StaticProvider::check_failed(const Host& host, HostState& state, const std::string& reason) {

@@ -50,6 +50,8 @@ class StaticProvider final : public driver::Provider {
   void look_at(const HostKey& key);
   Task<> work_on(HostKey key);
   Task<> bring_in_order(const Host& host, HostState& state);
+  // Whether the store still has all these records.
+  Task<bool> all_exist(std::vector<std::string> ids);
   Task<> look_again_later(HostKey key, async::Duration pause);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
 
