@@ -199,7 +199,7 @@ Task<> Launcher::stop_pool_workers_without_pool() {
       ++entry;
     } else {
       log_.info("Stopping the worker of pool {}-{}", provider_name, pool);
-      co_await entry->second->stop();
+      co_await entry->second->unregister();
       entry = pool_workers_.erase(entry);
     }
   }

@@ -46,7 +46,8 @@ class Launcher {
   // anything has been changed.
   Task<> reconfigure(config::Config config);
 
-  // Ends everything in order: no lock and no half-written record stays behind.
+  // Ends everything in order: no lock and no half-written record stays behind. The caller then
+  // closes the store; the launcher and its pools are registered until that.
   Task<> stop();
 
   // Whether requests are being served.

@@ -85,6 +85,11 @@ Task<> PoolWorker::stop() {
   provider_subscription_.reset();
   co_await scope_.stop();
   co_await registration_.stop();
+}
+
+Task<> PoolWorker::unregister() {
+  co_await stop();
+  co_await registration_.unregister();
   context_.own_pools.erase(identity_.id);
 }
 

@@ -43,8 +43,12 @@ class PoolWorker {
   // progress go on with the old one.
   void reconfigure(ProviderInService provider);
 
-  // Ends the requests in progress, which are `requested` again, and unregisters.
+  // Ends the requests in progress, which are `requested` again. The pool stays registered until the
+  // session ends, which is next.
   Task<> stop();
+
+  // The same for a pool that is no longer configured: unregisters.
+  Task<> unregister();
 
   // "<fqdn>-PoolWorker.<provider>-<pool>-<32 hex digits>".
   const std::string& id() const { return identity_.id; }

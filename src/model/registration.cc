@@ -51,6 +51,10 @@ void Registration::update(Component component) {
 async::Task<> Registration::stop() {
   session_.reset();
   co_await scope_.stop();
+}
+
+async::Task<> Registration::unregister() {
+  co_await stop();
   // While the session lives, nobody else removes it: requests would wait for a pool that is no
   // more.
   for (int attempt = 0; attempt < kAttemptsToUnregister && !path_.empty(); ++attempt) {

@@ -27,7 +27,10 @@ class Registration {
 
   const Component& component() const { return component_; }
 
-  // Removes the record.
+  // Ends it, while the session goes on: removes the record.
+  async::Task<> unregister();
+
+  // Ends it; the record is left to the end of the session, which the caller closes next.
   async::Task<> stop();
 
  private:

@@ -56,7 +56,7 @@ TEST_F(RegistrationTest, it_registers_anew_when_the_session_is_lost) {
   settle();
   EXPECT_THAT(registered(), SizeIs(1));
   EXPECT_NE(registered(), before);
-  loop_.run(registration_.stop());
+  loop_.run(registration_.unregister());
   EXPECT_THAT(registered(), SizeIs(0));
 }
 
@@ -76,7 +76,7 @@ TEST_F(RegistrationTest, a_lost_answer_leaves_no_second_record) {
   const coordination::Entry entry =
       loop_.run(inner_.get(std::string(kLaunchers) + "/" + registered().front()));
   EXPECT_EQ(entry.data, to_record(changed));
-  loop_.run(registration_.stop());
+  loop_.run(registration_.unregister());
   EXPECT_THAT(registered(), SizeIs(0));
 }
 
@@ -90,7 +90,7 @@ TEST_F(RegistrationTest, a_lost_request_is_made_again) {
   clock_.advance_to(clock_.now() + std::chrono::seconds(2));
   settle();
   EXPECT_THAT(registered(), SizeIs(1));
-  loop_.run(registration_.stop());
+  loop_.run(registration_.unregister());
 }
 
 }  // namespace
