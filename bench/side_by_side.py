@@ -87,8 +87,8 @@ def measure_load(kind, servers, requests, clients, pause=0):
             wait_until('all nodes are back', lambda: not site.tree.leftovers())
         writes = transactions(servers) - before - figures['writes'] - 2  # the client's session, its end
         cpu = cpu_seconds(site.pid) - cpu
-        result = {
-            'requests/s': figures['requests'] / figures['seconds'],
+        result = {} if pause else {'requests/s': figures['requests'] / figures['seconds']}
+        result |= {
             'p50 ms': figures['p50_ms'],
             'p99 ms': figures['p99_ms'],
             'launcher CPU s per 1,000': cpu * 1000 / requests,

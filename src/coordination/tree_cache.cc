@@ -73,15 +73,15 @@ Task<> TreeCache::run() {
 
 Task<> TreeCache::catch_up() {
   while (walk_needed_ || !queue_.empty()) {
-    if (std::exchange(walk_needed_, false)) {
+    const bool walked = std::exchange(walk_needed_, false);
+    if (walked) {
       queue_.clear();
       co_await walk();
-      if (!walk_needed_ && !ready_) {
-        ready_ = true;
-        listener_.on_ready();
-      }
-    } else {
-      co_await apply_events(std::exchange(queue_, {}));
+    }
+    co_await apply_events(std::exchange(queue_, {}));
+    if (walked && !walk_needed_ && !ready_) {
+      ready_ = true;
+      listener_.on_ready();
     }
   }
 }
@@ -126,7 +126,7 @@ Task<> TreeCache::walk() {
     co_await for_each(std::move(level), &below);
     level = std::move(below);
   }
-  for (const std::string& path : vanished) apply_removed(path);
+  for (const std::string& path : vanished) gone(path);
 }
 
 Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::string>* below) {
@@ -164,7 +164,7 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
     } else if (const auto stat = co_await store_.exists(absolute(path))) {
       entry = Entry{{}, *stat};
     }
-    if (!entry) co_return gone(path, below == nullptr);
+    if (!entry) co_return gone(path);
     if (!path.empty()) take(path, *entry);
     if (below == nullptr || entry->stat.num_children == 0) co_return;
     const std::vector<std::string> names = co_await store_.children(absolute(path));
@@ -174,14 +174,13 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
     }
   } catch (const StoreError& error) {
     if (error.kind() != Kind::no_node) throw;
-    gone(path, below == nullptr);
+    gone(path);
   }
 }
 
-// While following events: what came before this answer is taken in first, for the same reason as
+// The events of what came before this was found out are taken in first, for the same reason as
 // above.
-void TreeCache::gone(std::string_view path, bool following) {
-  if (!following) return apply_removed(path);
+void TreeCache::gone(std::string_view path) {
   queue_.push_back({WatchEvent::Kind::removed, std::string(path)});
   wake_.set();
 }

@@ -77,7 +77,7 @@ class TreeCache {
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
   Task<> visit(std::string path, std::vector<std::string>* below);
   // Takes in that a path was not found.
-  void gone(std::string_view path, bool following);
+  void gone(std::string_view path);
   std::string absolute(std::string_view path) const;
 
   async::Runtime runtime_;

@@ -1,9 +1,12 @@
 """An ensemble and launchers that are killed again and again, while requestors go on."""
+import contextlib
 import json
 import random
 import signal
 import subprocess
 import time
+
+import pytest
 
 from installation import BINARIES, OwnLauncher, Servers, Tree, static_provider, wait_until
 
@@ -21,20 +24,31 @@ def kill_member(servers, member):
     servers.tell('start', member)
 
 
-def test_nothing_is_lost_served_twice_or_left_behind(tmp_path, capsys):
+@pytest.fixture
+def at_the_end():
+    """Takes what is to be called at the end, however the test ends."""
+    with contextlib.ExitStack() as stack:
+        yield stack.callback
+
+
+def test_nothing_is_lost_served_twice_or_left_behind(tmp_path, capsys, at_the_end):
     seed = random.randrange(10**6)
     choice = random.Random(seed)
     servers = Servers(MEMBERS)
+    at_the_end(servers.close)
     tree = Tree(servers)
+    at_the_end(tree.close)
     provider = static_provider('rack', {f'127.0.1.{number}': ['a'] for number in range(HOSTS)})
     launchers = [OwnLauncher(tmp_path / str(number), servers, [provider], ['a']) for number in range(LAUNCHERS)]
     for launcher in launchers:
+        at_the_end(launcher.stop, signal.SIGKILL)
         launcher.start()
     tree.await_ready(HOSTS)
     started = time.monotonic()
     requestors = subprocess.Popen(
         [BINARIES / 'requestors', ','.join(map(str, servers.tls)), servers.ca, servers.cert, servers.key,
          str(REQUESTS), str(CLIENTS), 'a'], stdout=subprocess.PIPE, text=True)
+    at_the_end(requestors.kill)
     faults = {f'member {number}': lambda number=number: kill_member(servers, number) for number in range(MEMBERS)}
     faults |= {f'launcher {number}': lambda number=number: kill_launcher(launchers[number])
                for number in range(LAUNCHERS)}
@@ -59,5 +73,3 @@ def test_nothing_is_lost_served_twice_or_left_behind(tmp_path, capsys):
                lambda: len(tree.children('/nodepool/components/pool')) == LAUNCHERS)
     for launcher in launchers:
         assert launcher.stop() == 0
-    tree.close()
-    servers.close()

@@ -12,7 +12,7 @@ from zuul.zk.vendor.client import ZuulKazooClient  # Zuul changes kazoo: plain c
 
 BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
 PYTHON_PROGRAMS = pathlib.Path(sys.executable).parent
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds
 
 
 def wait_until(what, condition, patience=PATIENCE):
