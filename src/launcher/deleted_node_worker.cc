@@ -3,6 +3,7 @@
 #include "coordination/path.h"
 #include "decision/decision.h"
 #include "model/change_node.h"
+#include "model/lease.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -154,6 +155,7 @@ Task<bool> DeletedNodeWorker::take_back_under_lock(std::string id) {
   std::optional<Node> node;
   try {
     if (co_await lock.try_acquire()) node = co_await read(id);
+    if (node && co_await is_leased(*node, lock)) node.reset();
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::no_node) {
       context_.nodes.removed(id);  // by somebody else; whatever the table still thought
@@ -179,6 +181,26 @@ Task<std::optional<Node>> DeletedNodeWorker::read(std::string id) {
   const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
   if (entry.data.empty()) co_return std::nullopt;
   co_return model::parse_node(id, entry);
+}
+
+// A requestor that turns its lock into a lease goes to the end of the line: who was behind it has
+// the lock then, but the node is the requestor's all the same. Throws StoreError.
+Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lock& lock) {
+  const std::optional<model::Lease> lease = model::lease_of(node);
+  const double now = context_.runtime.clock.wall_seconds();
+  if (!lease || node.state != NodeState::in_use || lease->expires <= now) co_return false;
+  const std::vector<std::string> children = co_await context_.store.children(lock.root());
+  for (const std::string& name : coordination::contenders_in_line(children)) {
+    const std::string path = coordination::join_path(lock.root(), name);
+    if (path == lock.contender()) continue;
+    try {
+      const coordination::Entry contender = co_await context_.store.get(path);
+      if (contender.data == model::lease_contender(lease->id)) co_return true;
+    } catch (const StoreError& error) {
+      if (error.kind() != StoreError::Kind::no_node) throw;
+    }
+  }
+  co_return false;
 }
 
 Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {

@@ -41,6 +41,7 @@ class DeletedNodeWorker {
   Task<bool> take_back_under_lock(std::string id);
   Task<bool> free(std::string id);
   Task<std::optional<model::Node>> read(std::string id);
+  Task<bool> is_leased(const model::Node& node, const coordination::Lock& lock);
   Task<> take_back(model::Node node, coordination::Lock& lock);
   Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
                  coordination::Lock& lock);

@@ -13,9 +13,6 @@ using coordination::StoreError;
 // Before another attempt when the store could not be written.
 constexpr auto kRetryPause = std::chrono::seconds(1);
 
-// A launcher that ends while its store is out of reach does not wait for longer than that takes.
-constexpr int kAttemptsToUnregister = 10;
-
 std::string kind_path(const Component& component) {
   return coordination::join_path(kComponentsRoot, to_string(component.kind));
 }
@@ -57,8 +54,7 @@ async::Task<> Registration::unregister() {
   co_await stop();
   // While the session lives, nobody else removes it: requests would wait for a pool that is no
   // more.
-  for (int attempt = 0; attempt < kAttemptsToUnregister && !path_.empty(); ++attempt) {
-    if (attempt > 0) co_await runtime_.clock.sleep_for(kRetryPause);
+  while (!path_.empty()) {
     try {
       co_await store_.remove(path_, coordination::kAnyVersion);
       path_.clear();
@@ -68,8 +64,8 @@ async::Task<> Registration::unregister() {
                            error.kind() == StoreError::Kind::closed;
       if (is_gone) path_.clear();
     }
+    if (!path_.empty()) co_await runtime_.clock.sleep_for(kRetryPause);
   }
-  path_.clear();
 }
 
 async::Task<> Registration::keep_registered() {

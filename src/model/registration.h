@@ -27,7 +27,8 @@ class Registration {
 
   const Component& component() const { return component_; }
 
-  // Ends it, while the session goes on: removes the record.
+  // Ends it, while the session goes on: removes the record, as soon as the store is in reach.
+  // Throws Cancelled.
   async::Task<> unregister();
 
   // Ends it; the record is left to the end of the session, which the caller closes next.

@@ -202,6 +202,7 @@ class SimulatedProvider final : public driver::Provider {
     std::vector<std::string> surplus;
     for (const std::string& id : context_.nodes.of_provider(config_->name())) {
       const Node& node = *context_.nodes.find(id);
+      if (node.state == NodeState::deleting) continue;  // it may have been replaced already
       const std::string machine = machine_of(node);
       const auto configured = config_->machines().find(machine);
       const bool wanted = configured != config_->machines().end() &&
