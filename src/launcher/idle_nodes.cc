@@ -43,7 +43,8 @@ bool IdleNodes::is_short(decision::Decision::Shortage shortage, std::string_view
   return shortage == decision::Decision::Shortage::provider || pool == pool_.name;
 }
 
-void IdleNodes::recycle(decision::Decision::Shortage shortage, const std::vector<std::string>& plan) {
+void IdleNodes::recycle(decision::Decision::Shortage shortage,
+                        const std::vector<std::string>& plan) {
   if (retiring_) return;
   const std::optional<std::string> id = oldest(shortage, plan);
   if (!id) return;

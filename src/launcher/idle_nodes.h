@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "async/task_scope.h"
-#include "launcher/context.h"
 #include "decision/decision.h"
+#include "launcher/context.h"
 #include "launcher/pool_identity.h"
 #include "launcher/pool_stock.h"
 

@@ -7,8 +7,8 @@
 
 #include "coordination/lock.h"
 #include "coordination/path.h"
-#include "driver/resources.h"
 #include "decision/decision.h"
+#include "driver/resources.h"
 #include "model/lease.h"
 #include "model/paths.h"
 

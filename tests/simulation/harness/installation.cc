@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "drivers/static_nodes/static_driver.h"
 #include "decision/decision.h"
+#include "drivers/static_nodes/static_driver.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/cloud_driver.h"
 
