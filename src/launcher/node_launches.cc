@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "coordination/path.h"
 #include "model/paths.h"
+#include "model/unseen_nodes.h"
 
 namespace nodepool::launcher {
 
@@ -19,26 +19,6 @@ using driver::LaunchError;
 using driver::Resources;
 using model::Node;
 using model::NodeState;
-
-// Up to here nodes are asked for one by one, beyond it their names are listed first.
-constexpr std::size_t kFewNodes = 50;
-
-// -1 for none: ids begin with 0.
-std::int64_t number(std::string_view id) {
-  std::int64_t value = -1;
-  std::from_chars(id.data(), id.data() + id.size(), value);
-  return value;
-}
-
-// At most kFewNodes + 1.
-std::vector<std::string> ids_between(std::string_view first, std::string_view last) {
-  std::vector<std::string> ids;
-  for (std::int64_t id = number(first) + 1; id < number(last); ++id) {
-    ids.push_back(fmt::format("{:010}", id));
-    if (ids.size() > kFewNodes) break;
-  }
-  return ids;
-}
 
 }  // namespace
 
@@ -87,8 +67,7 @@ NodeLaunches::~NodeLaunches() = default;
 void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
                              const std::vector<std::string>& labels) {
   first_operation_ = transaction.size();
-  const auto& known = context_.nodes.all();
-  newest_known_ = known.empty() ? std::string() : known.rbegin()->first;
+  newest_known_ = model::newest_id(context_.nodes);
   const double now = context_.runtime.clock.wall_seconds();
   for (const std::string& label : labels) {
     Node node;
@@ -128,36 +107,10 @@ std::vector<Place> NodeLaunches::created(
 
 Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
   if (!context_.others_serve(pool_.provider) && bounds.tenant.empty()) co_return true;
-  co_await learn_of_unseen_nodes();
+  // The events of what others have recorded meanwhile may still be on the way.
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known_,
+                                    launches_.front()->node().id);
   co_return !exceeds(bounds);
-}
-
-// The records between the newest one that the table had before, and the own ones: their events may
-// still be on the way. Asked for in one go: a later launch of this process, whose records follow,
-// has the answers before its own.
-Task<> NodeLaunches::learn_of_unseen_nodes() {
-  const std::string first_own = launches_.front()->node().id;
-  std::vector<std::string> unseen = ids_between(newest_known_, first_own);
-  if (unseen.size() > kFewNodes) {
-    unseen = co_await context_.store.children(std::string(model::kNodesRoot));
-    std::erase_if(unseen, [this, &first_own](const std::string& id) {
-      return id <= newest_known_ || id >= first_own;
-    });
-  }
-  async::TaskScope reads(context_.runtime, context_.report_to(log_));
-  for (const std::string& id : unseen) {
-    if (context_.nodes.find(id) == nullptr) reads.spawn("read node " + id, learn_of(id));
-  }
-  co_await reads.join();
-}
-
-Task<> NodeLaunches::learn_of(std::string id) {
-  try {
-    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
-    context_.nodes.written(id, entry.data, entry.stat);
-  } catch (const StoreError& error) {
-    if (error.kind() != StoreError::Kind::no_node) throw;
-  }
 }
 
 bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {

@@ -69,8 +69,6 @@ class NodeLaunches {
  private:
   class Launch;
 
-  Task<> learn_of_unseen_nodes();
-  Task<> learn_of(std::string id);
   bool exceeds(const QuotaBounds& bounds) const;
   driver::Resources taken_before(const std::string& pool, const std::string& tenant) const;
   Task<> run_one(Launch& launch);

@@ -64,14 +64,14 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
                           "decision host.example-PoolWorker.rack-main accepts",
                           "fulfilled [" + second + "]"));
   EXPECT_THAT(lines(first),
-              ElementsAre("ready fake-1 of rack-main, label(s) a", "locked",
+              ElementsAre("init fake-1 of rack-main, label(s) a", "ready", "locked",
                           "allocated [" + served + "]", "unlocked", "in-use", "locked", "used",
                           "unlocked", "locked", "deleting", "replaced by node " + second, "gone"));
   EXPECT_THAT(lines(second),
               ElementsAre("ready fake-1 of rack-main, label(s) a, in place of node " + first,
                           "locked", "allocated [" + waiting + "]", "unlocked"));
   const auto entries = history::entries_of(*journal_, first);
-  EXPECT_NEAR(entries[6].time - entries[4].time, 300, 1);
+  EXPECT_NEAR(entries[7].time - entries[5].time, 300, 1);
 }
 
 TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {

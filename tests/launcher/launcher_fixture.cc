@@ -91,6 +91,23 @@ void LauncherFixture::reconfigure(const std::string& yaml) {
   settle();
 }
 
+void LauncherFixture::reconfigure_all_at_once(const std::string& yaml) {
+  const auto ignore = [](const std::string&, const std::string&) {};
+  std::vector<Process*> processes{process_.get()};
+  for (const auto& other : others_) processes.push_back(other.get());
+  std::vector<std::unique_ptr<async::TaskScope>> scopes;
+  for (Process* process : processes) {
+    scopes.push_back(std::make_unique<async::TaskScope>(process->runtime, ignore));
+    scopes.back()->spawn("reconfigure", process->launcher->reconfigure(parse(yaml)));
+  }
+  bool ran = true;
+  while (ran) {
+    ran = false;
+    for (Process* process : processes) ran = process->loop.poll(1) > 0 || ran;
+  }
+  for (const auto& scope : scopes) EXPECT_TRUE(scope->empty());
+}
+
 void LauncherFixture::stop() {
   process_->loop.run(process_->launcher->stop());
   process_->loop.run(process_->store->close());

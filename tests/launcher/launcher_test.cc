@@ -62,6 +62,29 @@ TEST_F(LauncherTest, every_slot_of_every_host_becomes_a_ready_node) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
+TEST_F(LauncherTest, launchers_that_begin_at_the_same_moment_register_a_slot_once) {
+  const std::string nothing = "labels: [{name: small}, {name: large}]\nproviders: []\n";
+  start(nothing);
+  start_another(nothing);
+  // After every transaction: what could be handed out at that moment?
+  std::size_t most = 0;
+  const std::int64_t session = server_.open_session([&](const auto&) {
+    std::size_t ready = 0;
+    for (const std::string& id : server_.tree().children("/nodepool/nodes")) {
+      const Node node = model::parse_node(id, server_.tree().get("/nodepool/nodes/" + id));
+      if (node.state == NodeState::ready) ++ready;
+    }
+    most = std::max(most, ready);
+  });
+  reconfigure_all_at_once(kTwoHosts);
+  server_.end_session(session);
+  EXPECT_EQ(most, 3u);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+  EXPECT_THAT(nodes(), SizeIs(3));
+  pass(minutes(10));
+  EXPECT_THAT(nodes(), SizeIs(3));
+}
+
 TEST_F(LauncherTest, a_request_is_fulfilled_with_an_unlocked_allocated_node) {
   start(kTwoHosts);
   const std::string id = request({"large"}, [](NodeRequest& request) {

@@ -5,6 +5,7 @@
 #include "coordination/path.h"
 #include "model/change_node.h"
 #include "model/paths.h"
+#include "model/unseen_nodes.h"
 
 namespace nodepool::drivers::static_nodes {
 
@@ -243,16 +244,42 @@ const model::Json& StaticProvider::attributes(const Host& host) const {
   return config_->pools().at(host.pool).node_attributes;
 }
 
+// Launchers that register the same slot at the same moment see each other's records: the first one
+// stays. Until that is settled the record is `init`, which nobody is given.
 Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const HostFacts& facts) {
-  const Node node = make_node(host, slot, facts, config_->name(), attributes(host),
-                              context_.runtime.clock.wall_seconds());
-  const std::string text = to_record(node);
-  Transaction transaction;
-  transaction.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
-  const auto results = co_await context_.store.commit(std::move(transaction));
-  const std::string id(coordination::base_name(results.front().path));
-  context_.nodes.written(id, text, results.front().stat);
-  log_.about({}, {}, id).info("Registered static node {} slot {}", host.name, slot);
+  const std::string newest_known = model::newest_id(context_.nodes);
+  Node node = make_node(host, slot, facts, config_->name(), attributes(host),
+                        context_.runtime.clock.wall_seconds());
+  node.state = NodeState::init;
+  std::string text = to_record(node);
+  Transaction creation;
+  creation.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
+  const auto results = co_await context_.store.commit(std::move(creation));
+  node.id = coordination::base_name(results.front().path);
+  context_.nodes.written(node.id, text, results.front().stat);
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known,
+                                    node.id);
+  if (is_registered_before(node)) {
+    co_await context_.store.remove(model::node_path(node.id), results.front().stat.version);
+    context_.nodes.removed(node.id);
+    co_return;
+  }
+  node.state = NodeState::ready;
+  text = to_record(node);
+  const coordination::Stat stat =
+      co_await context_.store.set(model::node_path(node.id), text, results.front().stat.version);
+  context_.nodes.written(node.id, text, stat);
+  log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
+}
+
+// Whether an earlier record stands for the same slot of the same host.
+bool StaticProvider::is_registered_before(const Node& node) const {
+  const auto& ids = context_.nodes.of_provider(config_->name());
+  return std::ranges::any_of(ids, [&](const std::string& id) {
+    const Node& other = *context_.nodes.find(id);
+    return id < node.id && other.slot == node.slot && host_key_of(other) == host_key_of(node) &&
+           other.state != NodeState::building && other.state != NodeState::deleting;
+  });
 }
 
 // Whether a free node does not say what the configuration says: it was in use when that changed.

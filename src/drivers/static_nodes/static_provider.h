@@ -58,6 +58,7 @@ class StaticProvider final : public driver::Provider {
   SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
   Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
+  bool is_registered_before(const model::Node& node) const;
   Task<> update(std::string id, const Host& host, const HostFacts& facts,
                 std::optional<std::int64_t> slot);
   Task<model::NodeChange> deregister(std::string id);

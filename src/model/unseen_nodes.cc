@@ -1,0 +1,74 @@
+#include "model/unseen_nodes.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "async/task_scope.h"
+#include "model/paths.h"
+
+namespace nodepool::model {
+
+namespace {
+
+using async::Task;
+using coordination::StoreError;
+
+// Up to here nodes are asked for one by one, beyond it their names are listed first.
+constexpr std::size_t kFewNodes = 50;
+
+// -1 for none: ids begin with 0.
+std::int64_t number(std::string_view id) {
+  std::int64_t value = -1;
+  std::from_chars(id.data(), id.data() + id.size(), value);
+  return value;
+}
+
+// At most kFewNodes + 1.
+std::vector<std::string> ids_between(std::string_view first, std::string_view last) {
+  std::vector<std::string> ids;
+  for (std::int64_t id = number(first) + 1; id < number(last); ++id) {
+    ids.push_back(fmt::format("{:010}", id));
+    if (ids.size() > kFewNodes) break;
+  }
+  return ids;
+}
+
+Task<> read_node(coordination::Store& store, NodeTable& nodes, std::string id,
+                 std::exception_ptr& failure) {
+  try {
+    const coordination::Entry entry = co_await store.get(node_path(id));
+    nodes.written(id, entry.data, entry.stat);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) failure = std::current_exception();
+  }
+}
+
+}  // namespace
+
+Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store, NodeTable& nodes,
+                         std::string after, std::string before) {
+  std::vector<std::string> unseen = ids_between(after, before);
+  if (unseen.size() > kFewNodes) {
+    unseen = co_await store.children(std::string(kNodesRoot));
+    std::erase_if(unseen, [&](const std::string& id) { return id <= after || id >= before; });
+  }
+  std::exception_ptr failure;
+  async::TaskScope reads(runtime, [](const std::string&, const std::string&) {});
+  for (const std::string& id : unseen) {
+    if (nodes.find(id) != nullptr) continue;
+    reads.spawn("read node " + id, read_node(store, nodes, id, failure));
+  }
+  co_await reads.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string newest_id(const NodeTable& nodes) {
+  return nodes.all().empty() ? std::string() : nodes.all().rbegin()->first;
+}
+
+}  // namespace nodepool::model
