@@ -50,7 +50,7 @@ struct Decision {
 // For people: "a node becomes free, or nodes take less than now".
 std::string_view to_string(Decision::Until until);
 
-// The pool that decides, and the requests' other possibilities.
+// The pool that decides.
 struct PoolView {
   const model::Component* component = nullptr;  // its own, as registered
   std::int64_t max_concurrency = -1;  // of the provider; 0 accepts nothing, < 0: unlimited
