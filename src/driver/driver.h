@@ -16,6 +16,7 @@
 #include "config/schema.h"
 #include "config/section.h"
 #include "coordination/store.h"
+#include "driver/images.h"
 #include "driver/launch.h"
 #include "driver/resources.h"
 #include "model/node.h"
@@ -54,6 +55,8 @@ class ProviderConfig {
   // Launches at a time over all pools; negative: unlimited; 0: the provider accepts nothing.
   std::int64_t max_concurrency() const { return section_.max_concurrency; }
   const std::map<std::string, PoolConfig>& pools() const { return pools_; }
+  // What the builder uploads to it; nothing: it takes no images.
+  const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
   // Whether an operator has changed nothing: then a reload keeps the running provider.
   bool same_as(const ProviderConfig& other) const { return section_ == other.section_; }
@@ -61,6 +64,7 @@ class ProviderConfig {
  protected:
   explicit ProviderConfig(config::ProviderSection section) : section_(std::move(section)) {}
   std::map<std::string, PoolConfig> pools_;
+  std::optional<ManagedImages> managed_images_;
 
  private:
   config::ProviderSection section_;
@@ -124,6 +128,9 @@ class Provider {
   // What the pool has when all its nodes are in good order: a request for labels that these cannot
   // carry all at once can never be served by it. Empty: the driver does not say.
   virtual const Inventory& inventory(std::string_view pool) const;
+
+  // nullptr: the provider takes no images.
+  virtual ImageSupport* images() { return nullptr; }
 
   // --- all providers
 

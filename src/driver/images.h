@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/task.h"
+
+// What drivers say of images: how their machines are logged in to, which images the builder
+// uploads to them, and how.
+namespace nodepool::driver {
+
+// By resource, key and value: what tells Nodepool's own resources from others'. Values are text in
+// every cloud.
+using Metadata = std::map<std::string, std::string, std::less<>>;
+
+// How to use a machine that was made from an image: copied to the node's record.
+struct ImageAccess {
+  std::optional<std::string> username;
+  std::string python_path = "auto";
+  std::optional<std::string> shell_type;
+  std::string connection_type = "ssh";
+  std::int64_t connection_port = 22;
+
+  friend bool operator==(const ImageAccess&, const ImageAccess&) = default;
+};
+
+// An image that the builder builds, as one provider uses it.
+struct ProviderImage {
+  std::string name;    // of the top-level diskimage
+  bool pause = false;  // nothing is uploaded
+  Metadata meta;       // image properties that the operator wants
+  ImageAccess access;
+
+  friend bool operator==(const ProviderImage&, const ProviderImage&) = default;
+};
+
+// What the builder uploads to a provider.
+struct ManagedImages {
+  std::string format;  // "qcow2", "raw", …: what the provider takes
+  // The name in the cloud, with {image_name} and {timestamp} (seconds since the epoch).
+  std::string name_format = "{image_name}-{timestamp}";
+  std::string post_upload_hook;                              // a program; empty: none
+  std::map<std::string, ProviderImage, std::less<>> images;  // by name
+
+  friend bool operator==(const ManagedImages&, const ManagedImages&) = default;
+};
+
+// A file to upload.
+struct ImageFile {
+  std::string path;
+  std::string format;
+  std::string md5;     // hexadecimal; empty: not known
+  std::string sha256;  // hexadecimal; empty: not known
+};
+
+// An image as the cloud lists it.
+struct CloudImage {
+  std::string id;
+  std::string name;
+  Metadata metadata;
+};
+
+// Images of a provider. Every function may take long, and throws CloudError.
+class ImageSupport {
+ public:
+  virtual ~ImageSupport() = default;
+
+  // Bytes sent so far.
+  using Progress = std::function<void(std::uint64_t)>;
+
+  // Uploads the file as `name`, with `metadata` (ownership, and what the operator wants), and
+  // returns the cloud's id of the image once machines can be made from it. What was begun and
+  // failed is deleted.
+  virtual async::Task<std::string> upload(ProviderImage image, std::string name, ImageFile file,
+                                          Metadata metadata, Progress progress) = 0;
+
+  // Returns when the image is gone, also when it was not there.
+  virtual async::Task<> remove(std::string name, std::string external_id) = 0;
+
+  // The images of the project that the cloud shows.
+  virtual async::Task<std::vector<CloudImage>> list() = 0;
+};
+
+}  // namespace nodepool::driver

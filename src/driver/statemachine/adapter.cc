@@ -1,0 +1,45 @@
+#include "driver/statemachine/adapter.h"
+
+namespace nodepool::driver {
+
+Task<> Adapter::start() {
+  co_return;
+}
+
+Task<> Adapter::stop() {
+  co_return;
+}
+
+Task<std::vector<Resource>> Adapter::resources() {
+  co_return std::vector<Resource>{};
+}
+
+Task<> Adapter::remove_resource(Resource resource) {
+  throw CloudError(CloudError::Kind::permanent,
+                   "cannot delete " + resource.type + " " + resource.id + ": not supported");
+}
+
+Task<Limits> Adapter::limits() {
+  co_return Limits{};
+}
+
+Task<Resources> Adapter::need(std::string /*pool*/, std::string /*label*/) {
+  co_return Resources({{"instances", 1}});
+}
+
+Task<std::vector<std::string>> Adapter::zones(std::string /*pool*/) {
+  co_return std::vector<std::string>{};
+}
+
+Task<std::optional<std::string>> Adapter::label_problem(std::string /*pool*/,
+                                                        std::string /*label*/) {
+  co_return std::nullopt;
+}
+
+Task<std::optional<std::string>> Adapter::console_log(model::Json /*external_id*/) {
+  co_return std::nullopt;
+}
+
+void Adapter::nodescan_failed(const model::Json& /*external_id*/) {}
+
+}  // namespace nodepool::driver

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/clock.h"
+#include "async/task.h"
+#include "driver/cloud_error.h"
+#include "driver/images.h"
+#include "driver/resources.h"
+#include "driver/statemachine/instance.h"
+#include "driver/statemachine/state_machine.h"
+#include "model/node_request.h"
+
+namespace nodepool::driver {
+
+using async::Task;
+
+// What machine is to be made.
+struct CreateSpec {
+  std::string node_id;
+  std::string hostname;  // "np<node id>": short, for the sake of Windows
+  std::string pool;
+  std::string label;
+  // The uploaded image's id in the cloud; empty: the label has a cloud image.
+  std::string image_external_id;
+  std::string image_name;         // of the diskimage or cloud image, for metadata
+  std::optional<std::string> az;  // nothing: the cloud chooses
+  // To be attached to the machine, over all that the configuration says: it is found by this.
+  Metadata metadata;
+  model::NodeRequest request;  // for keys that are made of its fields
+};
+
+// What a cloud can do: all that the author of a driver on state machines writes besides its
+// configuration. StateMachineProvider does the rest: locks, attempts and undoing, time limits, host
+// keys, console logs, quota, leaks.
+//
+// One for each provider; replaced when the provider's configuration changes, once all its calls
+// have ended. All functions run on the event loop, many at a time. They throw CloudError; any other
+// exception counts as CloudError::failed. Waits inside them can be cancelled.
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+
+  // Before the first call. Throws: the provider stays out of service until its configuration
+  // changes. A cloud that is out of reach is no reason to throw.
+  virtual Task<> start();
+
+  // After the last call.
+  virtual Task<> stop();
+
+  // Makes a machine; returns when it runs and its addresses are known. See StateMachine for how.
+  // What it has made when it throws is deleted by remove().
+  virtual Task<Instance> create(CreateSpec spec, StateMachine& machine) = 0;
+
+  // Deletes a machine, also one that is half made or half deleted, with all that belongs to it.
+  // Returns when it is gone, at once if it was not there.
+  virtual Task<> remove(model::Json external_id) = 0;
+
+  // All machines that the credentials show, not only ours: whatever takes quota.
+  virtual Task<std::vector<Instance>> instances() = 0;
+
+  // Everything that may be left over: what carries our metadata. Also called for periodic work of
+  // the adapter's own, every minute. By default, nothing.
+  virtual Task<std::vector<Resource>> resources();
+
+  // Deletes something that resources() showed.
+  virtual Task<> remove_resource(Resource resource);
+
+  // The most that all machines may take together. By default there is no limit.
+  virtual Task<Limits> limits();
+
+  // What a machine with this label takes. By default one instance. CloudError::permanent: the label
+  // cannot be served until the configuration changes.
+  virtual Task<Resources> need(std::string pool, std::string label);
+
+  // The zones to choose from for a pool whose configuration names none. Empty: the cloud chooses.
+  virtual Task<std::vector<std::string>> zones(std::string pool);
+
+  // Why no machine can be made for a label with a cloud image: the image is not there. Nothing if
+  // it can. Called before a request is accepted and at times after that; to be answered from what
+  // is known for some seconds at least.
+  virtual Task<std::optional<std::string>> label_problem(std::string pool, std::string label);
+
+  // What a machine that did not come up has written to its console. Called where the label's
+  // configuration asks for it. By default nothing.
+  virtual Task<std::optional<std::string>> console_log(model::Json external_id);
+
+  // No host keys could be read from the machine.
+  virtual void nodescan_failed(const model::Json& external_id);
+
+  // How long after the call something that was made may not show up yet in what `find` of a step
+  // looks at.
+  virtual async::Duration settling_time() const { return std::chrono::seconds(30); }
+
+  // nullptr: the driver uploads no images.
+  virtual ImageSupport* images() { return nullptr; }
+};
+
+}  // namespace nodepool::driver

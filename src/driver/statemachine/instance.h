@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "driver/images.h"
+#include "driver/resources.h"
+#include "model/record.h"
+
+namespace nodepool::driver {
+
+// A machine in the cloud: what a launch results in, and what a listing shows.
+struct Instance {
+  model::Json external_id;  // text, or an object where the cloud has several
+  Metadata metadata;
+  Resources resources;  // what it takes; empty: not known
+
+  std::optional<std::string> interface_ip;  // where it is reached
+  std::optional<std::string> public_ipv4;
+  std::optional<std::string> public_ipv6;
+  std::optional<std::string> private_ipv4;
+  std::optional<std::string> private_ipv6;  // not recorded
+  std::optional<std::string> cloud;
+  std::optional<std::string> region;
+  std::optional<std::string> az;
+  std::optional<std::string> host_id;
+  model::Json driver_data;
+  std::optional<std::int64_t> slot;
+  model::Json node_properties{"{}"};
+  model::Json node_attributes;  // the pool's go over them
+};
+
+// Something in the cloud that should go when nobody knows it any more.
+struct Resource {
+  std::string type;  // "instance", "volume", …: a word for messages and metrics
+  std::string id;    // what the adapter deletes it by
+  Metadata metadata;
+};
+
+// Keys of the metadata that says whose something is. Reference: Nodepool's own tags since
+// release 3.
+inline constexpr std::string_view kNodeIdKey = "nodepool_node_id";
+inline constexpr std::string_view kPoolNameKey = "nodepool_pool_name";
+inline constexpr std::string_view kProviderNameKey = "nodepool_provider_name";
+inline constexpr std::string_view kBuildIdKey = "nodepool_build_id";
+inline constexpr std::string_view kUploadIdKey = "nodepool_upload_id";
+
+}  // namespace nodepool::driver
