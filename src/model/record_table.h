@@ -1,124 +1,32 @@
 #pragma once
 
-#include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "async/runtime.h"
-#include "coordination/tree_cache.h"
-#include "model/observers.h"
-#include "model/record.h"
-#include "telemetry/log.h"
+#include "model/followed_tree.h"
+#include "model/record_set.h"
 
 namespace nodepool::model {
 
-using IdSet = std::set<std::string, std::less<>>;
-
-// The records of one kind, kept in memory as the store has them, with whatever indexes a subclass
-// adds. A record that cannot be understood is reported once and left out; it disturbs no other.
+// The records of one kind, kept in memory as the store has them.
 template <typename Record>
-class RecordTable : protected coordination::TreeListener {
+class RecordTable : public FollowedTree, protected RecordSet<Record> {
  public:
-  // One record's change; `before` is null for a new one, `after` for one that is gone.
-  struct Change {
-    const std::string& id;
-    const Record* before;
-    const Record* after;
-  };
-
   RecordTable(const async::Runtime& runtime, coordination::Store& store, std::string_view root,
               telemetry::Logger log)
-      : log_(std::move(log)), root_(root), cache_(runtime, store, root_, *this) {}
+      : FollowedTree(runtime, store, root), RecordSet<Record>(root, std::move(log)) {}
 
-  // Follows the store until it is cancelled: spawn it in the owner's scope.
-  async::Task<> run() { return cache_.run(); }
-
-  // Whether the table is complete; without that, no decision may be based on it.
-  bool ready() const { return cache_.ready(); }
-
-  // The record with this id, or null. Valid until the next co_await.
-  const Record* find(std::string_view id) const {
-    const auto found = records_.find(id);
-    return found == records_.end() ? nullptr : &found->second;
-  }
-
-  // All records by id.
-  const std::map<std::string, Record, std::less<>>& all() const { return records_; }
-
-  // Calls `observer` after each change, with indexes up to date.
-  coordination::Subscription observe(std::function<void(const Change&)> observer) {
-    return changes_.subscribe(std::move(observer));
-  }
-
-  // Calls `observer` when the table becomes complete (true), or no longer follows the store
-  // (false).
-  coordination::Subscription observe_readiness(std::function<void(bool)> observer) {
-    return readiness_.subscribe(std::move(observer));
-  }
+  using typename RecordSet<Record>::Change;
+  using RecordSet<Record>::find;
+  using RecordSet<Record>::all;
+  using RecordSet<Record>::observe;
 
   // Tells the table of an own successful write, so that decisions made next already see it.
   void written(std::string_view id, const std::string& text, const coordination::Stat& stat) {
-    cache_.apply(id, {text, stat});
+    cache().apply(id, {text, stat});
   }
-  void removed(std::string_view id) { cache_.apply_removed(id); }
-
- protected:
-  virtual Record parse(std::string id, const coordination::Entry& entry) const = 0;
-  // Keeps the subclass's indexes; called before `record` is forgotten, and after it is known.
-  virtual void unindex(const Record& record) = 0;
-  virtual void index(const Record& record) = 0;
-
-  // Takes in one version of the record with this id.
-  void record_changed(std::string_view id, const coordination::Entry& entry) {
-    // Empty data: a lock was taken below a record that was just being removed.
-    if (entry.data.empty()) return record_removed(id);
-    try {
-      replace(id, parse(std::string(id), entry));
-    } catch (const RecordError& error) {
-      log_.warning("Ignoring the record {}/{} (version {}): {}", root_, id, entry.stat.version,
-                   error.what());
-      record_removed(id);
-    }
-  }
-
-  void record_removed(std::string_view id) {
-    const auto found = records_.find(id);
-    if (found == records_.end()) return;
-    unindex(found->second);
-    const auto node = records_.extract(found);
-    changes_.notify(Change{node.key(), &node.mapped(), nullptr});
-  }
-
-  void on_ready() override { readiness_.notify(true); }
-  void on_lost() override { readiness_.notify(false); }
-
-  coordination::TreeCache& cache() { return cache_; }
-  const coordination::TreeCache& cache() const { return cache_; }
-
- private:
-  void replace(std::string_view id, Record record) {
-    const auto found = records_.find(id);
-    if (found == records_.end()) {
-      const auto [added, _] = records_.emplace(id, std::move(record));
-      index(added->second);
-      changes_.notify(Change{added->first, nullptr, &added->second});
-      return;
-    }
-    unindex(found->second);
-    const Record before = std::exchange(found->second, std::move(record));
-    index(found->second);
-    changes_.notify(Change{found->first, &before, &found->second});
-  }
-
-  telemetry::Logger log_;
-  std::string root_;
-  coordination::TreeCache cache_;
-  std::map<std::string, Record, std::less<>> records_;
-  Observers<const Change&> changes_;
-  Observers<bool> readiness_;
+  void removed(std::string_view id) { cache().apply_removed(id); }
 };
 
 }  // namespace nodepool::model

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+// Where the records of images are, below model::kImagesRoot. The tree is that of the Python
+// Nodepool; names of images and providers are parts of paths and have no slash.
+namespace nodepool::model {
+
+std::string image_path(std::string_view image);
+
+// It is there while the image is not to be built.
+std::string image_pause_path(std::string_view image);
+
+// It is there while somebody wants the image to be built.
+std::string build_request_path(std::string_view image);
+
+std::string builds_path(std::string_view image);
+
+// Held while the image is being built.
+std::string builds_lock_path(std::string_view image);
+
+std::string build_path(std::string_view image, std::string_view build_id);
+
+// Held while the build's record is marked for deletion.
+std::string build_lock_path(std::string_view image, std::string_view build_id);
+
+// Parent of the paths of providers, which are called by their names.
+std::string build_providers_path(std::string_view image, std::string_view build_id);
+
+// Parent of the uploads of a build to a provider.
+std::string uploads_path(std::string_view image, std::string_view build_id,
+                         std::string_view provider);
+
+// Held while the build is being uploaded to the provider.
+std::string uploads_lock_path(std::string_view image, std::string_view build_id,
+                              std::string_view provider);
+
+// With an empty id: what a sequential child is created as.
+std::string upload_path(std::string_view image, std::string_view build_id,
+                        std::string_view provider, std::string_view upload_id);
+
+// Held while the upload's record is marked for deletion, or deleted.
+std::string upload_lock_path(std::string_view image, std::string_view build_id,
+                             std::string_view provider, std::string_view upload_id);
+
+// What a path below model::kImagesRoot is, and its parts: views of the path, empty where it has
+// none.
+struct ImagePath {
+  enum class Kind {
+    image,
+    pause,
+    build_request,
+    builds,
+    builds_lock,
+    builds_contender,  // for that lock
+    build,
+    providers,
+    provider,  // of a build
+    uploads,
+    uploads_lock,
+    uploads_contender,
+    upload,
+  };
+
+  Kind kind;
+  std::string_view image = {};
+  std::string_view build_id = {};
+  std::string_view provider = {};
+  std::string_view upload_id = {};
+};
+
+// `path` is relative to model::kImagesRoot. Nothing for a path that is none of those above.
+std::optional<ImagePath> parse_image_path(std::string_view path);
+
+}  // namespace nodepool::model

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "model/followed_tree.h"
+#include "model/image_build.h"
+#include "model/image_upload.h"
+#include "model/record_set.h"
+#include "telemetry/log.h"
+
+namespace nodepool::model {
+
+// All that the store has of images: builds, uploads, who pauses or wants what. Pointers are valid
+// until the next co_await.
+class ImageTable final : public FollowedTree {
+ public:
+  ImageTable(const async::Runtime& runtime, coordination::Store& store,
+             const telemetry::Logger& log);
+
+  // The names of all images, also of those without builds.
+  const IdSet& images() const { return images_; }
+
+  const ImageBuild* find_build(std::string_view image, std::string_view build_id) const;
+  const ImageUpload* find_upload(std::string_view image, std::string_view build_id,
+                                 std::string_view provider, std::string_view upload_id) const;
+
+  // The builds of an image, in any state, the newest first: by `state_time`.
+  std::vector<const ImageBuild*> builds_of(std::string_view image) const;
+
+  // The uploads of an image; of one of its builds; of that build to one provider: in any state, by
+  // build, provider and id.
+  std::vector<const ImageUpload*> uploads_of(std::string_view image) const;
+  std::vector<const ImageUpload*> uploads_of(std::string_view image,
+                                             std::string_view build_id) const;
+  std::vector<const ImageUpload*> uploads_of(std::string_view image, std::string_view build_id,
+                                             std::string_view provider) const;
+
+  // What nodes of a provider are made from: of all uploads of the image that are ready, the one
+  // with the latest `state_time`; null if there is none.
+  const ImageUpload* newest_ready_upload(std::string_view image, std::string_view provider) const;
+
+  // All uploads to a provider, in any state, by image, build and id.
+  std::vector<const ImageUpload*> uploads_to(std::string_view provider) const;
+
+  // (build id, upload id) of these: what images in a cloud say of themselves. Those that say
+  // something else belong to nobody.
+  std::set<std::pair<std::string, std::string>> known_uploads(std::string_view provider) const;
+
+  // The paths `…/builds/<build>/providers/<provider>` that exist, with or without uploads.
+  const IdSet& build_provider_paths(std::string_view provider) const;
+
+  // Whether somebody has paused the image in the store; the configuration may do so as well.
+  bool is_paused(std::string_view image) const { return paused_.contains(image); }
+
+  // When somebody has asked for each image to be built: image -> seconds since the epoch.
+  const std::map<std::string, double, std::less<>>& build_requests() const {
+    return build_requests_;
+  }
+
+  // Whether somebody is known to contend for the lock of the image's builds, or of a build's
+  // uploads to a provider: that is, to be at work. A hint: only the lock itself tells.
+  bool is_being_built(std::string_view image) const;
+  bool is_being_uploaded(std::string_view image, std::string_view build_id,
+                         std::string_view provider) const;
+
+  // Calls `observer` with the name of each image of which something has changed: a record, whether
+  // it is paused or wanted, or who is at work.
+  coordination::Subscription observe(std::function<void(const std::string&)> observer) {
+    return changes_.subscribe(std::move(observer));
+  }
+
+  // Tell the table of an own successful write, so that decisions made next already see it.
+  void written(const ImageBuild& build, const std::string& text, const coordination::Stat& stat);
+  void written(const ImageUpload& upload, const std::string& text, const coordination::Stat& stat);
+  void removed(const ImageBuild& build);
+  void removed(const ImageUpload& upload);
+
+ private:
+  // The ids of both are the records' paths below model::kImagesRoot.
+  class Builds final : public RecordSet<ImageBuild> {
+   public:
+    using RecordSet::RecordSet;
+
+   private:
+    ImageBuild parse(std::string id, const coordination::Entry& entry) const override;
+    void unindex(const ImageBuild&) override {}
+    void index(const ImageBuild&) override {}
+  };
+
+  class Uploads final : public RecordSet<ImageUpload> {
+   public:
+    using RecordSet::RecordSet;
+
+    const ImageUpload* newest_ready(std::string_view image, std::string_view provider) const;
+    const IdSet& to_provider(std::string_view provider) const;
+
+   private:
+    ImageUpload parse(std::string id, const coordination::Entry& entry) const override;
+    void unindex(const ImageUpload& upload) override;
+    void index(const ImageUpload& upload) override;
+
+    using ByTime = std::set<std::pair<double, std::string>>;                     // state_time, id
+    std::map<std::tuple<std::string, std::string>, ByTime, std::less<>> ready_;  // image, provider
+    std::map<std::string, IdSet, std::less<>> by_provider_;
+  };
+
+  Interest interest(std::string_view path) const override;
+  void on_changed(std::string_view path, const coordination::Entry& entry) override;
+  void on_removed(std::string_view path) override;
+
+  Builds builds_;
+  Uploads uploads_;
+  IdSet images_;
+  IdSet paused_;
+  std::map<std::string, double, std::less<>> build_requests_;
+  std::map<std::string, IdSet, std::less<>> build_provider_paths_;  // by provider
+  std::map<std::string, IdSet, std::less<>> contenders_;            // by the lock's relative path
+  Observers<const std::string&> changes_;
+};
+
+}  // namespace nodepool::model
