@@ -90,6 +90,7 @@ std::string decline_reason(const NodeRequest& request, const Component& own,
   if (!missing.empty()) {
     return fmt::format("node type(s) [{}] not available", fmt::join(missing, ","));
   }
+  if (!prospects.label_problem.empty()) return prospects.label_problem;
   if (!prospects.launches) {
     const std::string reason = beyond_stock(request, prospects);
     if (!reason.empty()) return reason;

@@ -66,6 +66,8 @@ struct Prospects {
   bool launches = false;  // false: the pool only hands out nodes that exist
   // Labels without a free node: to be launched, or to wait for.
   std::vector<std::string> missing;
+  // Why the provider cannot serve one of the wanted labels for now; empty: it can.
+  std::string label_problem;
 
   // Of pools that only hand out: how many nodes of each wanted label the pool has with everything
   // in good order (nothing: no bound), and whether these can carry the wanted labels at once.

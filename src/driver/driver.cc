@@ -23,6 +23,19 @@ Resources Provider::need(std::string_view /*pool*/, std::string_view /*label*/) 
   return Resources({{"instances", 1}});
 }
 
+std::optional<std::string> Provider::label_problem(std::string_view /*pool*/,
+                                                   std::string_view /*label*/) const {
+  return std::nullopt;
+}
+
+std::vector<std::string> Provider::zones(std::string_view /*pool*/) const {
+  return {};
+}
+
+Task<> Provider::remove_leaks() {
+  co_return;
+}
+
 Task<Limits> Provider::available() {
   co_return Limits{};
 }

@@ -19,6 +19,7 @@
 #include "driver/images.h"
 #include "driver/launch.h"
 #include "driver/resources.h"
+#include "model/image_table.h"
 #include "model/node.h"
 #include "model/node_table.h"
 #include "telemetry/log.h"
@@ -75,6 +76,7 @@ struct ProviderContext {
   async::Runtime runtime;
   coordination::Store& store;
   model::NodeTable& nodes;
+  model::ImageTable& images;
   async::ThreadPool& threads;  // for calls that block
   telemetry::Logger log;
 };
@@ -109,15 +111,34 @@ class Provider {
   // What one node with this label of this pool takes. By default one instance.
   virtual Resources need(std::string_view pool, std::string_view label) const;
 
+  // Why the label cannot be served for now: its image is missing, or its flavor. Nothing if it can.
+  virtual std::optional<std::string> label_problem(std::string_view pool,
+                                                   std::string_view label) const;
+
+  // The zones that machines of the pool may be made in: the nodes of one request share one. Empty:
+  // the provider chooses.
+  virtual std::vector<std::string> zones(std::string_view pool) const;
+
   // The most that all nodes of this provider may take together: what the cloud allows, less what
   // it is used for by others. May take long; throws if it cannot be found out. By default there is
-  // no limit. The launcher asks when it needs to know, and remembers the answer.
+  // no limit. The launcher asks when it needs to know, and remembers the answer. What need(),
+  // label_problem() and zones() say of the cloud is refreshed with it: before the first answer
+  // nothing is launched.
   virtual Task<Limits> available();
 
-  // Makes the machine of a node. Returns when the node can be handed out: its record then becomes
-  // `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What has been
-  // made is deleted by take_back() after that.
+  // Makes the machine of a node, or goes on with it: a node that is already `building` was left by
+  // a launcher that died (see resumes()). Returns when the node can be handed out: its record then
+  // becomes `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What
+  // has been made is deleted by take_back() after that.
   virtual Task<> launch(NodeLaunch& launch);
+
+  // Whether launch() can go on with what another launcher, or this one before it was restarted, has
+  // begun. Otherwise its node is taken back.
+  virtual bool resumes() const { return false; }
+
+  // Deletes what belongs to nodes that are gone. Called every minute; may take long. Throws what
+  // the cloud's failure is.
+  virtual Task<> remove_leaks();
 
   // --- providers that only hand out
 

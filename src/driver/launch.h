@@ -5,6 +5,7 @@
 
 #include "async/task.h"
 #include "model/node.h"
+#include "model/node_request.h"
 
 namespace nodepool::driver {
 
@@ -16,6 +17,9 @@ class NodeLaunch {
 
   // The node; its label is `node().type.front()`.
   virtual model::Node& node() = 0;
+
+  // The request that it is for, as it was when the launch was decided on.
+  virtual const model::NodeRequest& request() const = 0;
 
   // Writes the node's record as it is now: whatever must not be lost if this process dies, the
   // machine's id above all. Throws StoreError, also when the node's lock has been lost: then

@@ -19,6 +19,7 @@
 #include "launcher/history_recorder.h"
 #include "launcher/usage.h"
 #include "model/component_table.h"
+#include "model/image_table.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
 #include "telemetry/log.h"
@@ -34,6 +35,7 @@ struct LauncherContext {
   model::NodeTable& nodes;
   model::RequestTable& requests;
   model::ComponentTable& components;
+  model::ImageTable& images;
   async::ThreadPool& threads;
   HistoryRecorder& history;
   telemetry::Logger log;  // "nodepool"
@@ -50,16 +52,18 @@ struct LauncherContext {
     });
   }
 
-  bool tables_ready() const { return nodes.ready() && requests.ready() && components.ready(); }
+  bool tables_ready() const {
+    return nodes.ready() && requests.ready() && components.ready() && images.ready();
+  }
 
   // Calls `observer` when all tables have become ready, whichever was the last.
   coordination::Subscription observe_tables_ready(std::function<void()> observer) {
     const auto on_readiness = [this, observer = std::move(observer)](bool) {
       if (tables_ready()) observer();
     };
-    return std::make_shared<std::array<coordination::Subscription, 3>>(
-        std::array{nodes.observe_readiness(on_readiness), requests.observe_readiness(on_readiness),
-                   components.observe_readiness(on_readiness)});
+    return std::make_shared<std::array<coordination::Subscription, 4>>(std::array{
+        nodes.observe_readiness(on_readiness), requests.observe_readiness(on_readiness),
+        components.observe_readiness(on_readiness), images.observe_readiness(on_readiness)});
   }
 
   // Before another attempt at what has failed: `pause`, but no longer than until a store that was

@@ -23,6 +23,9 @@ constexpr auto kRetryPause = std::chrono::seconds(5);
 // How long a node is left to the launcher that it falls to, when several serve its provider.
 constexpr auto kPeerPause = std::chrono::seconds(1);
 
+// How long a launch that was interrupted is left to whoever goes on with it.
+constexpr auto kResumePause = std::chrono::seconds(30);
+
 // Before another attempt when the store has shown twice that the table is behind: somebody has
 // locked or changed the node, and the event is under way.
 constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
@@ -76,36 +79,51 @@ DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
 void DeletedNodeWorker::look_at(const std::string& id) {
   const Node* node = context_.nodes.find(id);
   if (node == nullptr || context_.nodes.is_locked(id) || duty(*node) == Duty::none) {
-    left_to_peer_.erase(id);
+    left_to_others_.erase(id);
     return;
   }
-  if (in_hand_.contains(id) || leaves_to_peer(*node)) return;
+  if (in_hand_.contains(id) || leaves_to_others(*node)) return;
   in_hand_.insert(id);
   scope_.spawn("take back node " + id, work_on(id));
 }
 
-// Returns whether the node is left to another launcher for the moment.
-bool DeletedNodeWorker::leaves_to_peer(const Node& node) {
+// Whether a pool worker may go on with the launch.
+bool DeletedNodeWorker::can_be_resumed(const Node& node) const {
+  if (node.state != NodeState::building || !node.allocated_to || !node.provider) return false;
+  const model::NodeRequest* request = context_.requests.find(*node.allocated_to);
+  return request != nullptr && request->state == model::RequestState::pending &&
+         providers_.at(*node.provider).provider->resumes();
+}
+
+// Whether the node falls to another launcher that serves its pool.
+bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
   std::vector<const model::Component*> peers = context_.components.pools();
   std::erase_if(peers, [&node](const model::Component* pool) {
     return pool->provider_name != node.provider || pool->name != node.pool;
   });
+  return !peers.empty() && !context_.own_pools.contains(decision::preferred(node.id, peers));
+}
+
+// Returns whether the node is left to somebody else for the moment.
+bool DeletedNodeWorker::leaves_to_others(const Node& node) {
+  const bool can_go_on = can_be_resumed(node);
   const auto now = context_.runtime.clock.now();
-  const auto left = left_to_peer_.find(node.id);
-  if (peers.empty() || context_.own_pools.contains(decision::preferred(node.id, peers)) ||
-      (left != left_to_peer_.end() && left->second <= now)) {
-    left_to_peer_.erase(node.id);
+  const auto left = left_to_others_.find(node.id);
+  if ((!can_go_on && !falls_to_peer(node)) ||
+      (left != left_to_others_.end() && left->second <= now)) {
+    left_to_others_.erase(node.id);
     return false;
   }
-  if (left == left_to_peer_.end()) {
-    left_to_peer_.emplace(node.id, now + kPeerPause);
-    scope_.spawn("node " + node.id + ", left to another launcher", look_again(node.id));
+  if (left == left_to_others_.end()) {
+    const async::Duration pause = can_go_on ? async::Duration(kResumePause) : kPeerPause;
+    left_to_others_.emplace(node.id, now + pause);
+    scope_.spawn("node " + node.id + ", left to others", look_again(node.id, pause));
   }
   return true;
 }
 
-Task<> DeletedNodeWorker::look_again(std::string id) {
-  co_await context_.runtime.clock.sleep_for(kPeerPause);
+Task<> DeletedNodeWorker::look_again(std::string id, async::Duration pause) {
+  co_await context_.runtime.clock.sleep_for(pause);
   look_at(id);
 }
 

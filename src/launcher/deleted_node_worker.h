@@ -34,8 +34,10 @@ class DeletedNodeWorker {
 
   void look_at(const std::string& id);
   Duty duty(const model::Node& node) const;
-  bool leaves_to_peer(const model::Node& node);
-  Task<> look_again(std::string id);
+  bool can_be_resumed(const model::Node& node) const;
+  bool falls_to_peer(const model::Node& node) const;
+  bool leaves_to_others(const model::Node& node);
+  Task<> look_again(std::string id, async::Duration pause);
   Task<> work_on(std::string id);
   // These return false if the store says otherwise than the table: there was nothing to do.
   Task<bool> take_back_under_lock(std::string id);
@@ -51,8 +53,9 @@ class DeletedNodeWorker {
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_hand_;
   std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
-  // Nodes left to another launcher that serves their provider, until when.
-  std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_peer_;
+  // Nodes left to another launcher that serves their provider, or to the pool worker that goes on
+  // with their launch, until when.
+  std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_others_;
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -37,23 +37,17 @@ NodeAges node_ages(const config::Config& config) {
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : context_{runtime,
-               store,
-               nodes_,
-               requests_,
-               components_,
-               threads_,
-               history_,
-               telemetry::Logger(std::move(log), "nodepool"),
-               options.hostname,
-               options.fqdn,
-               usage_},
+    : context_{runtime,          store,        nodes_,
+               requests_,        components_,  images_,
+               threads_,         history_,     telemetry::Logger(std::move(log), "nodepool"),
+               options.hostname, options.fqdn, usage_},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
       log_(context_.log.child("NodePool")),
       nodes_(runtime, store, context_.log.child("zk.nodes")),
       requests_(runtime, store, context_.log.child("zk.requests")),
       components_(runtime, store, context_.log.child("zk.components")),
+      images_(runtime, store, context_.log.child("zk.images")),
       threads_(kThreads, "blocking calls"),
       history_(runtime, nodes_, requests_, threads_, context_.log.child("history"),
                options.history),
@@ -64,19 +58,22 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       expiry_(context_, providers_),
       cleanup_(context_),
       min_ready_(context_),
-      tables_scope_(runtime, context_.report_to(log_)) {}
+      tables_scope_(runtime, context_.report_to(log_)),
+      retired_providers_(runtime, context_.report_to(log_)) {}
 
 Launcher::~Launcher() = default;
 
 Task<> Launcher::start(config::Config config) {
-  for (const std::string_view root : {model::kNodesRoot, model::kRequestsRoot,
-                                      model::kRequestLocksRoot, model::kComponentsRoot}) {
+  for (const std::string_view root :
+       {model::kNodesRoot, model::kRequestsRoot, model::kRequestLocksRoot, model::kComponentsRoot,
+        model::kImagesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
   }
   co_await history_.start();
   tables_scope_.spawn("table of nodes", nodes_.run());
   tables_scope_.spawn("table of requests", requests_.run());
   tables_scope_.spawn("table of components", components_.run());
+  tables_scope_.spawn("table of images", images_.run());
   co_await wait_for_tables();
   co_await registration_.start();
   deleted_nodes_.start();
@@ -113,7 +110,7 @@ Task<> Launcher::wait_for_tables() {
   const auto on_readiness = [&changed](bool) { changed.set(); };
   const std::vector<coordination::Subscription> subscriptions{
       nodes_.observe_readiness(on_readiness), requests_.observe_readiness(on_readiness),
-      components_.observe_readiness(on_readiness)};
+      components_.observe_readiness(on_readiness), images_.observe_readiness(on_readiness)};
   while (!context_.tables_ready()) co_await changed.wait();
 }
 
@@ -145,10 +142,17 @@ Task<> Launcher::apply(config::Config config) {
     failure = std::current_exception();
   }
   for (const auto& [name, provider] : replaced) {
-    co_await provider.provider->stop();
-    co_await provider.quota->stop();
+    retired_providers_.spawn("provider " + name + " of the configuration of before",
+                             retire(provider));
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+// Requests in progress go on with it, and it stops when they have ended.
+Task<> Launcher::retire(ProviderInService provider) {
+  co_await provider.leaks->stop();
+  co_await provider.quota->stop();
+  co_await provider.provider->stop();
 }
 
 Task<> Launcher::go_over_to(config::Config config, ProviderConfigs wanted) {
@@ -169,7 +173,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   std::shared_ptr<driver::Provider> provider =
       drivers_.driver(section.driver)
           .provider(std::move(config),
-                    {context_.runtime, context_.store, nodes_, threads_, context_.log});
+                    {context_.runtime, context_.store, nodes_, images_, threads_, context_.log});
   std::string failure;
   try {
     co_await provider->start();
@@ -183,8 +187,12 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   }
   auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
                                                log_.child("quota." + section.name));
+  auto leaks =
+      std::make_shared<LeakWorker>(context_.runtime, provider, log_.child("leaks." + section.name));
   quota->start();
-  providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota)});
+  leaks->start();
+  providers_.emplace(section.name,
+                     ProviderInService{std::move(provider), std::move(quota), std::move(leaks)});
   usage_.recount(section.name);
   deleted_nodes_.look_at_provider(section.name);
 }
@@ -243,10 +251,10 @@ Task<> Launcher::stop() {
   co_await cleanup_.stop();
   co_await expiry_.stop();
   co_await deleted_nodes_.stop();
+  co_await retired_providers_.join();
   for (auto& [name, provider] : providers_) {
     provider.provider->idle();
-    co_await provider.provider->stop();
-    co_await provider.quota->stop();
+    co_await retire(provider);
   }
   providers_.clear();
   co_await registration_.stop();

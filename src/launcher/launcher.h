@@ -17,6 +17,7 @@
 #include "launcher/min_ready_worker.h"
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
+#include "model/image_table.h"
 #include "model/registration.h"
 
 namespace nodepool::launcher {
@@ -59,6 +60,7 @@ class Launcher {
 
   Task<> wait_for_tables();
   Task<> apply(config::Config config);
+  Task<> retire(ProviderInService provider);
   Task<> go_over_to(config::Config config, ProviderConfigs wanted);
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
@@ -77,6 +79,7 @@ class Launcher {
   model::NodeTable nodes_;
   model::RequestTable requests_;
   model::ComponentTable components_;
+  model::ImageTable images_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
   model::Registration registration_;
@@ -89,6 +92,7 @@ class Launcher {
   MinReadyWorker min_ready_;
   coordination::Subscription machines_;
   async::TaskScope tables_scope_;
+  async::TaskScope retired_providers_;  // each until its last call has ended
   bool ready_ = false;
 };
 

@@ -24,10 +24,12 @@ using model::NodeState;
 
 class NodeLaunches::Launch final : public driver::NodeLaunch {
  public:
-  Launch(LauncherContext& context, coordination::LockSet& locks, Node node)
-      : context_(context), locks_(locks), node_(std::move(node)) {}
+  Launch(LauncherContext& context, coordination::LockSet& locks, model::NodeRequest request,
+         Node node)
+      : context_(context), locks_(locks), request_(std::move(request)), node_(std::move(node)) {}
 
   Node& node() override { return node_; }
+  const model::NodeRequest& request() const override { return request_; }
 
   Task<> save() override {
     const std::string text = to_record(node_);
@@ -48,6 +50,7 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
  private:
   LauncherContext& context_;
   coordination::LockSet& locks_;
+  model::NodeRequest request_;
   Node node_;
 };
 
@@ -65,7 +68,8 @@ NodeLaunches::~NodeLaunches() = default;
 // ------------------------------------------------------------------------------------------
 
 void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
-                             const std::vector<std::string>& labels) {
+                             const std::vector<std::string>& labels,
+                             const std::optional<std::string>& zone) {
   first_operation_ = transaction.size();
   newest_known_ = model::newest_id(context_.nodes);
   const double now = context_.runtime.clock.wall_seconds();
@@ -77,6 +81,7 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
     node.provider = pool_.provider;
     node.pool = pool_.name;
     node.launcher = pool_.id;
+    node.az = zone;
     node.allocated_to = request.id;
     node.tenant_name = request.tenant_name;
     node.requestor = request.requestor;
@@ -84,8 +89,13 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
     node.resources = provider_.provider->need(pool_.name, label).to_json();
     transaction.create(model::node_path(""), to_record(node),
                        coordination::CreateMode::persistent_sequential);
-    launches_.push_back(std::make_unique<Launch>(context_, locks_, std::move(node)));
+    launches_.push_back(std::make_unique<Launch>(context_, locks_, request, std::move(node)));
   }
+}
+
+void NodeLaunches::take_over(const model::NodeRequest& request, Node node, std::size_t lock) {
+  launches_.push_back(std::make_unique<Launch>(context_, locks_, request, std::move(node)));
+  launches_.back()->lock = lock;
 }
 
 std::vector<Place> NodeLaunches::created(
@@ -168,6 +178,31 @@ Task<bool> NodeLaunches::begin() {
   if (!acquired) co_return false;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     launches_[i]->written(texts[i], locks_.also_results().at(i).stat);
+  }
+  co_return true;
+}
+
+Task<bool> NodeLaunches::begin_again() {
+  Transaction building;
+  std::vector<std::string> texts;
+  for (const auto& launch : launches_) {
+    Node& node = launch->node();
+    node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
+    node.launcher = pool_.id;
+    texts.push_back(to_record(node));
+    locks_.check_in(building, launch->lock);
+    building.set(model::node_path(node.id), texts.back(), node.stat.version);
+  }
+  std::vector<coordination::OperationResult> results;
+  try {
+    results = co_await context_.store.commit(std::move(building));
+  } catch (const TransactionError& error) {
+    log_.debug("Not taken over, something has changed meanwhile: {}", error.what());
+    co_return false;
+  }
+  const std::size_t operations = results.size() / launches_.size();  // the write is each one's last
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    launches_[i]->written(texts[i], results[(i + 1) * operations - 1].stat);
   }
   co_return true;
 }

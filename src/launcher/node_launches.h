@@ -36,9 +36,17 @@ class NodeLaunches {
                coordination::LockSet& locks, telemetry::Logger log);
   ~NodeLaunches();
 
-  // Adds the creation of a record (`init`) for each label to a transaction of the caller.
+  // Adds the creation of a record (`init`) for each label to a transaction of the caller. `zone`:
+  // where the machines are to be made; nothing: the provider chooses.
   void create_in(coordination::Transaction& transaction, const model::NodeRequest& request,
-                 const std::vector<std::string>& labels);
+                 const std::vector<std::string>& labels, const std::optional<std::string>& zone);
+
+  // Takes over a node that another launcher, or this one before it was restarted, has begun to
+  // launch, and that the caller has locked.
+  void take_over(const model::NodeRequest& request, model::Node node, std::size_t lock);
+
+  // Whether there is anything to launch.
+  bool empty() const { return launches_.empty(); }
 
   // After that commit. Returns the nodes in the order of the labels, with locks for them that are
   // not taken yet.
@@ -49,9 +57,12 @@ class NodeLaunches {
   // records here: the store's order says who is to give way. Throws StoreError.
   Task<bool> fit(const QuotaBounds& bounds);
 
-  // Locks the nodes, and writes them as `building`, in one transaction. Returns whether that was
-  // possible. Throws StoreError.
+  // Locks the new nodes, and writes them as `building`, in one transaction. Returns whether that
+  // was possible. Throws StoreError.
   Task<bool> begin();
+
+  // The same for nodes that were taken over: they are `building` under this launcher's name.
+  Task<bool> begin_again();
 
   enum class Outcome {
     ready,    // all of them

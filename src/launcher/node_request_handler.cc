@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "decision/decision.h"
+#include "launcher/matching.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -205,39 +206,59 @@ Task<Outcome> NodeRequestHandler::hand_out() {
 
 Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider,
                                                       QuotaBounds bounds) {
-  NodeLaunches launches(context_, std::move(provider), pool_, locks_, log_);
-  if (!co_await prepare(launches)) co_return Outcome::try_again;
+  const bool resumes = provider.provider->resumes();
+  NodeLaunches launches(context_, provider, pool_, locks_, log_);
+  if (!co_await prepare(*provider.provider, launches)) co_return Outcome::try_again;
 
   // From here on the request is `pending`: whatever happens, it is to be answered or put back.
-  Outcome outcome = Outcome::try_again;
-  std::string decline_reason;
+  bool begun = false;
   std::exception_ptr failure;
   try {
     if (!co_await launches.fit(bounds)) {
       log_.info("Another launcher has taken the room, trying again");
-    } else if (co_await launches.begin()) {
-      switch (co_await launches.run()) {
-        case NodeLaunches::Outcome::ready:
-          outcome = co_await hand_out();
-          break;
-        case NodeLaunches::Outcome::refused:
-          break;
-        case NodeLaunches::Outcome::failed:
-          decline_reason = "launch failed: " + launches.failure();
-          break;
-      }
+    } else {
+      begun = co_await launches.begin();
     }
   } catch (...) {
     failure = std::current_exception();
   }
-  if (locks_.held(request_lock_)) co_await let_go(std::move(decline_reason));
+  if (begun) co_return co_await finish(launches, resumes);
+  if (locks_.held(request_lock_)) co_await let_go({});
+  if (failure) std::rethrow_exception(failure);
+  co_return Outcome::try_again;
+}
+
+// A launcher that is stopped leaves launches that can be resumed as they are.
+Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
+  Outcome outcome = Outcome::try_again;
+  std::string decline_reason;
+  bool left_for_later = false;
+  std::exception_ptr failure;
+  try {
+    switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
+      case NodeLaunches::Outcome::ready:
+        outcome = co_await hand_out();
+        break;
+      case NodeLaunches::Outcome::refused:
+        break;
+      case NodeLaunches::Outcome::failed:
+        decline_reason = "launch failed: " + launches.failure();
+        break;
+    }
+  } catch (const async::Cancelled&) {
+    left_for_later = resumes;
+    failure = std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (locks_.held(request_lock_) && !left_for_later) co_await let_go(std::move(decline_reason));
   if (failure) std::rethrow_exception(failure);
   co_return outcome;
 }
 
 // One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded.
 // It is refused if the session, and with it the locks, has been lost meanwhile.
-Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
+Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches& launches) {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current == nullptr || current->state != RequestState::requested) co_return false;
   Transaction transaction;
@@ -257,7 +278,7 @@ Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
     locks_.check_in(transaction, places_[i].lock);
     writes.node(transaction, allocated(*node));
   }
-  launches.create_in(transaction, request, labels);
+  launches.create_in(transaction, request, labels, choose_zone(provider));
   std::vector<coordination::OperationResult> results;
   try {
     results = co_await context_.store.commit(std::move(transaction));
@@ -273,6 +294,77 @@ Task<bool> NodeRequestHandler::prepare(NodeLaunches& launches) {
   }
   context_.usage.unbook(pool_.id, request_id_);  // the records say it from now on
   co_return true;
+}
+
+// The nodes of one request share a zone: that of the existing ones, or any.
+std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& provider) const {
+  for (const Place& place : places_) {
+    const Node* node = place.node_id.empty() ? nullptr : context_.nodes.find(place.node_id);
+    if (node != nullptr && node->az) return node->az;
+  }
+  const std::vector<std::string> zones = provider.zones(pool_.name);
+  if (zones.empty()) return std::nullopt;
+  return zones[context_.runtime.random.below(zones.size())];
+}
+
+// --- going on with what others have begun
+// --------------------------------------------------------------
+
+Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
+  if (!find_places()) co_return Outcome::done;
+  const LockSet::Outcome taken = co_await locks_.try_acquire();
+  if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
+  Outcome outcome = Outcome::try_again;
+  std::exception_ptr failure;
+  try {
+    outcome = co_await take_over(std::move(provider));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await locks_.release();
+  if (failure) std::rethrow_exception(failure);
+  co_return outcome;
+}
+
+// Finds a node for each label of the request among those that it has been given. Returns whether
+// there is one for each.
+bool NodeRequestHandler::find_places() {
+  const NodeRequest* request = context_.requests.find(request_id_);
+  if (request == nullptr || request->state != RequestState::pending) return false;
+  const auto is_of_use = [this](const Node& node) {
+    return node.provider == pool_.provider && node.pool == pool_.name &&
+           (node.state == NodeState::init || node.state == NodeState::building ||
+            node.state == NodeState::ready);
+  };
+  std::vector<std::vector<std::string>> candidates(request->node_types.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    for (const std::string& id : context_.nodes.allocated_to(request_id_)) {
+      const Node& node = *context_.nodes.find(id);
+      if (is_of_use(node) && node.has_label(request->node_types[i])) candidates[i].push_back(id);
+    }
+  }
+  for (std::string& id : match(candidates)) {
+    if (id.empty()) return false;
+    const std::size_t lock =
+        locks_.add(model::node_lock_path(id), context_.nodes.has_lock_root(id));
+    places_.push_back({std::move(id), lock});
+  }
+  return true;
+}
+
+Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
+  const NodeRequest* request = context_.requests.find(request_id_);
+  if (request == nullptr || request->state != RequestState::pending) co_return Outcome::done;
+  NodeLaunches launches(context_, std::move(provider), pool_, locks_, log_);
+  for (const Place& place : places_) {
+    const Node* node = context_.nodes.find(place.node_id);
+    if (node == nullptr || node->allocated_to != request_id_) co_return Outcome::done;
+    if (node->state == NodeState::ready) continue;
+    launches.take_over(*request, *node, place.lock);
+  }
+  log_.info("Going on with the launch of node(s) that was interrupted");
+  if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
+  co_return co_await finish(launches, /*resumes=*/true);
 }
 
 // --- giving up

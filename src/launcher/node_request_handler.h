@@ -34,6 +34,12 @@ class NodeRequestHandler {
   Task<Outcome> fulfil(ProviderInService provider, std::vector<std::string> plan,
                        QuotaBounds bounds);
 
+  // Goes on with a request that another launcher, or this one before it was restarted, has left
+  // `pending`: its machines are finished, and handed out with what was ready. If that is not
+  // possible everything stays as it is, for CleanupWorker to put the request back. Throws
+  // StoreError.
+  Task<Outcome> resume(ProviderInService provider);
+
   // Records that the pool does not serve the request, and why; fails the request if no registered
   // pool is left. Throws StoreError.
   Task<Outcome> decline(std::string reason);
@@ -44,7 +50,11 @@ class NodeRequestHandler {
   Task<bool> all_usable(driver::Provider& provider);
   Task<> take_out_of_service(model::Node node, std::size_t lock);
   Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);
-  Task<bool> prepare(NodeLaunches& launches);
+  Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
+  std::optional<std::string> choose_zone(driver::Provider& provider) const;
+  Task<Outcome> finish(NodeLaunches& launches, bool resumes);
+  bool find_places();
+  Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
   Task<> let_go(std::string decline_reason);
   Task<bool> commit_letting_go(coordination::Transaction transaction, const Writes& writes);

@@ -6,6 +6,24 @@
 
 namespace nodepool::launcher {
 
+namespace {
+
+// The nodes of one request share a zone, that of the first of them which has one: leaves out what
+// lies elsewhere.
+void keep_to_one_zone(const model::NodeTable& nodes,
+                      std::vector<std::vector<std::string>>& candidates) {
+  std::optional<std::string> zone;
+  for (std::vector<std::string>& ids : candidates) {
+    std::erase_if(ids, [&nodes, &zone](const std::string& id) {
+      const std::optional<std::string>& az = nodes.find(id)->az;
+      if (az && !zone) zone = az;
+      return az && *az != *zone;
+    });
+  }
+}
+
+}  // namespace
+
 PoolStock::PoolStock(const model::NodeTable& nodes, const PoolIdentity& pool)
     : nodes_(nodes), pool_(pool) {}
 
@@ -38,6 +56,7 @@ std::vector<std::string> PoolStock::choose(
     others.resize(std::min(others.size(), count - candidates[i].size()));
     candidates[i].insert(candidates[i].end(), others.begin(), others.end());
   }
+  keep_to_one_zone(nodes_, candidates);
   return match(candidates);
 }
 

@@ -33,6 +33,10 @@ constexpr auto kPeerPause = std::chrono::seconds(1);
 // that need less of it: large requests would never be served otherwise.
 constexpr double kPassingTime = 60;
 
+// Before going on with the launch that a dead launcher has left: the records of one that is alive
+// may still be on their way.
+constexpr auto kResumePause = std::chrono::milliseconds(250);
+
 constexpr double kMillisecondsPerSecond = 1000;
 
 }  // namespace
@@ -160,6 +164,9 @@ void PoolWorker::observe_provider() {
 
 void PoolWorker::look_at_everything() {
   for (const auto& [order, id] : context_.requests.waiting()) line_.look_at(order);
+  for (const std::string& id : context_.requests.pending()) {
+    look_at_nodes_of(*context_.requests.find(id));
+  }
   wake_.set();
 }
 
@@ -181,6 +188,7 @@ bool PoolWorker::is_own(const Node& node) const {
 
 void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.nodes.find(id);
+  if (node != nullptr && node->allocated_to) look_at_launch(*node);
   if (node == nullptr || !context_.nodes.is_free(*node)) return;
   if (is_own(*node)) {
     for (const std::string& label : node->type) line_.label_is_free(label);
@@ -329,10 +337,69 @@ Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
   const NodeRequest* request = context_.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) {
     refused_.erase(request_id);
+    if (request != nullptr) look_at_nodes_of(*request);
     co_return;
   }
   line_.look_at(request->order());
   wake_.set();
+}
+
+// --- launches that were interrupted
+// -----------------------------------------------------------------
+
+// Whether nobody works on a pending request of this pool, as far as its nodes show.
+bool PoolWorker::is_left_behind(const NodeRequest& request) const {
+  if (request.state != RequestState::pending || in_hand_.contains(request.id)) return false;
+  const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
+  return !nodes.empty() && std::ranges::all_of(nodes, [this](const std::string& id) {
+    const Node& node = *context_.nodes.find(id);
+    return is_own(node) && !context_.nodes.is_locked(id);
+  });
+}
+
+void PoolWorker::look_at_nodes_of(const NodeRequest& request) {
+  const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
+  if (!nodes.empty()) look_at_launch(*context_.nodes.find(*nodes.begin()));
+}
+
+void PoolWorker::look_at_launch(const Node& node) {
+  if (!provider_.provider->resumes() || !is_own(node)) return;
+  const NodeRequest* request = context_.requests.find(*node.allocated_to);
+  if (request == nullptr || !is_left_behind(*request)) return;
+  in_hand_.insert(request->id);
+  scope_.spawn("request " + request->id, resume(request->id));
+}
+
+Task<> PoolWorker::resume(std::string request_id) {
+  const ProviderInService provider = provider_;  // a reload may replace it
+  const auto peers = [this](const NodeRequest& request) {
+    return decision::peers(request, registration_.component(), context_.components.pools());
+  };
+  const NodeRequest* known = context_.requests.find(request_id);
+  const bool falls_to_us =
+      known == nullptr || decision::preferred(request_id, peers(*known)) == identity_.id;
+  co_await context_.runtime.clock.sleep_for(falls_to_us ? kResumePause : kPeerPause);
+  in_hand_.erase(request_id);
+  const NodeRequest* request = context_.requests.find(request_id);
+  if (request == nullptr || !context_.tables_ready() || !is_left_behind(*request)) {
+    if (request != nullptr) line_.look_at(request->order());  // nothing was done about it meanwhile
+    wake_.set();
+    co_return;
+  }
+  in_hand_.insert(request_id);
+  context_.history.decided(request_id, identity_.id, "resumes");
+  const auto launches = static_cast<std::int64_t>(request->node_types.size());
+  provider.quota->launches_begin(launches);
+  NodeRequestHandler handler(context_, identity_, request_id);
+  std::exception_ptr failure;
+  auto outcome = Outcome::done;
+  try {
+    outcome = co_await handler.resume(provider);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  provider.quota->launches_end(launches);
+  co_await end(std::move(request_id), outcome, failure);
 }
 
 // Several launchers that serve different requests of a pool take different nodes.
@@ -373,6 +440,10 @@ Prospects PoolWorker::prospects(const NodeRequest& request, const Order& order,
   prospects.launches = provider.launches();
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const std::string& label = request.node_types[i];
+    if (!pool_config().labels.contains(label)) continue;  // declined for that
+    if (prospects.label_problem.empty()) {
+      prospects.label_problem = provider.label_problem(identity_.name, label).value_or("");
+    }
     const Resources need = provider.need(identity_.name, label);
     prospects.need_of_all += need;
     if (plan[i].empty()) {
@@ -385,11 +456,14 @@ Prospects PoolWorker::prospects(const NodeRequest& request, const Order& order,
   prospects.pool_limits = pool_config().limits;
   prospects.used_by_pool = context_.usage.of_pool(identity_.provider, identity_.name);
   prospects.used_by_provider = context_.usage.of_provider(identity_.provider);
-  if (!prospects.launches || pool_config().ignore_provider_quota) {
-    prospects.provider_limits.emplace();
-  } else {
+  if (prospects.launches) {
     prospects.provider_limits = provider_.quota->available();
     prospects.why_unknown = provider_.quota->failure();
+  }
+  // Without an answer nothing is known of the provider at all, not even what a label takes.
+  const bool has_answered = prospects.provider_limits.has_value();
+  if (!prospects.launches || (pool_config().ignore_provider_quota && has_answered)) {
+    prospects.provider_limits.emplace();
   }
   prospects.refused = provider_.quota->is_refusing();
   const auto tenant = context_.tenant_limits.find(request.tenant_name.value_or(""));

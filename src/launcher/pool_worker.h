@@ -71,6 +71,10 @@ class PoolWorker {
   Task<> fulfil(std::string request_id, std::vector<std::string> plan, QuotaBounds bounds,
                 std::int64_t launches);
   Task<> decline(std::string request_id, std::string reason);
+  bool is_left_behind(const model::NodeRequest& request) const;
+  void look_at_nodes_of(const model::NodeRequest& request);
+  void look_at_launch(const model::Node& node);
+  Task<> resume(std::string request_id);
   Task<> end(std::string request_id, NodeRequestHandler::Outcome outcome,
              std::exception_ptr failure);
   Task<> look_again(std::string request_id, async::Duration pause);

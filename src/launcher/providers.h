@@ -5,6 +5,7 @@
 #include <string>
 
 #include "driver/driver.h"
+#include "launcher/leak_worker.h"
 #include "launcher/provider_quota.h"
 
 namespace nodepool::launcher {
@@ -12,6 +13,7 @@ namespace nodepool::launcher {
 struct ProviderInService {
   std::shared_ptr<driver::Provider> provider;
   std::shared_ptr<ProviderQuota> quota;
+  std::shared_ptr<LeakWorker> leaks;
 };
 
 // The providers that are in service now, by name. A reload replaces entries; whoever works with a

@@ -146,8 +146,7 @@ bool Node::has_label(std::string_view label) const {
 }
 
 std::string Node::external_id_text() const {
-  const OrderedJson value = OrderedJson::parse(external_id.text);
-  return value.is_string() ? value.get<std::string>() : std::string();
+  return external_id.string_value();
 }
 
 std::optional<int> Node::port() const {
@@ -179,6 +178,7 @@ Node parse_node(std::string id, const coordination::Entry& entry) {
   fields_after_port(node, reader);
   node.hold_expiration = read_hold_expiration(reader);
   fields_after_hold_expiration(node, reader);
+  reader.field("launch_journal", node.launch_journal);
   reader.take("id");  // Zuul adds it
   node.unknown = reader.rest();
   return node;
@@ -198,6 +198,7 @@ std::string to_record(const Node& node) {
   fields_after_port(node, writer);
   writer.field("hold_expiration", node.hold_expiration);
   fields_after_hold_expiration(node, writer);
+  if (!node.launch_journal.is_null()) writer.field("launch_journal", node.launch_journal);
   writer.unknown(node.unknown);
   return writer.text();
 }

@@ -80,6 +80,7 @@ struct Node {
   Json driver_data;
   std::optional<std::string> requestor;
   Json node_properties{"{}"};
+  Json launch_journal;  // how far a launch has come; ours, and only there while it is under way
   UnknownKeys unknown;
 
   // Changes the state and stamps it with `now`, also if the state stays the same.

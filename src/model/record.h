@@ -17,6 +17,9 @@ struct Json {
 
   // Checks that `text` is JSON and brings it into the canonical form. Throws RecordError.
   static Json parse(std::string_view text);
+
+  // The text of a JSON string; empty if it is something else.
+  std::string string_value() const;
 };
 
 // Keys of a record that this version does not know, in their order: they are written back.

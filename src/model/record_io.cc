@@ -12,6 +12,11 @@ Json Json::parse(std::string_view text) {
   }
 }
 
+std::string Json::string_value() const {
+  const auto value = record_io::OrderedJson::parse(text);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
 namespace record_io {
 
 namespace {

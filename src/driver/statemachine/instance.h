@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/images.h"
 #include "driver/resources.h"
@@ -31,9 +32,12 @@ struct Instance {
   model::Json node_attributes;  // the pool's go over them
 };
 
+// What a machine is called among the resources; its Resource::id is its external id.
+inline constexpr std::string_view kInstanceResource = "instance";
+
 // Something in the cloud that should go when nobody knows it any more.
 struct Resource {
-  std::string type;  // "instance", "volume", …: a word for messages and metrics
+  std::string type;  // kInstanceResource, "volume", …: a word for messages and metrics
   std::string id;    // what the adapter deletes it by
   Metadata metadata;
 };

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "async/runtime.h"
+#include "driver/launch.h"
+#include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/state_machine.h"
+#include "telemetry/log.h"
+
+namespace nodepool::driver {
+
+// A state machine whose steps are written to the record of the node that it is for.
+class JournalledMachine final : public StateMachine {
+ public:
+  // `settling_time`: Adapter::settling_time(). Keeps references.
+  JournalledMachine(const async::Runtime& runtime, NodeLaunch& launch, LaunchJournal& journal,
+                    async::Duration settling_time, telemetry::Logger log);
+
+  async::Task<std::string> step(std::string name, Make make, Find find) override;
+  void set_external_id(model::Json external_id) override;
+  void enter(std::string state) override;
+
+ private:
+  async::Task<> begin(std::string name);
+  async::Task<> end(std::string name, std::string result);
+  async::Task<std::optional<std::string>> look_for(std::string name, Find find);
+  async::Task<> save();
+
+  async::Runtime runtime_;
+  NodeLaunch& launch_;
+  LaunchJournal& journal_;
+  async::Duration settling_time_;
+  telemetry::Logger log_;
+};
+
+}  // namespace nodepool::driver

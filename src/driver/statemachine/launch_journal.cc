@@ -1,0 +1,48 @@
+#include "driver/statemachine/launch_journal.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace nodepool::driver {
+
+std::optional<double> LaunchJournal::uncertain_since() const {
+  std::optional<double> since;
+  for (const auto& [name, step] : steps) {
+    if (!step.result) since = std::max(since.value_or(step.begun), step.begun);
+  }
+  return since;
+}
+
+LaunchJournal LaunchJournal::parse(const model::Json& json) {
+  LaunchJournal journal;
+  if (json.is_null()) return journal;
+  try {
+    const auto value = nlohmann::json::parse(json.text);
+    value.at("attempt").get_to(journal.attempt);
+    value.at("undo").get_to(journal.undo);
+    for (const auto& [name, entry] : value.at("steps").items()) {
+      Step step;
+      entry.at("begun").get_to(step.begun);
+      if (const auto result = entry.find("result"); result != entry.end()) {
+        step.result = result->get<std::string>();
+      }
+      journal.steps.emplace(name, std::move(step));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw model::RecordError(std::string("'launch_journal' cannot be understood: ") + error.what());
+  }
+  return journal;
+}
+
+model::Json LaunchJournal::to_json() const {
+  nlohmann::ordered_json value{{"attempt", attempt}, {"undo", undo}};
+  auto& list = value["steps"] = nlohmann::ordered_json::object();
+  for (const auto& [name, step] : steps) {
+    list[name]["begun"] = step.begun;
+    if (step.result) list[name]["result"] = *step.result;
+  }
+  return model::Json::parse(value.dump());
+}
+
+}  // namespace nodepool::driver

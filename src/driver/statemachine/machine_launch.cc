@@ -1,0 +1,247 @@
+#include "driver/statemachine/machine_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "async/deadline.h"
+#include "coordination/error.h"
+#include "driver/statemachine/journalled_machine.h"
+#include "nodescan/address.h"
+#include "nodescan/error.h"
+
+namespace nodepool::driver {
+
+namespace {
+
+// Between attempts at deleting what a failed attempt has made.
+constexpr auto kUndoPause = std::chrono::seconds(5);
+
+// The machine came up, but did not let itself be scanned.
+class ScanFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace
+
+struct MachineLaunch::Failure {
+  std::string message;
+  bool quota = false;
+  bool may_try_again = true;
+};
+
+MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
+                             std::optional<UploadedImage> image)
+    : context_(std::move(context)), launch_(launch), image_(std::move(image)) {}
+
+const MachineLabel& MachineLaunch::label() const {
+  return context_.config.machine_label(*launch_.node().pool, launch_.node().type.front());
+}
+
+Task<> MachineLaunch::run() {
+  journal_ = LaunchJournal::parse(launch_.node().launch_journal);
+  describe_image();
+  while (true) {
+    std::exception_ptr error;
+    try {
+      co_await run_attempt();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::optional<Failure> failure = error ? failure_of(error) : std::nullopt;
+    if (!failure) break;
+    const bool last = journal_.attempt >= context_.config.launch_retries();
+    if (failure->quota) throw LaunchError(LaunchError::Kind::quota, failure->message);
+    if (last || !failure->may_try_again) {
+      throw LaunchError(LaunchError::Kind::failed, failure->message);
+    }
+    context_.log.error("Launch attempt {}/{} failed: {}", journal_.attempt,
+                       context_.config.launch_retries(), failure->message);
+    begin_another_attempt();
+  }
+  launch_.node().launch_journal = {};
+}
+
+// Nothing if the attempt has succeeded; throws what ends the launch whatever it had come to.
+std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
+    const std::exception_ptr& error) const {
+  try {
+    std::rethrow_exception(error);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const coordination::StoreError&) {
+    throw;
+  } catch (const CloudError& failure) {
+    return Failure{failure.what(), failure.kind() == CloudError::Kind::quota,
+                   failure.kind() != CloudError::Kind::permanent};
+  } catch (const std::exception& failure) {
+    return Failure{failure.what()};
+  }
+}
+
+// Its time begins now, and so the deletion of what the last one made counts.
+void MachineLaunch::begin_another_attempt() {
+  ++journal_.attempt;
+  journal_.undo = !launch_.node().external_id.is_null() || journal_.uncertain_since();
+  if (!journal_.undo) journal_.steps.clear();
+}
+
+Task<> MachineLaunch::run_attempt() {
+  const auto deadline = context_.runtime.clock.now() + context_.config.launch_timeout();
+  Task<> running = attempt();
+  co_await async::with_deadline(context_.runtime.clock, deadline, std::move(running),
+                                "launching the machine");
+}
+
+Task<> MachineLaunch::attempt() {
+  if (journal_.undo) co_await undo();
+  JournalledMachine machine(context_.runtime, launch_, journal_, context_.adapter.settling_time(),
+                            context_.log);
+  const Instance instance = co_await context_.adapter.create(spec(), machine);
+  describe(instance);
+  co_await scan();
+}
+
+Task<> MachineLaunch::undo() {
+  model::Node& node = launch_.node();
+  launch_.node().launch_journal = journal_.to_json();
+  co_await launch_.save();
+  while (true) {
+    std::string failure;
+    try {
+      if (!node.external_id.is_null()) co_await context_.adapter.remove(node.external_id);
+      if (const auto since = journal_.uncertain_since()) {
+        co_await remove_machines_of(context_.runtime, context_.adapter, node.id,
+                                    context_.config.name(), *since);
+      }
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::not_found) failure = error.what();
+    }
+    if (failure.empty()) break;
+    context_.log.warning("What the last attempt made could not be deleted: {}", failure);
+    co_await context_.runtime.clock.sleep_for(kUndoPause);
+  }
+  node.external_id = {};
+  journal_.undo = false;
+  journal_.steps.clear();
+}
+
+CreateSpec MachineLaunch::spec() const {
+  const model::Node& node = launch_.node();
+  CreateSpec spec;
+  spec.node_id = node.id;
+  spec.hostname = "np" + node.id;
+  spec.pool = *node.pool;
+  spec.label = node.type.front();
+  if (image_) spec.image_external_id = image_->external_id;
+  spec.image_name = label().diskimage.empty() ? label().cloud_image : label().diskimage;
+  spec.az = node.az;
+  spec.metadata = {{std::string(kNodeIdKey), node.id},
+                   {std::string(kPoolNameKey), *node.pool},
+                   {std::string(kProviderNameKey), context_.config.name()}};
+  spec.request = launch_.request();
+  return spec;
+}
+
+void MachineLaunch::describe_image() {
+  model::Node& node = launch_.node();
+  const ImageAccess& access = label().access;
+  node.image_id = image_ ? image_->record : label().cloud_image;
+  node.username = access.username;
+  node.python_path = access.python_path;
+  node.shell_type = access.shell_type;
+  node.connection_type = access.connection_type;
+  node.connection_port = model::Json{std::to_string(access.connection_port)};
+}
+
+void MachineLaunch::describe(const Instance& instance) {
+  model::Node& node = launch_.node();
+  if (!instance.external_id.is_null()) node.external_id = instance.external_id;
+  node.interface_ip = instance.interface_ip;
+  if (context_.config.machine_pool(*node.pool).use_internal_ip) {
+    const bool has_v4 = !instance.private_ipv4.value_or("").empty();
+    const auto& internal = has_v4 ? instance.private_ipv4 : instance.private_ipv6;
+    if (!internal.value_or("").empty()) node.interface_ip = internal;
+  }
+  node.public_ipv4 = instance.public_ipv4;
+  node.private_ipv4 = instance.private_ipv4;
+  node.public_ipv6 = instance.public_ipv6;
+  node.host_id = instance.host_id;
+  node.cloud = instance.cloud;
+  node.region = instance.region;
+  node.az = instance.az;
+  node.driver_data = instance.driver_data;
+  node.slot = instance.slot;
+  node.node_properties = instance.node_properties;
+  if (node.attributes.is_null()) node.attributes = instance.node_attributes;
+  if (!instance.resources.empty()) node.resources = instance.resources.to_json();
+}
+
+// --- host keys
+// ----------------------------------------------------------------------------------------
+
+Task<> MachineLaunch::scan() {
+  model::Node& node = launch_.node();
+  if (node.interface_ip.value_or("").empty()) {
+    throw CloudError(CloudError::Kind::failed, "the machine has no address to reach it by");
+  }
+  if (!label().host_key_checking) co_return;
+  node.launch_journal = journal_.to_json();
+  co_await launch_.save();  // people want to see the address of a machine that does not answer
+  const auto deadline = context_.runtime.clock.now() + context_.config.boot_timeout();
+  const ImageAccess& access = label().access;
+  const auto port = static_cast<std::uint16_t>(access.connection_port);
+  const bool has_ssh = access.connection_type == "ssh" || access.connection_type == "network_cli";
+  std::string failure;
+  try {
+    if (has_ssh) {
+      auto keys = co_await context_.scanner.host_keys(*node.interface_ip, port, deadline);
+      if (!keys.empty()) node.host_keys = std::move(keys);
+    } else {
+      co_await context_.scanner.connectable(*node.interface_ip, port, deadline,
+                                            nodescan::Scanner::Attempts::until_deadline);
+    }
+  } catch (const nodescan::ScanError& error) {
+    failure = error.what();
+  }
+  if (failure.empty()) co_return;
+  co_await report_scan_failure(failure);
+  throw ScanFailed("key scan: " + failure);
+}
+
+Task<> MachineLaunch::report_scan_failure(std::string reason) {
+  const model::Json external_id = launch_.node().external_id;
+  context_.adapter.nodescan_failed(external_id);
+  context_.log.error("Host key scan failed: {}", reason);
+  if (!label().console_log) co_return;
+  std::string failure;
+  try {
+    const auto text = co_await context_.adapter.console_log(external_id);
+    if (text) context_.log.info("Console log of {}:\n{}", external_id.text, *text);
+  } catch (const CloudError& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) context_.log.warning("No console log: {}", failure);
+}
+
+Task<> remove_machines_of(async::Runtime runtime, Adapter& adapter, std::string node_id,
+                          std::string provider, double since) {
+  const double settled = since + std::chrono::duration<double>(adapter.settling_time()).count();
+  const double wait = std::min(settled - runtime.clock.wall_seconds(), settled - since);
+  if (wait > 0) {
+    co_await runtime.clock.sleep_for(
+        std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wait)));
+  }
+  const std::vector<Instance> instances = co_await adapter.instances();
+  for (const Instance& instance : instances) {
+    const auto has = [&instance](std::string_view key, const std::string& value) {
+      const auto found = instance.metadata.find(key);
+      return found != instance.metadata.end() && found->second == value;
+    };
+    if (!has(kNodeIdKey, node_id) || !has(kProviderNameKey, provider)) continue;
+    co_await adapter.remove(instance.external_id);
+  }
+}
+
+}  // namespace nodepool::driver

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "driver/driver.h"
+#include "driver/statemachine/adapter.h"
+#include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/state_machine_config.h"
+#include "nodescan/scanner.h"
+#include "telemetry/log.h"
+
+namespace nodepool::driver {
+
+// An uploaded image that a machine can be made from.
+struct UploadedImage {
+  std::string record;       // path of the upload's record: the node's `image_id`
+  std::string external_id;  // in the cloud
+};
+
+// What launches of one provider work with. Everything outlives them.
+struct MachineLaunchContext {
+  async::Runtime runtime;
+  Adapter& adapter;
+  const StateMachineConfig& config;
+  nodescan::Scanner& scanner;
+  telemetry::Logger log;
+};
+
+// The launch of one node: attempts at making a machine, each undone before the next, until one has
+// come up and shown its host keys.
+class MachineLaunch {
+ public:
+  // `image`: where the label has a diskimage, its newest upload. Keeps `launch`.
+  MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
+                std::optional<UploadedImage> image);
+
+  // Returns when the node can be handed out. Throws LaunchError, StoreError, async::Cancelled (the
+  // launch can be resumed then).
+  Task<> run();
+
+ private:
+  struct Failure;
+
+  void describe_image();
+  Task<> run_attempt();
+  Task<> attempt();
+  Task<> undo();
+  CreateSpec spec() const;
+  void describe(const Instance& instance);
+  Task<> scan();
+  Task<> report_scan_failure(std::string reason);
+  std::optional<Failure> failure_of(const std::exception_ptr& error) const;
+  void begin_another_attempt();
+  const MachineLabel& label() const;
+
+  MachineLaunchContext context_;
+  NodeLaunch& launch_;
+  std::optional<UploadedImage> image_;
+  LaunchJournal journal_;
+};
+
+// Deletes all machines that carry the metadata of a node, when it is not known whether, or which,
+// machine was made for it. `since`: when it may have been made, seconds since the epoch. Throws
+// CloudError.
+Task<> remove_machines_of(async::Runtime runtime, Adapter& adapter, std::string node_id,
+                          std::string provider, double since);
+
+}  // namespace nodepool::driver

@@ -1,0 +1,255 @@
+#include "driver/statemachine/state_machine_provider.h"
+
+#include <fmt/format.h>
+
+#include "async/deadline.h"
+#include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/state_machine_driver.h"
+#include "model/image_paths.h"
+
+namespace nodepool::driver {
+
+namespace {
+
+// How long the deletion of a machine may take before it is begun anew.
+constexpr auto kDeleteTimeout = std::chrono::seconds(600);
+
+}  // namespace
+
+class StateMachineProvider::Call {
+ public:
+  explicit Call(StateMachineProvider& provider) : provider_(provider) { ++provider_.calls_; }
+  ~Call() {
+    if (--provider_.calls_ == 0) provider_.call_ended_.set();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  StateMachineProvider& provider_;
+};
+
+StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineConfig> config,
+                                           ProviderContext context,
+                                           std::unique_ptr<Adapter> adapter)
+    : config_(std::move(config)),
+      context_(std::move(context)),
+      log_(context_.log.child("driver." + config_->name())),
+      adapter_(std::move(adapter)),
+      scanner_(context_.runtime, context_.threads),
+      leak_detector_(config_->name()) {}
+
+Task<> StateMachineProvider::start() {
+  co_await adapter_->start();
+}
+
+Task<> StateMachineProvider::stop() {
+  while (calls_ > 0) co_await call_ended_.wait();
+  co_await adapter_->stop();
+}
+
+// --- what is known of the cloud
+// ---------------------------------------------------------------------
+
+Resources StateMachineProvider::need(std::string_view pool, std::string_view label) const {
+  const auto facts = labels_.find(LabelKey(pool, label));
+  if (facts == labels_.end() || !facts->second.need_is_known) return Provider::need(pool, label);
+  return facts->second.need;
+}
+
+std::optional<std::string> StateMachineProvider::label_problem(std::string_view pool,
+                                                               std::string_view label) const {
+  const MachineLabel& machine = config_->machine_label(pool, label);
+  if (!machine.diskimage.empty() && newest_upload(machine) == nullptr) {
+    return fmt::format("images are not available: no ready upload of {}", machine.diskimage);
+  }
+  const auto facts = labels_.find(LabelKey(pool, label));
+  if (facts == labels_.end() || facts->second.problem.empty()) return std::nullopt;
+  return facts->second.problem;
+}
+
+std::vector<std::string> StateMachineProvider::zones(std::string_view pool) const {
+  const auto& configured = config_->machine_pool(pool).zones;
+  if (!configured.empty()) return configured;
+  const auto known = zones_.find(pool);
+  return known == zones_.end() ? std::vector<std::string>() : known->second;
+}
+
+Task<Limits> StateMachineProvider::available() {
+  const Call call(*this);
+  co_await learn_labels();
+  co_await learn_zones();
+  Limits limits = co_await ask_limits();
+  const Resources others = co_await taken_by_others();
+  co_return remaining(std::move(limits), others);
+}
+
+// What a label takes is asked once; whether its image is there, each time.
+Task<> StateMachineProvider::learn_labels() {
+  for (const auto& [pool_name, pool] : config_->pools()) {
+    for (const std::string& label : pool.labels) {
+      LabelKey key(pool_name, label);
+      LabelFacts& known = labels_[key];
+      known = co_await learn_label(key, known);
+    }
+  }
+}
+
+Task<StateMachineProvider::LabelFacts> StateMachineProvider::learn_label(LabelKey key,
+                                                                         LabelFacts facts) {
+  const auto& [pool, label] = key;
+  facts.problem.clear();
+  try {
+    if (!facts.need_is_known) facts.need = co_await adapter_->need(pool, label);
+    facts.need_is_known = true;
+    if (config_->machine_label(pool, label).diskimage.empty()) {
+      const auto problem = co_await adapter_->label_problem(pool, label);
+      if (problem) facts.problem = "images are not available: " + *problem;
+    }
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::permanent) throw;
+    facts.problem = error.what();
+  }
+  if (!facts.problem.empty()) {
+    log_.warning("Label {} of pool {} cannot be served: {}", label, pool, facts.problem);
+  }
+  co_return facts;
+}
+
+Task<> StateMachineProvider::learn_zones() {
+  for (const auto& [pool_name, pool] : config_->pools()) {
+    if (!config_->machine_pool(pool_name).zones.empty()) continue;
+    zones_[pool_name] = co_await adapter_->zones(pool_name);
+  }
+}
+
+// An old answer is better than none.
+Task<Limits> StateMachineProvider::ask_limits() {
+  std::string failure;
+  try {
+    limits_ = co_await adapter_->limits();
+  } catch (const CloudError& error) {
+    if (!limits_) throw;
+    failure = error.what();
+  }
+  if (!failure.empty()) log_.warning("Using the limits of before: {}", failure);
+  co_return *limits_;
+}
+
+// Whatever is no node of this provider takes from what it may use.
+Task<Resources> StateMachineProvider::taken_by_others() {
+  Resources taken;
+  const std::vector<Instance> instances = co_await adapter_->instances();
+  for (const Instance& instance : instances) {
+    const auto provider = instance.metadata.find(kProviderNameKey);
+    const auto node = instance.metadata.find(kNodeIdKey);
+    const bool is_ours = provider != instance.metadata.end() &&
+                         provider->second == config_->name() && node != instance.metadata.end() &&
+                         context_.nodes.find(node->second) != nullptr;
+    if (!is_ours) taken += instance.resources;
+  }
+  co_return taken;
+}
+
+const model::ImageUpload* StateMachineProvider::newest_upload(const MachineLabel& label) const {
+  return context_.images.newest_ready_upload(label.diskimage, config_->name());
+}
+
+// --- machines
+// ------------------------------------------------------------------------------------------
+
+Task<> StateMachineProvider::launch(NodeLaunch& launch) {
+  const Call call(*this);
+  const model::Node& node = launch.node();
+  const MachineLabel& label = config_->machine_label(*node.pool, node.type.front());
+  std::optional<UploadedImage> image;
+  if (!label.diskimage.empty()) {
+    const model::ImageUpload* upload = newest_upload(label);
+    if (upload == nullptr) {
+      throw LaunchError(LaunchError::Kind::failed,
+                        "no ready upload of image " + label.diskimage + " in this provider");
+    }
+    image.emplace(model::upload_path(upload->image, upload->build_id, upload->provider, upload->id),
+                  upload->external_id.string_value());
+  }
+  MachineLaunch machine(
+      {context_.runtime, *adapter_, *config_, scanner_,
+       log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id)},
+      launch, std::move(image));
+  co_await machine.run();
+}
+
+Task<bool> StateMachineProvider::is_usable(model::Node /*node*/) {
+  co_return true;
+}
+
+Task<std::optional<model::Node>> StateMachineProvider::take_back(model::Node node) {
+  const Call call(*this);
+  const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;
+  Task<> removing = remove_machine(std::move(node));
+  co_await async::with_deadline(context_.runtime.clock, deadline, std::move(removing),
+                                "deleting the machine");
+  co_return std::nullopt;
+}
+
+Task<> StateMachineProvider::remove_machine(model::Node node) {
+  try {
+    if (!node.external_id.is_null()) co_await adapter_->remove(node.external_id);
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+  const auto since = LaunchJournal::parse(node.launch_journal).uncertain_since();
+  if (!since) co_return;
+  co_await remove_machines_of(context_.runtime, *adapter_, node.id, config_->name(), *since);
+}
+
+// --- leaks
+// ---------------------------------------------------------------------------------------------
+
+// A node has one machine, whose id is known once it is ready: another one was made by an attempt
+// whose outcome nobody learned.
+bool StateMachineProvider::is_of_node(const std::string& node_id, const Resource& resource) const {
+  const model::Node* node = context_.nodes.find(node_id);
+  if (node == nullptr || node->provider != config_->name()) return false;
+  const std::string machine = node->external_id_text();
+  const bool is_made = !model::is_returnable(node->state) && node->state != model::NodeState::init;
+  return resource.type != kInstanceResource || !is_made || machine.empty() ||
+         machine == resource.id;
+}
+
+Task<> StateMachineProvider::remove_leaks() {
+  const Call call(*this);
+  const std::vector<Resource> resources = co_await adapter_->resources();
+  if (!context_.nodes.ready() || !context_.images.ready()) co_return;
+  const auto uploads = context_.images.known_uploads(config_->name());
+  const std::vector<Resource> leaked = leak_detector_.look_at(
+      resources, {.node = [this](const std::string& id,
+                                 const Resource& resource) { return is_of_node(id, resource); },
+                  .upload =
+                      [&uploads](const std::string& build, const std::string& upload) {
+                        return uploads.contains({build, upload});
+                      }});
+  for (const Resource& resource : leaked) {
+    std::string failure;
+    try {
+      co_await adapter_->remove_resource(resource);
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::not_found) failure = error.what();
+    }
+    if (failure.empty()) {
+      log_.warning("Deleted leaked {} {}", resource.type, resource.id);
+    } else {
+      log_.error("Leaked {} {} could not be deleted: {}", resource.type, resource.id, failure);
+    }
+  }
+}
+
+std::unique_ptr<Provider> StateMachineDriver::provider(std::shared_ptr<const ProviderConfig> config,
+                                                       ProviderContext context) const {
+  auto machine_config = std::dynamic_pointer_cast<const StateMachineConfig>(config);
+  auto cloud = adapter(std::move(config), context);
+  return std::make_unique<StateMachineProvider>(std::move(machine_config), std::move(context),
+                                                std::move(cloud));
+}
+
+}  // namespace nodepool::driver

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/event.h"
+#include "driver/driver.h"
+#include "driver/statemachine/adapter.h"
+#include "driver/statemachine/leaks.h"
+#include "driver/statemachine/machine_launch.h"
+#include "driver/statemachine/state_machine_config.h"
+#include "nodescan/scanner.h"
+
+namespace nodepool::driver {
+
+// A provider whose machines are made by an Adapter.
+class StateMachineProvider final : public Provider {
+ public:
+  StateMachineProvider(std::shared_ptr<const StateMachineConfig> config, ProviderContext context,
+                       std::unique_ptr<Adapter> adapter);
+
+  const ProviderConfig& config() const override { return *config_; }
+  Task<> start() override;
+  void idle() override {}
+  Task<> stop() override;  // once the calls that are under way have ended
+  bool launches() const override { return true; }
+  Resources need(std::string_view pool, std::string_view label) const override;
+  std::optional<std::string> label_problem(std::string_view pool,
+                                           std::string_view label) const override;
+  std::vector<std::string> zones(std::string_view pool) const override;
+  Task<Limits> available() override;
+  Task<> launch(NodeLaunch& launch) override;
+  bool resumes() const override { return true; }
+  Task<> remove_leaks() override;
+  ImageSupport* images() override { return adapter_->images(); }
+  Task<bool> is_usable(model::Node node) override;
+  Task<std::optional<model::Node>> take_back(model::Node node) override;
+
+ private:
+  // What the cloud says of a label.
+  struct LabelFacts {
+    Resources need;
+    bool need_is_known = false;
+    std::string problem;  // why it cannot be served; empty: it can
+  };
+  using LabelKey = std::pair<std::string, std::string>;  // pool, label
+
+  // A call that stop() waits for.
+  class Call;
+
+  Task<> learn_labels();
+  Task<LabelFacts> learn_label(LabelKey key, LabelFacts facts);
+  Task<> learn_zones();
+  Task<Limits> ask_limits();
+  Task<Resources> taken_by_others();
+  const model::ImageUpload* newest_upload(const MachineLabel& label) const;
+  Task<> remove_machine(model::Node node);
+  bool is_of_node(const std::string& node_id, const Resource& resource) const;
+
+  std::shared_ptr<const StateMachineConfig> config_;
+  ProviderContext context_;
+  telemetry::Logger log_;
+  std::unique_ptr<Adapter> adapter_;
+  nodescan::Scanner scanner_;
+  LeakDetector leak_detector_;
+  std::map<LabelKey, LabelFacts, std::less<>> labels_;
+  std::map<std::string, std::vector<std::string>, std::less<>> zones_;  // by pool
+  std::optional<Limits> limits_;                                        // as last heard
+  std::size_t calls_ = 0;
+  async::Event call_ended_{"a call of the provider has ended"};
+};
+
+}  // namespace nodepool::driver
