@@ -196,8 +196,10 @@ Task<> delete_now(Session& session, std::string id, const config::ProviderSectio
   const driver::Driver& driver = session.context().drivers.driver(section.driver);
   async::ThreadPool threads(2, "blocking calls");
   model::NodeTable* nodes = co_await session.nodes();
-  const driver::ProviderContext context{session.runtime(), session.store(), *nodes, threads,
-                                        session.logger("nodepool.driver." + section.driver)};
+  model::ImageTable* images = co_await session.images();
+  const driver::ProviderContext context{
+      session.runtime(), session.store(), *nodes,
+      *images,           threads,         session.logger("nodepool.driver." + section.driver)};
   const std::unique_ptr<driver::Provider> provider =
       driver.provider(driver.configure(section, session.config()), context);
   std::exception_ptr failure;

@@ -35,6 +35,7 @@ template Task<model::RequestTable*> Session::complete(std::optional<model::Reque
                                                       std::string);
 template Task<model::ComponentTable*> Session::complete(std::optional<model::ComponentTable>&,
                                                         std::string);
+template Task<model::ImageTable*> Session::complete(std::optional<model::ImageTable>&, std::string);
 
 Task<> Session::close() {
   co_await scope_.stop();

@@ -8,6 +8,7 @@
 #include "async/task_scope.h"
 #include "cli/context.h"
 #include "model/component_table.h"
+#include "model/image_table.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
 #include "telemetry/log.h"
@@ -36,6 +37,7 @@ class Session {
   Task<model::NodeTable*> nodes() { return complete(nodes_, "nodes"); }
   Task<model::RequestTable*> requests() { return complete(requests_, "requests"); }
   Task<model::ComponentTable*> components() { return complete(components_, "components"); }
+  Task<model::ImageTable*> images() { return complete(images_, "images"); }
 
   // Ends everything; the session's locks and requests are gone.
   Task<> close();
@@ -51,6 +53,7 @@ class Session {
   std::optional<model::NodeTable> nodes_;
   std::optional<model::RequestTable> requests_;
   std::optional<model::ComponentTable> components_;
+  std::optional<model::ImageTable> images_;
   async::Event changed_;  // a table is complete, or has failed
   std::string failure_;
   async::TaskScope scope_;
