@@ -188,22 +188,28 @@ void TreeCache::gone(std::string_view path) {
 // The answer to a write may come after the event that somebody has removed the node since, so what
 // is not known is read once more.
 void TreeCache::apply(std::string_view path, const Entry& entry) {
+  if (apply_version(path, entry.stat)) listener_.on_changed(path, entry);
+}
+
+bool TreeCache::apply_version(std::string_view path, const Stat& stat) {
   if (!known_.contains(path)) {
     queue_.push_back({WatchEvent::Kind::created, std::string(path)});
     wake_.set();
   }
-  take(path, entry);
+  return is_news(path, stat);
 }
 
 void TreeCache::take(std::string_view path, const Entry& entry) {
-  const auto known = known_.find(path);
-  if (known != known_.end()) {
-    if (known->second >= entry.stat.mzxid) return;
-    known->second = entry.stat.mzxid;
-  } else {
-    known_.emplace(path, entry.stat.mzxid);
-  }
-  listener_.on_changed(path, entry);
+  if (is_news(path, entry.stat)) listener_.on_changed(path, entry);
+}
+
+// Whether this version is newer than what is known, which it is from now on.
+bool TreeCache::is_news(std::string_view path, const Stat& stat) {
+  const auto [known, is_new] = known_.try_emplace(std::string(path), stat.mzxid);
+  if (is_new) return true;
+  if (known->second >= stat.mzxid) return false;
+  known->second = stat.mzxid;
+  return true;
 }
 
 void TreeCache::apply_removed(std::string_view path) {

@@ -63,6 +63,8 @@ class TreeCache {
   // Tells the cache of an own write, so that its owner sees the result at once and not after a
   // round trip. Ignored if the cache knows that version or a newer one.
   void apply(std::string_view path, const Entry& entry);
+  // The same for an owner that takes in the record itself: returns whether it is to do so.
+  [[nodiscard]] bool apply_version(std::string_view path, const Stat& stat);
   void apply_removed(std::string_view path);
 
  private:
@@ -70,6 +72,7 @@ class TreeCache {
   void on_session(SessionState state);
   void lose();
   void take(std::string_view path, const Entry& entry);
+  bool is_news(std::string_view path, const Stat& stat);
   Task<> catch_up();
   Task<> apply_events(std::vector<WatchEvent> events);
   Task<> walk();

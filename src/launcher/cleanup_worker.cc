@@ -129,10 +129,9 @@ Task<> CleanupWorker::reset(NodeRequest request) {
   }
   request.nodes.clear();
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
-  const std::string text = to_record(request);
-  const coordination::Stat stat =
-      co_await context_.store.set(model::request_path(request.id), text, request.stat.version);
-  context_.requests.written(request.id, text, stat);
+  const coordination::Stat stat = co_await context_.store.set(
+      model::request_path(request.id), to_record(request), request.stat.version);
+  context_.requests.written(std::move(request), stat);
   log.info("Nobody was working on the pending request, it is requested again");
 }
 

@@ -228,13 +228,12 @@ Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
            node.hostname.value_or(node.external_id_text()));
   if (node.state != NodeState::deleting) {
     node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-    const std::string text = to_record(node);
     Transaction transaction;
-    transaction.set(model::node_path(node.id), text, node.stat.version);
+    transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
     lock.check_in(transaction);
     const auto results = co_await context_.store.commit(std::move(transaction));
     node.stat = results.front().stat;
-    context_.nodes.written(node.id, text, node.stat);
+    context_.nodes.written(node, node.stat);
   }
   std::optional<Node> replacement = co_await provider->take_back(node);
   co_await replace(node, std::move(replacement), lock);
@@ -244,10 +243,9 @@ Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
 Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacement,
                                   coordination::Lock& lock) {
   Transaction transaction;
-  std::string text;
   if (replacement) {
-    text = to_record(*replacement);
-    transaction.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
+    transaction.create(model::node_path(""), to_record(*replacement),
+                       coordination::CreateMode::persistent_sequential);
   }
   lock.release_in(transaction);
   const std::size_t before_others = transaction.size();
@@ -279,9 +277,9 @@ Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacem
   lock.released();
   const auto log = log_.about({}, {}, node.id);
   if (replacement) {
-    const std::string new_id(coordination::base_name(results.front().path));
-    context_.nodes.written(new_id, text, results.front().stat);
-    log.info("{} is ready again as node {}", node.hostname.value_or(node.id), new_id);
+    replacement->id = coordination::base_name(results.front().path);
+    log.info("{} is ready again as node {}", node.hostname.value_or(node.id), replacement->id);
+    context_.nodes.written(*std::move(replacement), results.front().stat);
   } else {
     log.info("Deleted node");
   }

@@ -159,9 +159,8 @@ Task<> ExpiryWorker::end(std::string id) {
 Task<> ExpiryWorker::end_lease(Node node) {
   const model::Lease lease = *model::lease_of(node);
   node.set_state(NodeState::used, context_.runtime.clock.wall_seconds());
-  const std::string text = to_record(node);
   Transaction transaction;
-  transaction.set(model::node_path(node.id), text, node.stat.version);
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   // Read from the store: the table may not have seen the lock yet.
   const std::string root = model::node_lock_path(node.id);
   const std::vector<std::string> children = co_await context_.store.children(root);
@@ -169,7 +168,7 @@ Task<> ExpiryWorker::end_lease(Node node) {
     transaction.remove(coordination::join_path(root, contender));
   }
   const auto results = co_await context_.store.commit(std::move(transaction));
-  context_.nodes.written(node.id, text, results.front().stat);
+  context_.nodes.written(node, results.front().stat);
   log_.about({}, lease.id, node.id).info("The lease of {} has expired", lease.holder);
 }
 

@@ -177,7 +177,8 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
   }
   const auto results = co_await context_.store.commit(std::move(transaction));
   for (const coordination::OperationResult& result : results) {
-    context_.requests.written(coordination::base_name(result.path), text, result.stat);
+    request.id = coordination::base_name(result.path);
+    context_.requests.written(request, result.stat);
   }
 }
 
@@ -233,14 +234,13 @@ Task<bool> MinReadyWorker::free_locked_node(const NodeRequest& request, coordina
   if (known == nullptr || known->allocated_to != request.id) co_return false;
   Node node = *known;
   node.allocated_to.reset();
-  const std::string text = to_record(node);
   Transaction transaction;
-  transaction.set(model::node_path(node.id), text, node.stat.version);
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   lock.release_in(transaction);
   transaction.remove(model::request_path(request.id));
   const auto results = co_await context_.store.commit(std::move(transaction));
   lock.released();
-  context_.nodes.written(node.id, text, results.front().stat);
+  context_.nodes.written(std::move(node), results.front().stat);
   context_.requests.removed(request.id);
   co_return true;
 }

@@ -32,17 +32,17 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   const model::NodeRequest& request() const override { return request_; }
 
   Task<> save() override {
-    const std::string text = to_record(node_);
     Transaction transaction;
     locks_.check_in(transaction, lock);
-    transaction.set(model::node_path(node_.id), text, node_.stat.version);
+    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
     const auto results = co_await context_.store.commit(std::move(transaction));
-    written(text, results.back().stat);
+    written(results.back().stat);
   }
 
-  void written(const std::string& text, const coordination::Stat& stat) {
+  // The node was written as it is now.
+  void written(const coordination::Stat& stat) {
     node_.stat = stat;
-    context_.nodes.written(node_.id, text, stat);
+    context_.nodes.written(node_, stat);
   }
 
   std::size_t lock = 0;  // its index, once the node is locked
@@ -105,7 +105,7 @@ std::vector<Place> NodeLaunches::created(
     const coordination::OperationResult& result = results.at(first_operation_ + i);
     Launch& launch = *launches_[i];
     launch.node().id = std::string(coordination::base_name(result.path));
-    launch.written(to_record(launch.node()), result.stat);
+    launch.written(result.stat);
     launch.lock = locks_.add(model::node_lock_path(launch.node().id), /*root_exists=*/false);
     places.push_back({launch.node().id, launch.lock});
   }
@@ -161,12 +161,10 @@ Resources NodeLaunches::taken_before(const std::string& pool, const std::string&
 
 Task<bool> NodeLaunches::begin() {
   Transaction building;
-  std::vector<std::string> texts;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
-    texts.push_back(to_record(node));
-    building.set(model::node_path(node.id), texts.back(), node.stat.version);
+    building.set(model::node_path(node.id), to_record(node), node.stat.version);
   }
   bool acquired = false;
   try {
@@ -177,21 +175,19 @@ Task<bool> NodeLaunches::begin() {
   }
   if (!acquired) co_return false;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launches_[i]->written(texts[i], locks_.also_results().at(i).stat);
+    launches_[i]->written(locks_.also_results().at(i).stat);
   }
   co_return true;
 }
 
 Task<bool> NodeLaunches::begin_again() {
   Transaction building;
-  std::vector<std::string> texts;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
     node.launcher = pool_.id;
-    texts.push_back(to_record(node));
     locks_.check_in(building, launch->lock);
-    building.set(model::node_path(node.id), texts.back(), node.stat.version);
+    building.set(model::node_path(node.id), to_record(node), node.stat.version);
   }
   std::vector<coordination::OperationResult> results;
   try {
@@ -202,7 +198,7 @@ Task<bool> NodeLaunches::begin_again() {
   }
   const std::size_t operations = results.size() / launches_.size();  // the write is each one's last
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launches_[i]->written(texts[i], results[(i + 1) * operations - 1].stat);
+    launches_[i]->written(results[(i + 1) * operations - 1].stat);
   }
   co_return true;
 }

@@ -31,38 +31,27 @@ class NodeRequestHandler::Writes {
   explicit Writes(LauncherContext& context) : context_(context) {}
 
   void node(Transaction& transaction, const Node& node) {
-    std::string text = to_record(node);
-    written_.push_back({transaction.size(), /*is_request=*/false, node.id, text});
-    transaction.set(model::node_path(node.id), std::move(text), node.stat.version);
+    nodes_.push_back({transaction.size(), node});
+    transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   }
 
   void request(Transaction& transaction, const NodeRequest& request) {
-    std::string text = to_record(request);
-    written_.push_back({transaction.size(), /*is_request=*/true, request.id, text});
-    transaction.set(model::request_path(request.id), std::move(text), request.stat.version);
+    request_.emplace(transaction.size(), request);
+    transaction.set(model::request_path(request.id), to_record(request), request.stat.version);
   }
 
   void committed(const std::vector<coordination::OperationResult>& results) const {
-    for (const Record& record : written_) {
-      const coordination::Stat& stat = results.at(record.operation).stat;
-      if (record.is_request) {
-        context_.requests.written(record.id, record.text, stat);
-      } else {
-        context_.nodes.written(record.id, record.text, stat);
-      }
+    for (const auto& [operation, node] : nodes_) {
+      context_.nodes.written(node, results.at(operation).stat);
     }
+    if (request_) context_.requests.written(request_->second, results.at(request_->first).stat);
   }
 
  private:
-  struct Record {
-    std::size_t operation;
-    bool is_request;
-    std::string id;
-    std::string text;
-  };
-
   LauncherContext& context_;
-  std::vector<Record> written_;
+  // With the index of the operation that writes each.
+  std::vector<std::pair<std::size_t, Node>> nodes_;
+  std::optional<std::pair<std::size_t, NodeRequest>> request_;
 };
 
 NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity pool,
@@ -137,13 +126,12 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
 // The worker for deleted nodes does the rest once the node is unlocked.
 Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-  const std::string text = to_record(node);
   Transaction transaction;
-  transaction.set(model::node_path(node.id), text, node.stat.version);
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   locks_.check_in(transaction, lock);
   try {
     const auto results = co_await context_.store.commit(std::move(transaction));
-    context_.nodes.written(node.id, text, results.front().stat);
+    context_.nodes.written(node, results.front().stat);
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;  // somebody else was faster
   }

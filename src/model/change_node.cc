@@ -17,9 +17,8 @@ Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
   if (entry.data.empty()) co_return NodeChange::gone;
   Node node = parse_node(id, entry);
   if (!change(node)) co_return NodeChange::unchanged;
-  const std::string text = to_record(node);
   coordination::Transaction transaction;
-  transaction.set(node_path(id), text, node.stat.version);
+  transaction.set(node_path(id), to_record(node), node.stat.version);
   lock.release_in(transaction);
   std::vector<coordination::OperationResult> results;
   try {
@@ -29,7 +28,7 @@ Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
     co_return NodeChange::locked;  // our contender is gone, with the session or by force
   }
   lock.released();
-  nodes.written(id, text, results.front().stat);
+  nodes.written(std::move(node), results.front().stat);
   co_return NodeChange::written;
 }
 

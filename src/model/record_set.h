@@ -59,6 +59,12 @@ class RecordSet {
     }
   }
 
+  // … or a record of its own making.
+  void take_in(Record record) {
+    const std::string id = record.id;
+    replace(id, std::move(record));
+  }
+
   void record_removed(std::string_view id) {
     const auto found = records_.find(id);
     if (found == records_.end()) return;

@@ -23,9 +23,13 @@ class RecordTable : public FollowedTree, protected RecordSet<Record> {
   using RecordSet<Record>::observe;
 
   // Tells the table of an own successful write, so that decisions made next already see it.
-  void written(std::string_view id, const std::string& text, const coordination::Stat& stat) {
-    cache().apply(id, {text, stat});
+  // The record is what was written, `stat` what the store answered.
+  void written(Record record, const coordination::Stat& stat) {
+    record.stat = stat;
+    if (cache().apply_version(record.id, stat)) this->take_in(std::move(record));
   }
+  // … of a record that was read from the store.
+  void seen(std::string_view id, const coordination::Entry& entry) { cache().apply(id, entry); }
   void removed(std::string_view id) { cache().apply_removed(id); }
 };
 

@@ -42,7 +42,7 @@ Task<> read_node(coordination::Store& store, NodeTable& nodes, std::string id,
                  std::exception_ptr& failure) {
   try {
     const coordination::Entry entry = co_await store.get(node_path(id));
-    nodes.written(id, entry.data, entry.stat);
+    nodes.seen(id, entry);
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) failure = std::current_exception();
   }

@@ -251,12 +251,12 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   Node node = make_node(host, slot, facts, config_->name(), attributes(host),
                         context_.runtime.clock.wall_seconds());
   node.state = NodeState::init;
-  std::string text = to_record(node);
   Transaction creation;
-  creation.create(model::node_path(""), text, coordination::CreateMode::persistent_sequential);
+  creation.create(model::node_path(""), to_record(node),
+                  coordination::CreateMode::persistent_sequential);
   const auto results = co_await context_.store.commit(std::move(creation));
   node.id = coordination::base_name(results.front().path);
-  context_.nodes.written(node.id, text, results.front().stat);
+  context_.nodes.written(node, results.front().stat);
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known,
                                     node.id);
   if (is_registered_before(node)) {
@@ -265,10 +265,9 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
     co_return;
   }
   node.state = NodeState::ready;
-  text = to_record(node);
-  const coordination::Stat stat =
-      co_await context_.store.set(model::node_path(node.id), text, results.front().stat.version);
-  context_.nodes.written(node.id, text, stat);
+  const coordination::Stat stat = co_await context_.store.set(
+      model::node_path(node.id), to_record(node), results.front().stat.version);
+  context_.nodes.written(node, stat);
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
 }
 

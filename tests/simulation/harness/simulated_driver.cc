@@ -212,13 +212,13 @@ class SimulatedProvider final : public driver::Provider {
     for (const std::string& id : surplus) co_await deregister(id);
     for (const auto& [name, machine] : config_->machines()) {
       if (taking_back_.contains(name) || is_registered(name)) continue;
-      const std::string text = to_record(record(name));
+      Node node = record(name);
       Transaction transaction;
-      transaction.create(model::node_path(""), text,
+      transaction.create(model::node_path(""), to_record(node),
                          coordination::CreateMode::persistent_sequential);
       const auto results = co_await context_.store.commit(std::move(transaction));
-      context_.nodes.written(coordination::base_name(results.front().path), text,
-                             results.front().stat);
+      node.id = coordination::base_name(results.front().path);
+      context_.nodes.written(std::move(node), results.front().stat);
     }
   }
 
