@@ -12,6 +12,7 @@ namespace nodepool::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr double kNow = 1'700'000'000.0;
 constexpr const char* kBuild1 = "0123456789abcdef0123456789abcdef";
@@ -218,6 +219,34 @@ TEST_F(ImageTest, a_build_is_marked_for_deletion) {
             R"({"state": "deleting", "state_time": 1700000000.0, "formats": "raw", )"
             R"("username": "zuul", "python_path": "/usr/bin/python2", "shell_type": null, )"
             R"("later": [1]})");
+}
+
+constexpr int kWrites = 200;
+
+// Writes the record again and again, with a number, as long as nobody else does.
+async::Task<> keep_writing(coordination::Store& store, std::string path) {
+  std::int32_t version = coordination::kAnyVersion;
+  for (int number = 1; number <= kWrites; ++number) {
+    const std::string text = R"({"state": "ready", "number": )" + std::to_string(number) + "}";
+    const coordination::Stat stat = co_await store.set(path, text, version);
+    version = stat.version;
+  }
+}
+
+TEST_F(ImageTest, what_a_builder_writes_meanwhile_is_not_lost) {
+  const std::string build = model::build_path("deb", "b1");
+  const std::string upload = model::upload_path("deb", "b1", "sky", "0000000001");
+  const std::vector<std::string> delete_build = {"dib-image-delete", "deb-b1"};
+  const std::vector<std::string> delete_upload = {"image-delete", "--provider",  "sky",
+                                                  "--image",      "deb",         "--build-id",
+                                                  "b1",           "--upload-id", "0000000001"};
+  for (const auto& [path, command] : {std::pair(build, delete_build), {upload, delete_upload}}) {
+    put(path, R"({"state": "ready"})");
+    scope_.spawn("writer", keep_writing(store_, path));
+    EXPECT_EQ(nodepool(command), 0) << err();
+    EXPECT_THAT(text_of(path), StartsWith(R"({"state": "deleting")"));
+    EXPECT_THAT(text_of(path), HasSubstr(R"("number": )" + std::to_string(kWrites) + "}"));
+  }
 }
 
 TEST_F(ImageTest, some_builds_are_not_deleted) {
