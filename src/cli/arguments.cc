@@ -74,6 +74,7 @@ class Parser {
     app_.formatter(formatter_);
     add_list_commands();
     add_operator_commands();
+    add_image_commands();
     add_requestor_commands();
     add_config_commands();
     add_store_commands();
@@ -158,6 +159,45 @@ class Parser {
                                          erase_);
     add_name(erase, "PROVIDER", erase_.provider, "the provider's name");
     erase.add_flag("--force", erase_.force, "do not ask");
+  }
+
+  void add_image_commands() {
+    add_json(add<OnlineCommand>("dib-image-list", "list the builds of images", list_builds_),
+             list_builds_.json);
+    add_json(
+        add<OnlineCommand>("image-list", "list what has been uploaded to providers", list_uploads_),
+        list_uploads_.json);
+    add_json(add<OnlineCommand>("image-status",
+                                "list the images: which are paused, which are to be built",
+                                image_status_),
+             image_status_.json);
+    const auto add_image = [](CLI::App& command, std::string& image) {
+      add_name(command, "IMAGE", image, "the image's name");
+    };
+    add_image(add<OnlineCommand>("image-build", "have an image built now", build_image_),
+              build_image_.image);
+    add_image(add<OnlineCommand>("image-pause", "have an image not built any more", pause_image_),
+              pause_image_.image);
+    add_image(add<OnlineCommand>("image-unpause", "have it built again", unpause_image_),
+              unpause_image_.image);
+    add_name(add<OnlineCommand>("dib-image-delete", "have a build and all its uploads deleted",
+                                delete_build_),
+             "ID", delete_build_.id, "the build's id, as dib-image-list shows it");
+    CLI::App& remove = add<OnlineCommand>("image-delete", "have an upload deleted", delete_upload_);
+    const auto add_part = [&remove](const char* name, std::string& value, const char* what) {
+      remove.add_option(name, value, what)->required()->type_name("");
+    };
+    add_part("--provider", delete_upload_.provider, "the provider's name");
+    add_part("--image", delete_upload_.image, "the image's name");
+    add_part("--upload-id", delete_upload_.upload_id, "the upload's id");
+    add_part("--build-id", delete_upload_.build_id, "the build's id");
+    add_name(add<OnlineCommand>("export-image-data", "write all that is stored of images to a file",
+                                export_images_),
+             "PATH", export_images_.path, "the file");
+    add_name(
+        add<OnlineCommand>("import-image-data", "take over such a file, while no daemon is running",
+                           import_images_),
+        "PATH", import_images_.path, "the file");
   }
 
   void add_requestor_commands() {
@@ -275,6 +315,16 @@ class Parser {
   HoldNode hold_;
   DeleteNode delete_;
   EraseProvider erase_;
+  ListBuilds list_builds_;
+  ListUploads list_uploads_;
+  ImageStatus image_status_;
+  BuildImage build_image_;
+  PauseImage pause_image_;
+  UnpauseImage unpause_image_;
+  DeleteBuild delete_build_;
+  DeleteUpload delete_upload_;
+  ExportImageData export_images_;
+  ImportImageData import_images_;
   RequestNodes request_;
   ReleaseNodes release_;
   RenewLease renew_;

@@ -36,6 +36,39 @@ struct ListRequests {
 struct ListLabels {
   bool json = false;
 };
+struct ListBuilds {
+  bool json = false;
+};
+struct ListUploads {
+  bool json = false;
+};
+struct ImageStatus {
+  bool json = false;
+};
+struct BuildImage {
+  std::string image;
+};
+struct PauseImage {
+  std::string image;
+};
+struct UnpauseImage {
+  std::string image;
+};
+struct DeleteBuild {
+  std::string id;  // "<image>-<build id>"
+};
+struct DeleteUpload {
+  std::string provider;
+  std::string image;
+  std::string build_id;
+  std::string upload_id;
+};
+struct ExportImageData {
+  std::string path;  // of a file
+};
+struct ImportImageData {
+  std::string path;
+};
 struct Explain {
   std::string subject;  // the id of a request or node, or a label
 };
@@ -73,7 +106,9 @@ struct RunCommand {
 using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore>;
 using OnlineCommand =
     std::variant<ListNodes, ProviderInfo, Explain, HoldNode, DeleteNode, EraseProvider,
-                 ListRequests, ListLabels, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;
+                 ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, BuildImage,
+                 PauseImage, UnpauseImage, DeleteBuild, DeleteUpload, ExportImageData,
+                 ImportImageData, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;
 using Command = std::variant<OfflineCommand, OnlineCommand>;
 
 struct Arguments {

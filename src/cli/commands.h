@@ -29,6 +29,20 @@ Task<int> perform(Session& session, ListNodes command);
 Task<int> perform(Session& session, ListRequests command);
 Task<int> perform(Session& session, ListLabels command);
 Task<int> perform(Session& session, ProviderInfo command);
+Task<int> perform(Session& session, ListBuilds command);
+Task<int> perform(Session& session, ListUploads command);
+Task<int> perform(Session& session, ImageStatus command);
+
+// image_commands.cc
+Task<int> perform(Session& session, BuildImage command);
+Task<int> perform(Session& session, PauseImage command);
+Task<int> perform(Session& session, UnpauseImage command);
+Task<int> perform(Session& session, DeleteBuild command);
+Task<int> perform(Session& session, DeleteUpload command);
+
+// image_data_commands.cc
+Task<int> perform(Session& session, ExportImageData command);
+Task<int> perform(Session& session, ImportImageData command);
 
 // explain_command.cc
 Task<int> perform(Session& session, Explain command);

@@ -2,7 +2,6 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/image_records.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
 
@@ -41,8 +40,8 @@ Task<int> perform(Session& session, EraseProvider command) {
     co_return 0;
   }
   context.out << "Erasing build data for " << command.provider << "...\n" << std::flush;
-  const std::vector<std::string> builds =
-      co_await provider_build_paths(session.store(), command.provider);
+  const model::ImageTable* images = co_await session.images();
+  const model::IdSet builds = images->build_provider_paths(command.provider);
   for (const std::string& path : builds) co_await coordination::remove_tree(session.store(), path);
 
   context.out << "Erasing node data for " << command.provider << "...\n" << std::flush;

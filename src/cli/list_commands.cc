@@ -2,7 +2,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/image_records.h"
+#include "cli/listing/image_listings.h"
 #include "cli/listing/listings.h"
 
 namespace nodepool::cli {
@@ -36,17 +36,35 @@ Task<int> perform(Session& session, ListLabels command) {
   co_return 0;
 }
 
+Task<int> perform(Session& session, ListBuilds command) {
+  const model::ImageTable* images = co_await session.images();
+  print(session, build_listing(*images, session.now()), command.json);
+  co_return 0;
+}
+
+Task<int> perform(Session& session, ListUploads command) {
+  const model::ImageTable* images = co_await session.images();
+  print(session, upload_listing(*images, session.now()), command.json);
+  co_return 0;
+}
+
+Task<int> perform(Session& session, ImageStatus command) {
+  const model::ImageTable* images = co_await session.images();
+  print(session, image_status_listing(*images, session.now()), command.json);
+  co_return 0;
+}
+
 Task<int> perform(Session& session, ProviderInfo command) {
-  const ProviderUploads uploads = co_await provider_uploads(session.store(), command.provider);
+  const model::ImageTable* images = co_await session.images();
   const model::NodeTable* nodes = co_await session.nodes();
   std::ostream& out = session.context().out;
   if (command.json) {
-    out << "{\"images\": " << upload_listing(uploads).json()
+    out << "{\"images\": " << provider_upload_listing(*images, command.provider).json()
         << ", \"nodes\": " << server_listing(*nodes, command.provider, {}).json() << "}\n";
     co_return 0;
   }
   out << "ZooKeeper data for provider " << command.provider << "\n\nImage data:\n";
-  print(session, upload_listing(uploads), /*json=*/false);
+  print(session, provider_upload_listing(*images, command.provider), /*json=*/false);
   out << "\nNodes:\n";
   print(session, server_listing(*nodes, command.provider, model::json_string("None")),
         /*json=*/false);

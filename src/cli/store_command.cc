@@ -9,6 +9,7 @@
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "coordination/tree_copy.h"
+#include "model/image_paths.h"
 #include "model/paths.h"
 
 namespace nodepool::cli {
@@ -29,9 +30,11 @@ bool is_volatile(std::string_view path) {
 
 // Where ids are handed out, also while nothing has one.
 bool is_numbered(std::string_view path) {
-  return path == model::kNodesRoot || path == model::kRequestsRoot ||
-         (coordination::is_within(path, model::kImagesRoot) && path.ends_with("/images") &&
-          path != model::kImagesRoot);
+  if (path == model::kNodesRoot || path == model::kRequestsRoot) return true;
+  if (!coordination::is_within(path, model::kImagesRoot)) return false;
+  const auto parsed =
+      model::parse_image_path(coordination::relative_path(path, model::kImagesRoot));
+  return parsed && parsed->kind == model::ImagePath::Kind::uploads;
 }
 
 // A store as the command line names it.

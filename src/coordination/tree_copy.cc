@@ -1,11 +1,11 @@
 #include "coordination/tree_copy.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "coordination/path.h"
+#include "coordination/sequence.h"
 #include "coordination/tree.h"
 
 namespace nodepool::coordination {
@@ -18,24 +18,10 @@ constexpr std::size_t kSequenceDigits = 10;
 constexpr std::size_t kMostOperations = 500;
 constexpr std::size_t kMostBytes = 200'000;
 
-// A child that is made for its number, or to use one up. Nothing has such a name.
-constexpr const char* kFiller = "store-copy-";
-
 bool has_sequence(std::string_view name) {
   if (name.size() < kSequenceDigits) return false;
   const std::string_view digits = name.substr(name.size() - kSequenceDigits);
   return std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// The number that a new child of `parent` gets; it is used up by asking.
-Task<std::int64_t> next_number(Store& store, std::string parent) {
-  const std::string path =
-      co_await store.create(join_path(parent, kFiller), "", CreateMode::persistent_sequential);
-  co_await store.remove(path, kAnyVersion);
-  const std::string_view digits = std::string_view(path).substr(path.size() - kSequenceDigits);
-  std::int64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  co_return number;
 }
 
 // Collects creations, and commits them in portions.
@@ -62,19 +48,6 @@ class Writer {
   std::size_t bytes_ = 0;
 };
 
-// Has new children of `parent` numbered from `number` on.
-Task<> advance_to(Store& store, std::string parent, std::int64_t number) {
-  std::int64_t next = co_await next_number(store, parent) + 1;
-  const std::string filler = join_path(parent, kFiller);
-  while (next < number) {
-    Transaction transaction;
-    for (std::size_t i = 0; i < kMostOperations && next < number; ++i, ++next) {
-      transaction.create(filler, "").remove(filler);
-    }
-    co_await store.commit(std::move(transaction));
-  }
-}
-
 class TreeCopy {
  public:
   TreeCopy(Store& from, Store& to, PathPredicate skip, PathPredicate numbered)
@@ -88,8 +61,8 @@ class TreeCopy {
     co_await copy_children(root);
     co_await writer_.flush();
     for (const std::string& parent : parents_with_numbers_) {
-      const std::int64_t number = co_await next_number(from_, parent);
-      co_await advance_to(to_, parent, number);
+      const std::int64_t number = co_await next_sequence(from_, parent);
+      co_await advance_sequence(to_, parent, number);
     }
     co_return count_;
   }

@@ -13,6 +13,11 @@ using testing::HasSubstr;
 class ListTest : public CliTest {
  protected:
   void create(const std::string& path) { run(coordination::ensure_path(store_, path)); }
+
+  void create_upload(const std::string& path) {
+    create(path);
+    run(store_.set(path, R"({"state": "ready"})", coordination::kAnyVersion));
+  }
 };
 
 TEST_F(ListTest, an_empty_installation_has_an_empty_table) {
@@ -170,9 +175,9 @@ TEST_F(ListTest, what_is_stored_of_a_provider) {
   run(launcher_.add_node(other));
   create("/nodepool/images/img/builds/lock");
   create("/nodepool/images/img/builds/b1/providers/rack/images/lock");
-  create("/nodepool/images/img/builds/b1/providers/rack/images/0000000002");
-  create("/nodepool/images/img/builds/b1/providers/rack/images/0000000001");
-  create("/nodepool/images/img/builds/b1/providers/cloud/images/0000000001");
+  create_upload("/nodepool/images/img/builds/b1/providers/rack/images/0000000002");
+  create_upload("/nodepool/images/img/builds/b1/providers/rack/images/0000000001");
+  create_upload("/nodepool/images/img/builds/b1/providers/cloud/images/0000000001");
   create("/nodepool/images/img/builds/b2/providers/rack/images");
   EXPECT_EQ(nodepool({"info", "rack"}), 0);
   EXPECT_EQ(out(),

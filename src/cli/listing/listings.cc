@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "cli/listing/values.h"
 
 namespace nodepool::cli {
 
@@ -15,23 +18,6 @@ namespace {
 using model::Json;
 using model::json_string;
 using model::Node;
-
-Json json_of(const std::optional<std::string>& text) {
-  return text ? json_string(*text) : Json{};
-}
-
-Json json_of(std::int64_t number) {
-  return {std::to_string(number)};
-}
-
-Json json_of(const std::vector<std::string>& texts) {
-  std::string list = "[";
-  for (const std::string& text : texts) {
-    if (list.size() > 1) list += ", ";
-    list += json_string(text).text;
-  }
-  return {list + "]"};
-}
 
 // Anything but a number may be an object of credentials.
 Json port_or_redacted(const Json& port) {
@@ -171,14 +157,6 @@ Table label_listing(const std::vector<const model::Component*>& pools,
   for (const auto& [label, supply] : labels) {
     const std::vector<std::string> names(supply.pools.begin(), supply.pools.end());
     table.add({json_string(label), json_of(names), json_of(supply.free), json_of(supply.total)});
-  }
-  return table;
-}
-
-Table upload_listing(const ProviderUploads& uploads) {
-  Table table({{"image", "Image Name"}, {"build_id", "Build ID"}, {"upload_ids", "Upload IDs"}});
-  for (const auto& [key, ids] : uploads) {
-    table.add({json_string(key.first), json_string(key.second), json_of(ids)});
   }
   return table;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -34,10 +33,6 @@ Table request_listing(const model::RequestTable& requests);
 // nodes that are ready and free, and all its nodes.
 Table label_listing(const std::vector<const model::Component*>& pools,
                     const model::NodeTable& nodes);
-
-// The uploads of one provider's images: upload ids by (image, build id).
-using ProviderUploads = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
-Table upload_listing(const ProviderUploads& uploads);
 
 // The nodes of one provider with the ids of their machines; `unknown` stands for one that is not
 // known.

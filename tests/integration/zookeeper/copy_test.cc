@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "tests/integration/zookeeper/site.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::integration {
 namespace {
@@ -14,11 +15,26 @@ class StoreCopy : public ZooKeeperSite {
  protected:
   StoreCopy() : zookeeper_(zookeeper_keys()) {}
 
-  void start_on(const std::string& store) {
+  void use(const std::string& store) {
     host_.keep_records_in("store: " + store + "\n" + zookeeper_ +
                           "history: {directory: " + host_.directory().path().string() + "}\n");
     host_.configure(fake_hosts(3));
+  }
+
+  void start_on(const std::string& store) {
+    use(store);
     host_.start_launcher();
+  }
+
+  // The output of a command that succeeds.
+  std::string output(const std::vector<std::string>& command) {
+    const Completed completed = host_.nodepool(command);
+    EXPECT_EQ(completed.status, 0) << completed.error;
+    return completed.output;
+  }
+
+  std::string in_directory(const std::string& name) const {
+    return (host_.directory().path() / name).string();
   }
 
   std::string zookeeper_;
@@ -69,6 +85,44 @@ TEST_F(StoreCopy, nodes_and_leases_move_to_zookeeper_and_back) {
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
   EXPECT_EQ(host_.nodepool({"store", "copy", second_, "zookeeper"}).status, 1);
   EXPECT_EQ(host_.nodepool({"store", "copy", second_, "zookeeper", "--replace"}).status, 0);
+}
+
+// A build with two uploads, of an image that is paused.
+constexpr auto kImageData =
+    R"({"/nodepool/images/deb/pause": "", )"
+    R"("/nodepool/images/deb/builds/0123456789abcdef0123456789abcdef": )"
+    R"("{\"state\": \"ready\", \"state_time\": 5.5, \"formats\": \"qcow2\"}", )"
+    R"("/nodepool/images/deb/builds/0123456789abcdef0123456789abcdef/providers/sky/images/0000000003": )"
+    R"("{\"state\": \"ready\", \"state_time\": 6.5, \"external_id\": \"a1\"}", )"
+    R"("/nodepool/images/deb/builds/0123456789abcdef0123456789abcdef/providers/sky/images/0000000700": )"
+    R"("{\"state\": \"failed\", \"state_time\": 7.5}"})";
+
+TEST_F(StoreCopy, image_data_move_to_zookeeper_and_back) {
+  use(file_);
+  output({"import-image-data", host_.directory().write("given", kImageData)});
+  const std::string listed = output({"image-list"});
+  EXPECT_THAT(listed, HasSubstr("| 0000000700 | sky      | deb   |"));
+  EXPECT_THAT(output({"dib-image-list"}), HasSubstr("| paused |"));
+  output({"export-image-data", in_directory("first")});
+  EXPECT_EQ(test_support::read_file(in_directory("first")), kImageData);
+
+  use("zookeeper");
+  output({"import-image-data", in_directory("first")});
+  EXPECT_THAT(output({"image-list"}), HasSubstr("| 0000000700 | sky      | deb   |"));
+  output({"image-unpause", "deb"});
+  EXPECT_THAT(output({"image-status"}), HasSubstr("| deb   | False  |"));
+  output({"image-pause", "deb"});
+  output({"export-image-data", in_directory("second")});
+  EXPECT_EQ(test_support::read_file(in_directory("second")), kImageData);
+  output({"dib-image-delete", "deb-0123456789abcdef0123456789abcdef"});
+  output({"image-delete", "--image", "deb", "--build-id", "0123456789abcdef0123456789abcdef",
+          "--provider", "sky", "--upload-id", "0000000003"});
+  EXPECT_THAT(output({"image-list"}), HasSubstr("| deleting |"));
+
+  use(second_);
+  output({"import-image-data", in_directory("second")});
+  output({"export-image-data", in_directory("third")});
+  EXPECT_EQ(test_support::read_file(in_directory("third")), kImageData);
 }
 
 }  // namespace

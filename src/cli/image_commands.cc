@@ -1,0 +1,162 @@
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "cli/commands.h"
+#include "coordination/tree.h"
+#include "model/image_build.h"
+#include "model/image_paths.h"
+#include "model/image_upload.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using coordination::Entry;
+using coordination::Store;
+using coordination::StoreError;
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+
+// The record; nothing if there is none. Empty data: somebody has taken a lock below a record that
+// was just being removed.
+Task<std::optional<Entry>> read(Store& store, std::string path) {
+  std::optional<Entry> entry;
+  try {
+    entry = co_await store.get(std::move(path));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  if (entry && entry->data.empty()) entry.reset();
+  co_return entry;
+}
+
+// Writes the record unless it is not that version any more; returns whether it was.
+Task<bool> write(Store& store, std::string path, std::string text, std::int32_t version) {
+  try {
+    co_await store.set(std::move(path), std::move(text), version);
+    co_return true;
+  } catch (const StoreError& error) {
+    const bool changed =
+        error.kind() == StoreError::Kind::bad_version || error.kind() == StoreError::Kind::no_node;
+    if (!changed) throw;
+  }
+  co_return false;
+}
+
+// Makes a record of its text; an error says where the record is.
+template <typename Parse>
+auto parsed(const std::string& path, Parse parse) {
+  try {
+    return parse();
+  } catch (const model::RecordError& error) {
+    throw std::runtime_error("the record " + path + " cannot be understood: " + error.what());
+  }
+}
+
+// Names are parts of paths.
+void require_name(const std::string& image) {
+  if (image.empty() || image.contains('/')) {
+    throw std::runtime_error("'" + image + "' is no name of an image");
+  }
+}
+
+// "deb-0123" -> "deb" and "0123".
+std::pair<std::string, std::string> split_build(const std::string& id) {
+  const std::size_t dash = id.rfind('-');
+  if (dash == std::string::npos) {
+    throw std::runtime_error("'" + id + "' is no IMAGE-ID, as dib-image-list shows it");
+  }
+  return {id.substr(0, dash), id.substr(dash + 1)};
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, BuildImage command) {
+  const auto& images = session.config().diskimages;
+  const auto found = images.find(command.image);
+  if (found == images.end()) {
+    throw std::runtime_error("Trying to build a non disk-image-builder image: " + command.image);
+  }
+  if (found->second.pause) {
+    throw std::runtime_error("Skipping build request for image " + command.image + "; paused");
+  }
+  co_await coordination::ensure_path(session.store(), model::build_request_path(command.image));
+  co_return 0;
+}
+
+Task<int> perform(Session& session, PauseImage command) {
+  require_name(command.image);
+  bool unknown = false;
+  try {
+    co_await session.store().create(model::image_pause_path(command.image), "",
+                                    coordination::CreateMode::persistent);
+  } catch (const StoreError& error) {
+    unknown = error.kind() == StoreError::Kind::no_node;
+    if (!unknown && error.kind() != StoreError::Kind::node_exists) throw;
+  }
+  if (unknown) {
+    throw std::runtime_error("nothing is known of image " + command.image +
+                             ": it has never been built or requested");
+  }
+  co_return 0;
+}
+
+Task<int> perform(Session& session, UnpauseImage command) {
+  require_name(command.image);
+  try {
+    co_await session.store().remove(model::image_pause_path(command.image),
+                                    coordination::kAnyVersion);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  co_return 0;
+}
+
+Task<int> perform(Session& session, DeleteBuild command) {
+  const auto [image, build_id] = split_build(command.id);
+  const std::string path = model::build_path(image, build_id);
+  while (true) {
+    const std::optional<Entry> entry = co_await read(session.store(), path);
+    if (!entry) {
+      session.context().out << "Build " << command.id << " not found\n";
+      co_return 0;
+    }
+    ImageBuild build =
+        parsed(path, [&] { return model::parse_image_build(image, build_id, *entry); });
+    if (build.state == BuildState::building) {
+      session.context().out << "Cannot delete a build in progress\n";
+      co_return 0;
+    }
+    build.set_state(BuildState::deleting, session.now());
+    if (co_await write(session.store(), path, to_record(build), build.stat.version)) co_return 0;
+  }
+}
+
+Task<int> perform(Session& session, DeleteUpload command) {
+  const std::string path =
+      model::upload_path(command.image, command.build_id, command.provider, command.upload_id);
+  while (true) {
+    const std::optional<Entry> entry = co_await read(session.store(), path);
+    if (!entry) {
+      session.context().out << "Image upload not found\n";
+      co_return 0;
+    }
+    ImageUpload upload = parsed(path, [&] {
+      return model::parse_image_upload(command.image, command.build_id, command.provider,
+                                       command.upload_id, *entry);
+    });
+    if (upload.state == UploadState::uploading) {
+      session.context().out << "Cannot delete because image upload in progress\n";
+      co_return 0;
+    }
+    upload.set_state(UploadState::deleting, session.now());
+    if (co_await write(session.store(), path, to_record(upload), upload.stat.version)) co_return 0;
+  }
+}
+
+}  // namespace nodepool::cli

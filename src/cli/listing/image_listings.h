@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "cli/listing/table.h"
+#include "model/image_table.h"
+
+// What is listed of images; columns and values are those of the Python Nodepool. `now` is in
+// seconds since the epoch.
+namespace nodepool::cli {
+
+// All builds, by image, the newest first. Those of a paused image are all `paused`.
+Table build_listing(const model::ImageTable& images, double now);
+
+// All uploads, by image, build and provider.
+Table upload_listing(const model::ImageTable& images, double now);
+
+// All images: whether they are paused, and who waits for a build since when.
+Table image_status_listing(const model::ImageTable& images, double now);
+
+// The ids of all uploads to one provider, by image and build.
+Table provider_upload_listing(const model::ImageTable& images, const std::string& provider);
+
+}  // namespace nodepool::cli

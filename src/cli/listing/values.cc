@@ -1,0 +1,27 @@
+#include "cli/listing/values.h"
+
+#include "model/node.h"
+
+namespace nodepool::cli {
+
+using model::Json;
+using model::json_string;
+
+Json json_of(const std::optional<std::string>& text) {
+  return text ? json_string(*text) : Json{};
+}
+
+Json json_of(std::int64_t number) {
+  return {std::to_string(number)};
+}
+
+Json json_of(const std::vector<std::string>& texts) {
+  std::string list = "[";
+  for (const std::string& text : texts) {
+    if (list.size() > 1) list += ", ";
+    list += json_string(text).text;
+  }
+  return {list + "]"};
+}
+
+}  // namespace nodepool::cli
