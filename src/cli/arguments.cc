@@ -171,6 +171,10 @@ class Parser {
                                 "list the images: which are paused, which are to be built",
                                 image_status_),
              image_status_.json);
+    add<OnlineCommand>("alien-image-list", "list the images in clouds that nobody knows",
+                       list_aliens_)
+        .add_option("PROVIDER", list_aliens_.provider, "only of this provider")
+        ->type_name("");
     const auto add_image = [](CLI::App& command, std::string& image) {
       add_name(command, "IMAGE", image, "the image's name");
     };
@@ -229,7 +233,9 @@ class Parser {
   }
 
   void add_config_commands() {
-    add<OfflineCommand>("config-validate", "check the configuration file", validate_);
+    add<OfflineCommand>("config-validate", "check the configuration file", validate_)
+        .add_flag("--online", validate_.online,
+                  "also ask each cloud whether it has what the file names");
     add<OfflineCommand>("config-schema",
                         "print the JSON Schema of the configuration file, for editors", schema_);
   }
@@ -318,6 +324,7 @@ class Parser {
   ListBuilds list_builds_;
   ListUploads list_uploads_;
   ImageStatus image_status_;
+  ListAlienImages list_aliens_;
   BuildImage build_image_;
   PauseImage pause_image_;
   UnpauseImage unpause_image_;

@@ -45,6 +45,9 @@ struct ListUploads {
 struct ImageStatus {
   bool json = false;
 };
+struct ListAlienImages {
+  std::string provider;  // empty: all
+};
 struct BuildImage {
   std::string image;
 };
@@ -81,7 +84,11 @@ struct CopyStore {
   std::string to;
   bool replace = false;  // what the target has
 };
-struct ValidateConfig {};
+struct ValidateConfig {
+  bool online = false;  // CheckClouds after it
+};
+// Whether the clouds have what the configuration names.
+struct CheckClouds {};
 struct PrintConfigSchema {};
 struct RequestNodes {
   std::vector<std::string> labels;
@@ -106,9 +113,9 @@ struct RunCommand {
 using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore>;
 using OnlineCommand =
     std::variant<ListNodes, ProviderInfo, Explain, HoldNode, DeleteNode, EraseProvider,
-                 ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, BuildImage,
-                 PauseImage, UnpauseImage, DeleteBuild, DeleteUpload, ExportImageData,
-                 ImportImageData, RequestNodes, ReleaseNodes, RenewLease, RunCommand>;
+                 ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, ListAlienImages,
+                 BuildImage, PauseImage, UnpauseImage, DeleteBuild, DeleteUpload, ExportImageData,
+                 ImportImageData, RequestNodes, ReleaseNodes, RenewLease, RunCommand, CheckClouds>;
 using Command = std::variant<OfflineCommand, OnlineCommand>;
 
 struct Arguments {

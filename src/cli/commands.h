@@ -33,6 +33,10 @@ Task<int> perform(Session& session, ListBuilds command);
 Task<int> perform(Session& session, ListUploads command);
 Task<int> perform(Session& session, ImageStatus command);
 
+// cloud_commands.cc
+Task<int> perform(Session& session, ListAlienImages command);
+Task<int> perform(Session& session, CheckClouds command);
+
 // image_commands.cc
 Task<int> perform(Session& session, BuildImage command);
 Task<int> perform(Session& session, PauseImage command);

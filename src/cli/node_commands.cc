@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "async/deadline.h"
-#include "async/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/listing/listings.h"
+#include "cli/own_provider.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
@@ -191,30 +191,18 @@ const config::ProviderSection* find_provider(const config::Config& config,
   return nullptr;
 }
 
-// Deletes the node in the foreground, with a provider of this process's own.
+// Deletes the node in the foreground.
 Task<> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
-  const driver::Driver& driver = session.context().drivers.driver(section.driver);
-  async::ThreadPool threads(2, "blocking calls");
-  model::NodeTable* nodes = co_await session.nodes();
-  model::ImageTable* images = co_await session.images();
-  const driver::ProviderContext context{
-      session.runtime(), session.store(), *nodes,
-      *images,           threads,         session.logger("nodepool.driver." + section.driver)};
-  const std::unique_ptr<driver::Provider> provider =
-      driver.provider(driver.configure(section, session.config()), context);
-  std::exception_ptr failure;
   bool found = false;
-  try {
-    co_await provider->start();
+  const std::function<Task<>(driver::Provider&)> erase =
+      [&session, &id, &found](driver::Provider& provider) -> Task<> {
     const Action action = [&session, &provider](Node node, Lock& lock) {
-      return take_back(session, *provider, std::move(node), lock);
+      return take_back(session, provider, std::move(node), lock);
     };
     found = co_await with_locked_node(session, id, action);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await provider->stop();
-  if (failure) std::rethrow_exception(failure);
+  };
+  Task<> erasing = with_own_provider(session, section, erase);
+  co_await std::move(erasing);
   if (!found) {
     print_not_found(session, id);
   } else {

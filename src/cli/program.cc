@@ -3,6 +3,7 @@
 
 #include <array>
 #include <exception>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -67,13 +68,18 @@ Task<int> perform_online(Context& context, config::Config config,
 
 int perform_any(Context& context, const Arguments& arguments) {
   const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
+  std::optional<OnlineCommand> online;
   if (const auto* offline = std::get_if<OfflineCommand>(&arguments.command)) {
-    return std::visit(
+    const int status = std::visit(
         [&](const auto& command) { return perform(context, arguments, command, log); }, *offline);
+    const auto* validation = std::get_if<ValidateConfig>(offline);
+    if (status != 0 || validation == nullptr || !validation->online) return status;
+    online = CheckClouds{};
+  } else {
+    online = std::get<OnlineCommand>(arguments.command);
   }
   config::Config config = load_config(context, arguments, {log, "nodepool.config"});
-  return context.loop.run(
-      perform_online(context, std::move(config), log, std::get<OnlineCommand>(arguments.command)));
+  return context.loop.run(perform_online(context, std::move(config), log, *std::move(online)));
 }
 
 }  // namespace

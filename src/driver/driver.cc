@@ -32,6 +32,10 @@ std::vector<std::string> Provider::zones(std::string_view /*pool*/) const {
   return {};
 }
 
+Task<std::vector<std::string>> Provider::missing_in_cloud() {
+  co_return std::vector<std::string>{};
+}
+
 Task<> Provider::remove_leaks() {
   co_return;
 }

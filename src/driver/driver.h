@@ -136,6 +136,10 @@ class Provider {
   // begun. Otherwise its node is taken back.
   virtual bool resumes() const { return false; }
 
+  // What the configuration names and the cloud does not have, a sentence each: flavors, images,
+  // networks, zones. Throws if the cloud cannot be asked.
+  virtual Task<std::vector<std::string>> missing_in_cloud();
+
   // Deletes what belongs to nodes that are gone. Called every minute; may take long. Throws what
   // the cloud's failure is.
   virtual Task<> remove_leaks();

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/task.h"
@@ -16,6 +17,14 @@ namespace nodepool::driver {
 // By resource, key and value: what tells Nodepool's own resources from others'. Values are text in
 // every cloud.
 using Metadata = std::map<std::string, std::string, std::less<>>;
+
+// Keys of the metadata that says whose something is. Reference: Nodepool's own tags since
+// release 3.
+inline constexpr std::string_view kNodeIdKey = "nodepool_node_id";
+inline constexpr std::string_view kPoolNameKey = "nodepool_pool_name";
+inline constexpr std::string_view kProviderNameKey = "nodepool_provider_name";
+inline constexpr std::string_view kBuildIdKey = "nodepool_build_id";
+inline constexpr std::string_view kUploadIdKey = "nodepool_upload_id";
 
 // How to use a machine that was made from an image: copied to the node's record.
 struct ImageAccess {

@@ -99,4 +99,13 @@ Table provider_upload_listing(const ImageTable& images, const std::string& provi
   return table;
 }
 
+Table alien_image_columns() {
+  return Table({{"provider", "Provider"}, {"name", "Name"}, {"image_id", "Image ID"}});
+}
+
+void add_alien(Table& table, const std::string& provider, const std::string& name,
+               const std::string& image_id) {
+  table.add({json_string(provider), json_string(name), json_string(image_id)});
+}
+
 }  // namespace nodepool::cli

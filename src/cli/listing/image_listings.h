@@ -21,4 +21,9 @@ Table image_status_listing(const model::ImageTable& images, double now);
 // The ids of all uploads to one provider, by image and build.
 Table provider_upload_listing(const model::ImageTable& images, const std::string& provider);
 
+// Images in clouds that nobody knows: the columns, and a row.
+Table alien_image_columns();
+void add_alien(Table& table, const std::string& provider, const std::string& name,
+               const std::string& image_id);
+
 }  // namespace nodepool::cli

@@ -36,6 +36,10 @@ Task<std::optional<std::string>> Adapter::label_problem(std::string /*pool*/,
   co_return std::nullopt;
 }
 
+Task<std::vector<std::string>> Adapter::missing() {
+  co_return std::vector<std::string>{};
+}
+
 Task<std::optional<std::string>> Adapter::console_log(model::Json /*external_id*/) {
   co_return std::nullopt;
 }

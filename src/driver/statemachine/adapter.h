@@ -83,6 +83,10 @@ class Adapter {
   // is known for some seconds at least.
   virtual Task<std::optional<std::string>> label_problem(std::string pool, std::string label);
 
+  // What the configuration names and the cloud does not have, a sentence each, besides flavors and
+  // images, which need() and label_problem() find missing: networks, zones, key pairs, …
+  virtual Task<std::vector<std::string>> missing();
+
   // What a machine that did not come up has written to its console. Called where the label's
   // configuration asks for it. By default nothing.
   virtual Task<std::optional<std::string>> console_log(model::Json external_id);

@@ -42,12 +42,4 @@ struct Resource {
   Metadata metadata;
 };
 
-// Keys of the metadata that says whose something is. Reference: Nodepool's own tags since
-// release 3.
-inline constexpr std::string_view kNodeIdKey = "nodepool_node_id";
-inline constexpr std::string_view kPoolNameKey = "nodepool_pool_name";
-inline constexpr std::string_view kProviderNameKey = "nodepool_provider_name";
-inline constexpr std::string_view kBuildIdKey = "nodepool_build_id";
-inline constexpr std::string_view kUploadIdKey = "nodepool_upload_id";
-
 }  // namespace nodepool::driver

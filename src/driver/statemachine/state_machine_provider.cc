@@ -84,6 +84,19 @@ Task<Limits> StateMachineProvider::available() {
   co_return remaining(std::move(limits), others);
 }
 
+Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
+  const Call call(*this);
+  co_await learn_labels();
+  std::vector<std::string> missing;
+  for (const auto& [key, facts] : labels_) {
+    if (facts.problem.empty()) continue;
+    missing.push_back(fmt::format("pool {}, label {}: {}", key.first, key.second, facts.problem));
+  }
+  const std::vector<std::string> others = co_await adapter_->missing();
+  missing.insert(missing.end(), others.begin(), others.end());
+  co_return missing;
+}
+
 // What a label takes is asked once; whether its image is there, each time.
 Task<> StateMachineProvider::learn_labels() {
   for (const auto& [pool_name, pool] : config_->pools()) {

@@ -34,6 +34,7 @@ class StateMachineProvider final : public Provider {
                                            std::string_view label) const override;
   std::vector<std::string> zones(std::string_view pool) const override;
   Task<Limits> available() override;
+  Task<std::vector<std::string>> missing_in_cloud() override;
   Task<> launch(NodeLaunch& launch) override;
   bool resumes() const override { return true; }
   Task<> remove_leaks() override;

@@ -1,0 +1,96 @@
+#include <exception>
+#include <ostream>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/listing/image_listings.h"
+#include "cli/own_provider.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+// The ids of the images that nodes of the provider are made from.
+std::set<std::string> ids_in_use(const model::ImageTable& images, const std::string& provider) {
+  std::set<std::string> ids;
+  for (const model::ImageUpload* upload : images.uploads_to(provider)) {
+    if (upload->state == model::UploadState::ready) ids.insert(upload->external_id.string_value());
+  }
+  return ids;
+}
+
+// Images that say that they are Nodepool's, and that no record knows.
+Task<> list_aliens(Session& session, const config::ProviderSection& section, Table& table) {
+  const model::ImageTable* images = co_await session.images();
+  const std::function<Task<>(driver::Provider&)> list = [&](driver::Provider& provider) -> Task<> {
+    driver::ImageSupport* support = provider.images();
+    if (support == nullptr) co_return;
+    const std::set<std::string> known = ids_in_use(*images, section.name);
+    const std::vector<driver::CloudImage> found = co_await support->list();
+    for (const driver::CloudImage& image : found) {
+      if (!image.metadata.contains(driver::kBuildIdKey) || known.contains(image.id)) continue;
+      add_alien(table, section.name, image.name, image.id);
+    }
+  };
+  Task<> listing = with_own_provider(session, section, list);
+  co_await std::move(listing);
+}
+
+Task<bool> check_provider(Session& session, const config::ProviderSection& section,
+                          const telemetry::Logger& log) {
+  std::vector<std::string> missing;
+  std::string failure;
+  const std::function<Task<>(driver::Provider&)> ask =
+      [&missing](driver::Provider& provider) -> Task<> {
+    missing = co_await provider.missing_in_cloud();
+  };
+  try {
+    Task<> asking = with_own_provider(session, section, ask);
+    co_await std::move(asking);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  for (const std::string& problem : missing) {
+    log.error("Provider {}: {}", section.name, problem);
+  }
+  if (!failure.empty()) log.error("Provider {} cannot be asked: {}", section.name, failure);
+  if (!failure.empty() || !missing.empty()) co_return false;
+  log.info("Provider {}: nothing is missing", section.name);
+  co_return true;
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, ListAlienImages command) {
+  const telemetry::Logger log = session.logger("nodepool.NodePoolCmd");
+  Table table = alien_image_columns();
+  for (const config::ProviderSection& section : session.config().providers) {
+    if (!command.provider.empty() && section.name != command.provider) continue;
+    std::string failure;
+    try {
+      co_await list_aliens(session, section, table);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) {
+      log.warning("Exception listing images for {}: {}", section.name, failure);
+    }
+  }
+  session.context().out << table.text() << '\n';
+  co_return 0;
+}
+
+Task<int> perform(Session& session, CheckClouds /*command*/) {
+  const telemetry::Logger log = session.logger("nodepool.config_validator");
+  bool good = true;
+  for (const config::ProviderSection& section : session.config().providers) {
+    good = co_await check_provider(session, section, log) && good;
+  }
+  co_return good ? 0 : 1;
+}
+
+}  // namespace nodepool::cli

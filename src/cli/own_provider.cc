@@ -1,0 +1,38 @@
+#include "cli/own_provider.h"
+
+#include <memory>
+
+#include "async/thread_pool.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+constexpr std::size_t kThreads = 2;
+
+}  // namespace
+
+Task<> with_own_provider(Session& session, const config::ProviderSection& section,
+                         std::function<Task<>(driver::Provider&)> use) {
+  const driver::Driver& driver = session.context().drivers.driver(section.driver);
+  async::ThreadPool threads(kThreads, "blocking calls");
+  model::NodeTable* nodes = co_await session.nodes();
+  model::ImageTable* images = co_await session.images();
+  const driver::ProviderContext context{
+      session.runtime(), session.store(), *nodes,
+      *images,           threads,         session.logger("nodepool.driver." + section.driver)};
+  const std::unique_ptr<driver::Provider> provider =
+      driver.provider(driver.configure(section, session.config()), context);
+  std::exception_ptr failure;
+  try {
+    co_await provider->start();
+    Task<> using_it = use(*provider);
+    co_await std::move(using_it);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await provider->stop();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace nodepool::cli
