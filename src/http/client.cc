@@ -59,9 +59,10 @@ Client::Client(const async::Runtime& runtime, ClientOptions options, telemetry::
       transfers_(runtime_.executor, options_.transfers) {}
 
 async::Task<Response> Client::send(Request request) {
+  co_await governor_.turn();
   const async::Clock::TimePoint deadline = runtime_.clock.now() + request.deadline;
   for (int number = 1;; ++number) {
-    co_await governor_.turn();
+    if (number > 1) co_await governor_.turn();
     Outcome outcome = co_await attempt(request, deadline - runtime_.clock.now());
     const async::Duration pause = pause_after(outcome, number);
     const bool again = number < options_.attempts && outcome.is_worth_another(request) &&

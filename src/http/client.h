@@ -37,7 +37,7 @@ class Client {
          Observer on_attempt = {});
 
   // The last answer, whatever its status. Throws HttpError, async::Cancelled (see
-  // Transfers::perform).
+  // Transfers::perform), and what reading a streamed body throws.
   async::Task<Response> send(Request request);
 
  private:

@@ -1,14 +1,27 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "async/task.h"
+
 namespace nodepool::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;  // name, value
+
+// A body that is read while it is sent, because it is too large to be held.
+struct StreamedBody {
+  std::uint64_t size = 0;  // bytes
+  // The bytes from `offset` on, at least one of them and at most `most`. May be asked again for
+  // what it has given. What it throws ends the call.
+  std::function<async::Task<std::string>(std::uint64_t offset, std::size_t most)> read;
+};
 
 // One call of an HTTP API.
 struct Request {
@@ -16,12 +29,14 @@ struct Request {
   std::string url;
   Headers headers = {};  // their values are never logged
   std::string body = {};
+  std::shared_ptr<const StreamedBody> streamed_body = {};  // instead of `body`
   std::string name = {};  // of the call, for logs and metrics: "compute: create server"
   // Whether it does no harm to send it twice. By default that depends on the method (RFC 9110
   // §9.2.2): a POST or PATCH is sent again only if it certainly has not arrived.
   enum class Repeatable { by_method, yes, no };
   Repeatable repeatable = Repeatable::by_method;
-  // For all attempts and the pauses between them together.
+  // For all attempts and the pauses between them together. The wait for its first turn, which a
+  // limit of calls in a time demands, does not count.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 

@@ -9,6 +9,9 @@ namespace nodepool::http {
 
 namespace {
 
+// How much of a streamed body is read at a time.
+constexpr std::size_t kPart = std::size_t{1} << 20;  // bytes
+
 // Failures before anything of the request has left, by libcurl-errors(3).
 bool is_before_sending(CURLcode code) {
   switch (code) {
@@ -52,10 +55,11 @@ void set(CURL* easy, CURLoption option, Value value) {
 Transfer::Transfer(const async::Executor& executor, const TransferOptions& options, Request request,
                    std::chrono::milliseconds timeout)
     : options_(options),
+      executor_(executor),
       request_(std::move(request)),
       error_text_(CURL_ERROR_SIZE, '\0'),
-      easy_(curl_easy_init()),
-      task_(executor) {
+      easy_(curl_easy_init()) {
+  task_.emplace(executor_);
   if (!easy_) throw std::bad_alloc();
   set_up(timeout);
 }
@@ -69,10 +73,7 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_URL, request_.url.c_str());
   set(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   if (request_.method == "HEAD") set(easy, CURLOPT_NOBODY, 1L);
-  if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT") {
-    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    set(easy, CURLOPT_POSTFIELDS, request_.body.data());
-  }
+  set_body();
   // On a connection that is used again and turns out to be closed, libcurl sends any request a
   // second time.
   if (!is_repeatable(request_)) set(easy, CURLOPT_FRESH_CONNECT, 1L);
@@ -97,6 +98,61 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy, CURLOPT_WRITEFUNCTION, on_body);
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+void Transfer::set_body() {
+  if (request_.streamed_body) {
+    set_streamed_body();
+  } else if (!request_.body.empty() || request_.method == "POST" || request_.method == "PUT") {
+    set(easy(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(easy(), CURLOPT_POSTFIELDS, request_.body.data());
+  }
+}
+
+void Transfer::set_streamed_body() {
+  set(easy(), CURLOPT_UPLOAD, 1L);
+  set(easy(), CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request_.streamed_body->size));
+  const auto on_read = +[](char* out, std::size_t size, std::size_t count, void* self) {
+    return static_cast<Transfer*>(self)->give_body(out, size * count);
+  };
+  const auto on_seek = +[](void* self, curl_off_t offset, int origin) -> int {
+    auto* transfer = static_cast<Transfer*>(self);
+    if (origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+    transfer->body_at_ = static_cast<std::uint64_t>(offset);
+    transfer->body_part_.clear();
+    transfer->part_given_ = 0;
+    return CURL_SEEKFUNC_OK;
+  };
+  set(easy(), CURLOPT_READFUNCTION, on_read);
+  set(easy(), CURLOPT_READDATA, static_cast<void*>(this));
+  set(easy(), CURLOPT_SEEKFUNCTION, on_seek);
+  set(easy(), CURLOPT_SEEKDATA, static_cast<void*>(this));
+}
+
+// Reading waits, and libcurl does not: when there is nothing left it pauses until feed().
+std::size_t Transfer::give_body(char* out, std::size_t most) {
+  if (body_at_ + part_given_ == request_.streamed_body->size) return 0;
+  const std::size_t count = std::min(most, body_part_.size() - part_given_);
+  if (count == 0) {
+    task_->wake();
+    return CURL_READFUNC_PAUSE;
+  }
+  body_part_.copy(out, count, part_given_);
+  part_given_ += count;
+  return count;
+}
+
+async::Task<> Transfer::feed() {
+  const std::shared_ptr<const StreamedBody> body = request_.streamed_body;
+  const std::uint64_t offset = body_at_ + part_given_;
+  std::string part = co_await body->read(offset, kPart);
+  if (part.empty() || part.size() > kPart || part.size() > body->size - offset) {
+    throw HttpError(HttpError::Kind::invalid, "the body has not the size that it was said to have");
+  }
+  body_at_ = offset;
+  body_part_ = std::move(part);
+  part_given_ = 0;
+  if (!ended_) curl_easy_pause(easy(), CURLPAUSE_CONT);
 }
 
 void Transfer::add_headers() {
@@ -147,14 +203,20 @@ std::size_t Transfer::take_body(std::string_view part) {
 
 void Transfer::ended(CURLcode code) {
   code_ = code;
-  task_.wake();
+  ended_ = true;
+  task_->wake();
 }
 
 async::Task<> Transfer::wait() {
-  if (is_repeatable(request_)) {
-    co_await task_.park();
-  } else {
-    co_await task_.park_through_cancellation();
+  while (true) {
+    if (is_repeatable(request_)) {
+      co_await task_->park();
+    } else {
+      co_await task_->park_through_cancellation();
+    }
+    if (ended_) co_return;
+    task_.emplace(executor_);
+    co_await feed();
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "async/parking.h"
@@ -33,7 +34,8 @@ class Transfer {
   // The exchange has ended; wakes the task.
   void ended(CURLcode code);
 
-  // Waits for ended().
+  // Waits for ended(), and reads the parts of a streamed body as they are needed. Throws what that
+  // throws.
   async::Task<> wait();
 
   // The answer. Throws HttpError.
@@ -41,21 +43,30 @@ class Transfer {
 
  private:
   void set_up(std::chrono::milliseconds timeout);
+  void set_body();
+  void set_streamed_body();
   void add_headers();
+  std::size_t give_body(char* out, std::size_t most);
+  async::Task<> feed();
   std::size_t take_header(std::string_view line);
   std::size_t take_body(std::string_view part);
   HttpError failure() const;
 
   const TransferOptions& options_;
+  async::Executor executor_;
   Request request_;
   Response response_;
   std::size_t header_bytes_ = 0;
   bool too_large_ = false;
+  bool ended_ = false;
+  std::uint64_t body_at_ = 0;  // where body_part_ begins
+  std::string body_part_;      // of the streamed body: what is next
+  std::size_t part_given_ = 0;
   CURLcode code_ = CURLE_OK;
   std::string error_text_;
   std::unique_ptr<curl_slist, ListDeleter> header_list_;
   std::unique_ptr<CURL, EasyDeleter> easy_;
-  async::ParkedTask task_;
+  std::optional<async::ParkedTask> task_;
 };
 
 }  // namespace nodepool::http

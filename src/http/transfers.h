@@ -36,7 +36,7 @@ class Transfers {
 
   // One attempt, within `timeout`. Redirections are answers like others. A cancellation ends a
   // repeatable request; any other runs to its end, because its outcome matters. Throws HttpError,
-  // async::Cancelled.
+  // async::Cancelled, and what reading a streamed body throws.
   async::Task<Response> perform(Request request, std::chrono::milliseconds timeout);
 
  private:

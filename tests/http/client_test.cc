@@ -7,7 +7,9 @@
 
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "http/file_body.h"
 #include "tests/http/http_server.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::http {
 namespace {
@@ -202,6 +204,68 @@ TEST_F(HttpClientTest, a_cancelled_question_ends_at_once_and_a_change_runs_to_it
   loop_.run(scope.join());
   EXPECT_EQ(question, 0);
   EXPECT_EQ(got, 200);
+}
+
+TEST_F(HttpClientTest, waiting_for_a_turn_takes_nothing_from_the_time_of_a_call) {
+  Client& one = client({.calls_per_second = 2});
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  int answered = 0;
+  const auto call = [](Client& client, std::string url, int& answered) -> Task<> {
+    co_await client.send({.url = std::move(url), .deadline = std::chrono::seconds(1)});
+    ++answered;
+  };
+  for (int i = 0; i < 4; ++i) scope.spawn("call", call(one, server_.url(), answered));
+  loop_.run(scope.join());
+  EXPECT_EQ(answered, 4);
+}
+
+class HttpFileBodyTest : public HttpClientTest {
+ protected:
+  HttpFileBodyTest() {
+    for (int i = 0; content_.size() < (std::size_t{5} << 19); ++i) content_ += std::to_string(i);
+    path_ = directory_.write("image", content_);
+  }
+
+  Request upload() {
+    return {.method = "PUT",
+            .url = server_.url(),
+            .streamed_body = loop_.run(file_body(threads_, path_)),
+            .name = "upload"};
+  }
+
+  async::ThreadPool threads_{1, "test"};
+  test_support::TemporaryDirectory directory_;
+  std::string content_;
+  std::string path_;
+};
+
+TEST_F(HttpFileBodyTest, a_file_is_sent_as_it_is_read) {
+  EXPECT_EQ(send(upload()).status, 200);
+  ASSERT_THAT(server_.calls(), SizeIs(1));
+  EXPECT_EQ(server_.calls()[0].method, "PUT");
+  EXPECT_TRUE(server_.calls()[0].body == content_);
+}
+
+TEST_F(HttpFileBodyTest, it_is_sent_from_the_start_when_it_is_sent_again) {
+  answers_ = {answer(503, "busy"), answer(200, "taken")};
+  EXPECT_EQ(send(upload()).body, "taken");
+  ASSERT_THAT(server_.calls(), SizeIs(2));
+  EXPECT_TRUE(server_.calls()[1].body == content_);
+}
+
+TEST_F(HttpFileBodyTest, an_empty_file_is_an_empty_body) {
+  directory_.write("image", "");
+  EXPECT_EQ(send(upload()).status, 200);
+  EXPECT_EQ(server_.calls()[0].body, "");
+}
+
+TEST_F(HttpFileBodyTest, a_file_that_cannot_be_read_ends_the_call) {
+  Request request = upload();
+  std::filesystem::resize_file(path_, content_.size() / 2);
+  EXPECT_EQ(failure(std::move(request)), HttpError::Kind::invalid);
+  EXPECT_THROW(loop_.run(file_body(threads_, path_ + ".missing")), std::system_error);
 }
 
 TEST(RateGovernorTest, calls_are_spaced_and_a_pause_holds_all_of_them) {

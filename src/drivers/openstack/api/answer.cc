@@ -1,0 +1,96 @@
+#include "drivers/openstack/api/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "driver/cloud_error.h"
+
+namespace nodepool::drivers::openstack {
+
+using driver::CloudError;
+
+namespace {
+
+constexpr std::size_t kLongestMessage = 500;
+
+// The message within the usual forms of an error: {"badRequest": {"message": …}},
+// {"NeutronError": {"message": …}}, {"error": {…}}, {"message": …}.
+std::string message_in(const std::string& body) {
+  const Json answer = Json::parse(body, nullptr, false);
+  const auto text_at = [](const Json& value) -> std::string {
+    if (!value.is_object()) return {};
+    const auto found = value.find("message");
+    return found != value.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  std::string message = text_at(answer);
+  if (message.empty() && answer.is_object()) {
+    for (const auto& [name, value] : answer.items()) {
+      if (message = text_at(value); !message.empty()) break;
+    }
+  }
+  if (message.empty() && !answer.is_object()) message = body;
+  return message;
+}
+
+// One line of readable text.
+std::string presentable(std::string message) {
+  std::ranges::replace_if(message, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "…";
+  return message;
+}
+
+CloudError::Kind kind_of(int status, const std::string& message, Effect effect) {
+  using Kind = CloudError::Kind;
+  if (speaks_of_quota(message)) return Kind::quota;
+  if (status == 401) return Kind::auth;
+  if (status == 403) return Kind::permanent;
+  if (status == 404) return Kind::not_found;
+  if (status == 429) return Kind::transient;
+  if (status >= 500) return effect == Effect::creates ? Kind::unknown_outcome : Kind::transient;
+  return Kind::failed;
+}
+
+CloudError no_answer(const std::string& call, const http::HttpError& error, Effect effect) {
+  using Kind = CloudError::Kind;
+  Kind kind = Kind::failed;
+  if (error.kind() == http::HttpError::Kind::not_sent) kind = Kind::transient;
+  if (error.kind() == http::HttpError::Kind::unknown_outcome) {
+    kind = effect == Effect::creates ? Kind::unknown_outcome : Kind::transient;
+  }
+  return {kind, call + ": " + error.what()};
+}
+
+}  // namespace
+
+bool speaks_of_quota(std::string_view message) {
+  std::string text(message);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text.find("quota exceeded") != std::string::npos ||
+         text.find("number of ports exceeded") != std::string::npos;
+}
+
+async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect) {
+  const std::string call = request.name;
+  try {
+    http::Response response = co_await client.send(std::move(request));
+    if (response.is_success()) co_return response;
+    const std::string message = message_in(response.body);
+    throw CloudError(kind_of(response.status, message, effect),
+                     fmt::format("{}: HTTP {}{}{}", call, response.status,
+                                 message.empty() ? "" : ": ", presentable(message)));
+  } catch (const http::HttpError& error) {
+    throw no_answer(call, error, effect);
+  }
+}
+
+Element parse_answer(const std::string& call, const http::Response& response) {
+  Json body = Json::parse(response.body, nullptr, false);
+  if (body.is_discarded()) {
+    throw CloudError(CloudError::Kind::failed, call + ": the answer is no JSON");
+  }
+  return {std::move(body), call + ": the answer"};
+}
+
+}  // namespace nodepool::drivers::openstack

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "async/task.h"
+#include "driver/images.h"
+#include "driver/resources.h"
+
+namespace nodepool::drivers::openstack {
+
+class Element;
+class Service;
+
+// One address of a server.
+struct ServerAddress {
+  std::string address;
+  int version = 4;
+  std::string type;  // "fixed", "floating"; empty: the cloud does not say
+  std::string mac;
+
+  friend bool operator==(const ServerAddress&, const ServerAddress&) = default;
+};
+
+// By the name of the network, in the cloud's order.
+using ServerAddresses = std::vector<std::pair<std::string, std::vector<ServerAddress>>>;
+
+struct Server {
+  std::string id;
+  std::string status;     // "BUILD", "ACTIVE", "ERROR", "DELETED", …
+  std::string flavor_id;  // empty: the cloud does not say
+  std::string host_id;
+  std::string az;
+  std::string access_ipv4;
+  std::string access_ipv6;
+  std::string fault;  // why it is in ERROR
+  driver::Metadata metadata;
+  ServerAddresses addresses;
+  std::vector<std::string> volumes;  // ids of those that are attached
+};
+
+struct Flavor {
+  std::string id;
+  std::string name;
+  double ram = 0;  // MiB
+  double vcpus = 0;
+
+  friend bool operator==(const Flavor&, const Flavor&) = default;
+};
+
+// A server to be made.
+struct ServerRequest {
+  std::string name;
+  std::string image_id;
+  std::string flavor_id;
+  std::optional<std::int64_t> volume_size;  // GB: boot from a volume that is made of the image
+  std::optional<std::string> key_name;
+  std::optional<std::string> az;
+  std::vector<std::string> security_groups;
+  std::vector<std::string> network_ids;  // none: the cloud chooses
+  std::optional<std::string> userdata;
+  bool config_drive = false;
+  driver::Metadata metadata;
+  std::string microversion;  // empty: none
+};
+
+// The Compute API. Every function throws CloudError.
+class Compute {
+ public:
+  explicit Compute(Service& service) : service_(service) {}
+
+  // Returns the server's id, at once: it is not ACTIVE yet.
+  async::Task<std::string> create(ServerRequest request);
+  async::Task<> remove(std::string server_id);    // not_found: it is not there
+  async::Task<std::vector<Server>> servers();     // of the project
+  async::Task<std::vector<Flavor>> flavors();     // by memory, then by name
+  async::Task<std::vector<std::string>> zones();  // that are available; none if that is secret
+  async::Task<driver::Limits> limits();           // of the project
+  async::Task<std::string> console_log(std::string server_id);
+
+ private:
+  Service& service_;
+};
+
+// For tests: the body of the call that makes a server, and a server of an answer.
+std::string create_body(const ServerRequest& request);
+Server read_server(const Element& element);
+
+}  // namespace nodepool::drivers::openstack

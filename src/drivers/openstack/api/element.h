@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "driver/images.h"
+
+namespace nodepool::drivers::openstack {
+
+using Json = nlohmann::ordered_json;  // the order of addresses means something
+
+// A JSON object within the answer to a call. Its readers throw CloudError(failed), naming the call
+// and the place, for what is missing or has the wrong type: what a server sends is not to be relied
+// on. A null value counts as missing.
+class Element {
+ public:
+  // `where` names the call and the place: "compute: list servers: servers[3]". Throws if the value
+  // is no object.
+  Element(Json value, std::string where);
+
+  std::string text(std::string_view key) const;
+  std::string text_or(std::string_view key, std::string otherwise = {}) const;
+  bool boolean_or(std::string_view key, bool otherwise) const;
+  double number(std::string_view key) const;
+  std::optional<double> optional_number(std::string_view key) const;
+
+  Element object(std::string_view key) const;
+  std::optional<Element> optional_object(std::string_view key) const;
+  std::vector<Element> list(std::string_view key) const;  // empty if it is missing
+  // An object whose values are lists of objects, in its order; empty if it is missing.
+  std::vector<std::pair<std::string, std::vector<Element>>> lists(std::string_view key) const;
+  // An object whose values are scalars, as text; empty if it is missing.
+  driver::Metadata texts(std::string_view key) const;
+  // The text values of this object itself.
+  driver::Metadata own_texts() const;
+
+ private:
+  const Json* find(std::string_view key) const;
+  const Json& at(std::string_view key) const;
+  std::string place(std::string_view key) const;
+  [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
+
+  Json value_;
+  std::string where_;
+};
+
+}  // namespace nodepool::drivers::openstack

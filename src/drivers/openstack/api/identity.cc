@@ -1,0 +1,97 @@
+#include "drivers/openstack/api/identity.h"
+
+#include <ctime>
+
+#include "driver/cloud_error.h"
+#include "drivers/openstack/api/answer.h"
+#include "drivers/openstack/api/auth_request.h"
+#include "drivers/openstack/clouds/cloud_files.h"
+
+namespace nodepool::drivers::openstack {
+
+using driver::CloudError;
+
+namespace {
+
+constexpr const char* kCall = "identity: authenticate";
+constexpr auto kUntilRefused = std::chrono::hours(24 * 365);
+
+// How long before its end a token is renewed, at most: a call that has just begun has to get
+// through.
+constexpr std::chrono::seconds kRenewBefore = std::chrono::minutes(5);
+
+// Seconds since the epoch of "2026-11-21T11:00:00.000000Z"; nothing if it is something else.
+std::optional<double> parse_time(const std::string& text) {
+  std::tm parts{};
+  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (end == nullptr) return std::nullopt;
+  return static_cast<double>(::timegm(&parts));
+}
+
+std::vector<Endpoint> read_catalog(const Element& token) {
+  std::vector<Endpoint> catalog;
+  for (const Element& service : token.list("catalog")) {
+    for (const Element& endpoint : service.list("endpoints")) {
+      catalog.push_back({.type = service.text("type"),
+                         .interface = endpoint.text_or("interface"),
+                         .region = endpoint.text_or("region_id", endpoint.text_or("region")),
+                         .url = endpoint.text_or("url")});
+    }
+  }
+  return catalog;
+}
+
+}  // namespace
+
+Identity::Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
+                   telemetry::Logger log)
+    : runtime_(runtime),
+      cloud_(cloud),
+      client_(runtime, std::move(options), std::move(log)),
+      token_(runtime, "an OpenStack token", [this] { return ask(); }) {}
+
+async::Task<Identity::TokenPointer> Identity::token() {
+  if (current_ && current_->renew_at <= runtime_.clock.now()) refused(current_);
+  current_ = co_await token_.get(kUntilRefused);
+  co_return current_;
+}
+
+void Identity::refused(const TokenPointer& token) {
+  if (!token || token != current_) return;
+  token_.drop();
+  current_.reset();
+}
+
+async::Task<Identity::Token> Identity::ask() {
+  http::Request request{
+      .method = "POST",
+      .url = {},
+      .headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}},
+      .name = kCall,
+      .repeatable = http::Request::Repeatable::yes};
+  try {
+    request.url = token_url(cloud_);
+    request.body = auth_request(cloud_);
+  } catch (const CloudsError& error) {
+    throw CloudError(CloudError::Kind::permanent, error.what());
+  }
+  const async::Clock::TimePoint asked_at = runtime_.clock.now();
+  const http::Response response = co_await send(client_, std::move(request), Effect::none);
+  const Element token = parse_answer(kCall, response).object("token");
+  Token result;
+  result.id = response.header("x-subject-token");
+  if (result.id.empty()) {
+    throw CloudError(CloudError::Kind::failed, std::string(kCall) + ": no token in the answer");
+  }
+  result.catalog = read_catalog(token);
+  // Its life counts, not its end: the clocks need not agree.
+  const auto begin = parse_time(token.text_or("issued_at"));
+  const auto end = parse_time(token.text_or("expires_at"));
+  const double life = begin && end ? std::max(0.0, *end - *begin) : 3600.0;
+  const double use = std::max(life * 0.9, life - static_cast<double>(kRenewBefore.count()));
+  result.renew_at =
+      asked_at + std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(use));
+  co_return result;
+}
+
+}  // namespace nodepool::drivers::openstack

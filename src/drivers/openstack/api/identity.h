@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "driver/statemachine/shared_answer.h"
+#include "drivers/openstack/api/catalog.h"
+#include "drivers/openstack/clouds/cloud.h"
+#include "http/client.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::openstack {
+
+// Authentication: one token for all calls, renewed before it expires.
+class Identity {
+ public:
+  // What a successful authentication results in. Never to be logged.
+  struct Token {
+    std::string id;
+    std::vector<Endpoint> catalog;
+    async::Clock::TimePoint renew_at;
+  };
+  using TokenPointer = std::shared_ptr<const Token>;
+
+  // `cloud` outlives it.
+  Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
+           telemetry::Logger log);
+
+  // A token that is good for some time yet. Throws CloudError: auth if the credentials are not
+  // accepted, permanent if they are incomplete.
+  async::Task<TokenPointer> token();
+
+  // A service has not accepted this token: the next call of token() gets another one.
+  void refused(const TokenPointer& token);
+
+  async::Task<> stop() { return token_.stop(); }
+
+ private:
+  async::Task<Token> ask();
+
+  async::Runtime runtime_;
+  const Cloud& cloud_;
+  http::Client client_;
+  driver::SharedAnswer<Token> token_;
+  TokenPointer current_;
+};
+
+}  // namespace nodepool::drivers::openstack

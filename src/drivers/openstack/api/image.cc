@@ -1,0 +1,93 @@
+#include "drivers/openstack/api/image.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "driver/cloud_error.h"
+#include "drivers/openstack/api/service.h"
+
+namespace nodepool::drivers::openstack {
+
+namespace {
+
+// As many as the service gives at a time.
+constexpr const char* kPage = "limit=1000";
+
+Image read_image(const Element& element) {
+  return {.id = element.text("id"),
+          .name = element.text_or("name"),
+          .status = element.text("status"),
+          .properties = element.own_texts()};
+}
+
+std::vector<Image> read_all(const std::vector<Element>& elements) {
+  std::vector<Image> images;
+  std::ranges::transform(elements, std::back_inserter(images), read_image);
+  return images;
+}
+
+// A few properties are no text: numbers, a boolean, a list.
+Json property(const std::string& key, const std::string& value) {
+  constexpr std::array<std::string_view, 4> kNumbers = {"min_disk", "min_ram", "size",
+                                                        "virtual_size"};
+  if (std::ranges::find(kNumbers, key) != kNumbers.end()) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size()) return number;
+  }
+  if (key == "protected") return value == "True" || value == "true";
+  if (key == "tags") return Json::array({value});
+  return value;
+}
+
+}  // namespace
+
+async::Task<std::vector<Image>> ImageApi::images_called(std::string name) {
+  co_return read_all(co_await service_.list(
+      "find image " + name, "/images?name=" + url_text(name) + "&" + kPage, "images"));
+}
+
+async::Task<std::vector<Image>> ImageApi::own_images() {
+  co_return read_all(co_await service_.list(
+      "list images", std::string("/images?visibility=private&") + kPage, "images"));
+}
+
+async::Task<std::optional<Image>> ImageApi::find(std::string id) {
+  Call call{.name = "get image " + id, .path = "/images/" + url_text(id)};
+  try {
+    co_return read_image(co_await service_.ask(std::move(call)));
+  } catch (const driver::CloudError& error) {
+    if (error.kind() != driver::CloudError::Kind::not_found) throw;
+  }
+  co_return std::nullopt;
+}
+
+async::Task<std::string> ImageApi::create(ImageRequest request) {
+  Call call{.name = "create image " + request.name, .method = "POST", .path = "/images"};
+  for (const auto& [key, value] : request.properties) call.body[key] = property(key, value);
+  call.body["name"] = request.name;
+  call.body["disk_format"] = request.format;
+  call.body["container_format"] = "bare";
+  call.body["visibility"] = "private";
+  call.effect = Effect::creates;
+  const Element answer = co_await service_.ask(std::move(call));
+  co_return answer.text("id");
+}
+
+async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
+                               std::chrono::milliseconds deadline) {
+  Call call{
+      .name = "upload image " + id, .method = "PUT", .path = "/images/" + url_text(id) + "/file"};
+  call.headers.emplace_back("Content-Type", "application/octet-stream");
+  call.streamed_body = std::move(content);
+  call.deadline = deadline;
+  co_await service_.send(std::move(call));
+}
+
+async::Task<> ImageApi::remove(std::string id) {
+  Call call{.name = "delete image " + id, .method = "DELETE", .path = "/images/" + url_text(id)};
+  co_await service_.send_if_there(std::move(call));
+}
+
+}  // namespace nodepool::drivers::openstack

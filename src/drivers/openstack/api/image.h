@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/task.h"
+#include "driver/images.h"
+#include "http/request.h"
+
+namespace nodepool::drivers::openstack {
+
+class Element;
+class Service;
+
+struct Image {
+  std::string id;
+  std::string name;
+  std::string status;           // "queued", "saving", "importing", "active", "killed", …
+  driver::Metadata properties;  // all that is text
+};
+
+// An image to be made.
+struct ImageRequest {
+  std::string name;
+  std::string format;
+  driver::Metadata properties;
+};
+
+// The Image API. Every function throws CloudError.
+class ImageApi {
+ public:
+  explicit ImageApi(Service& service) : service_(service) {}
+
+  async::Task<std::vector<Image>> images_called(std::string name);  // whatever their status
+  // Of the project.
+  async::Task<std::vector<Image>> own_images();
+  async::Task<std::optional<Image>> find(std::string id);
+
+  // Returns its id; it has no content yet.
+  async::Task<std::string> create(ImageRequest request);
+  async::Task<> upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
+                       std::chrono::milliseconds deadline);
+  async::Task<> remove(std::string id);  // also if it is not there
+
+ private:
+  Service& service_;
+};
+
+}  // namespace nodepool::drivers::openstack

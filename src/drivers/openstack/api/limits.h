@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "driver/resources.h"
+#include "drivers/openstack/api/element.h"
+
+namespace nodepool::drivers::openstack {
+
+// The limits of an answer by our names, `names` being pairs of theirs and ours. -1 and absence mean
+// no limit.
+driver::Limits read_limits(const Element& absolute,
+                           const std::vector<std::pair<std::string_view, std::string_view>>& names);
+
+}  // namespace nodepool::drivers::openstack

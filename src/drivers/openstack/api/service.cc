@@ -1,0 +1,127 @@
+#include "drivers/openstack/api/service.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <set>
+
+#include "driver/cloud_error.h"
+#include "telemetry/version.h"
+
+namespace nodepool::drivers::openstack {
+
+using driver::CloudError;
+
+namespace {
+
+// More pages than that are no list, but a server that goes in circles.
+constexpr int kMostPages = 1000;
+
+std::string query_of(const std::string& url) {
+  const std::size_t start = url.find('?');
+  return start == std::string::npos ? std::string() : url.substr(start + 1);
+}
+
+// The query of the next page; empty if this is the last one. Only the query is taken: behind a
+// proxy the rest is often wrong, and the token goes nowhere but to the endpoint.
+std::string next_page(const Element& answer, const std::string& key) {
+  for (const Element& link : answer.list(key + "_links")) {
+    if (link.text_or("rel") == "next") return query_of(link.text_or("href"));
+  }
+  return query_of(answer.text_or("next"));  // the Image API
+}
+
+}  // namespace
+
+Service::Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud,
+                 Identity& identity, http::ClientOptions options, telemetry::Logger log)
+    : kind_(kind),
+      cloud_(cloud),
+      identity_(identity),
+      client_(runtime, std::move(options), std::move(log)) {}
+
+async::Task<bool> Service::exists() {
+  const Identity::TokenPointer token = co_await identity_.token();
+  co_return endpoint_of(token->catalog, kind_, cloud_).has_value();
+}
+
+async::Task<http::Response> Service::send(Call call) {
+  const std::string name = fmt::format("{}: {}", to_string(kind_), call.name);
+  for (bool is_first = true;; is_first = false) {
+    const Identity::TokenPointer token = co_await identity_.token();
+    const std::optional<std::string> endpoint = endpoint_of(token->catalog, kind_, cloud_);
+    if (!endpoint) {
+      throw CloudError(
+          CloudError::Kind::permanent,
+          fmt::format("{}: cloud {} has no {} endpoint for it{}{}", name, cloud_.name,
+                      cloud_.interface, cloud_.region.empty() ? "" : " in region ", cloud_.region));
+    }
+    http::Request request{.method = call.method,
+                          .url = *endpoint + call.path,
+                          .headers = call.headers,
+                          .body = call.body.is_null() ? std::string() : call.body.dump(),
+                          .streamed_body = call.streamed_body,
+                          .name = name,
+                          .deadline = call.deadline};
+    request.headers.emplace_back("X-Auth-Token", token->id);
+    request.headers.emplace_back("Accept", "application/json");
+    request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
+    if (!call.body.is_null()) request.headers.emplace_back("Content-Type", "application/json");
+    try {
+      co_return co_await openstack::send(client_, std::move(request), call.effect);
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::auth || !is_first) throw;
+    }
+    identity_.refused(token);
+  }
+}
+
+async::Task<Element> Service::ask(Call call) {
+  const std::string name = fmt::format("{}: {}", to_string(kind_), call.name);
+  const http::Response response = co_await send(std::move(call));
+  co_return parse_answer(name, response);
+}
+
+async::Task<bool> Service::send_if_there(Call call) {
+  try {
+    co_await send(std::move(call));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+async::Task<std::vector<Element>> Service::list(std::string name, std::string path,
+                                                std::string key) {
+  std::vector<Element> elements;
+  const std::string base = path.substr(0, path.find('?'));
+  std::set<std::string> seen;
+  for (int page = 1; page <= kMostPages; ++page) {
+    Call call{.name = name, .path = path};
+    const Element answer = co_await ask(std::move(call));
+    for (Element& element : answer.list(key)) elements.push_back(std::move(element));
+    const std::string next = next_page(answer, key);
+    if (next.empty()) co_return elements;
+    if (!seen.insert(next).second) break;
+    path = base + "?" + next;
+  }
+  throw CloudError(CloudError::Kind::failed,
+                   fmt::format("{}: {}: the pages of the list never end: {}", to_string(kind_),
+                               name, query_of(path)));
+}
+
+std::string url_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || std::string_view("-_.~").find(c) != std::string_view::npos) {
+      result += c;
+    } else {
+      result += fmt::format("%{:02X}", byte);
+    }
+  }
+  return result;
+}
+
+}  // namespace nodepool::drivers::openstack

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "drivers/openstack/api/answer.h"
+#include "drivers/openstack/api/identity.h"
+
+namespace nodepool::drivers::openstack {
+
+// One call of a service's API.
+struct Call {
+  std::string name;  // "create server": for messages and logs
+  std::string method = "GET";
+  std::string path;  // below the endpoint: "/servers/ID", with its query
+  Json body = {};    // null: none
+  http::Headers headers = {};
+  std::shared_ptr<const http::StreamedBody> streamed_body = {};
+  Effect effect = Effect::none;
+  std::chrono::milliseconds deadline = std::chrono::seconds(60);
+};
+
+// Calls one service of a cloud as the cloud's user.
+class Service {
+ public:
+  // `identity` and `cloud` outlive it.
+  Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud, Identity& identity,
+          http::ClientOptions options, telemetry::Logger log);
+
+  // Whether the cloud has it. Throws CloudError.
+  async::Task<bool> exists();
+
+  // The answer to the call. A token that is not accepted is renewed once. Throws CloudError.
+  async::Task<http::Response> send(Call call);
+  async::Task<Element> ask(Call call);
+  // As send(), but that the thing is not there is no error: returns whether it was.
+  async::Task<bool> send_if_there(Call call);
+
+  // All elements of a list, page by page: `key` is its name in the answer. Throws CloudError.
+  async::Task<std::vector<Element>> list(std::string name, std::string path, std::string key);
+
+ private:
+  ServiceKind kind_;
+  const Cloud& cloud_;
+  Identity& identity_;
+  http::Client client_;
+};
+
+// Text as it stands in a query: `a b` is `a%20b`.
+std::string url_text(std::string_view text);
+
+}  // namespace nodepool::drivers::openstack

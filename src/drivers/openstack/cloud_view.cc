@@ -1,0 +1,160 @@
+#include "drivers/openstack/cloud_view.h"
+
+#include <algorithm>
+
+#include "driver/cloud_error.h"
+#include "drivers/openstack/flavors.h"
+
+namespace nodepool::drivers::openstack {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr auto kUntilForgotten = std::chrono::hours(24 * 365);
+
+bool is_active(const Image& image) {
+  return image.status == "active";
+}
+
+}  // namespace
+
+ServerList::ServerList(std::vector<Server> servers) : servers_(std::move(servers)) {
+  for (std::size_t i = 0; i < servers_.size(); ++i) index_.emplace(servers_[i].id, i);
+}
+
+const Server* ServerList::find(std::string_view id) const {
+  const auto found = index_.find(id);
+  return found == index_.end() ? nullptr : &servers_[found->second];
+}
+
+CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
+                     const Pace& pace)
+    : runtime_(runtime),
+      api_(api),
+      cloud_(cloud),
+      pace_(pace),
+      servers_(runtime, "OpenStack servers", [this] { return ask_servers(); }),
+      floating_ips_(runtime, "OpenStack floating IPs", [this] { return ask_floating_ips(); }),
+      volumes_(runtime, "OpenStack volumes", [this] { return ask_volumes(); }),
+      flavors_(runtime, "OpenStack flavors", [this] { return api_.compute().flavors(); }),
+      topology_(runtime, "OpenStack networks", [this] { return ask_topology(); }),
+      zones_(runtime, "OpenStack zones", [this] { return api_.compute().zones(); }) {}
+
+Task<std::shared_ptr<const ServerList>> CloudView::servers(async::Duration max_age) {
+  return servers_.get(max_age);
+}
+
+Task<std::shared_ptr<const std::vector<FloatingIp>>> CloudView::floating_ips() {
+  return floating_ips_.get(pace_.poll);
+}
+
+Task<std::shared_ptr<const std::vector<Volume>>> CloudView::volumes() {
+  return volumes_.get(pace_.poll);
+}
+
+Task<std::shared_ptr<const std::vector<Flavor>>> CloudView::flavors() {
+  return flavors_.get(kUntilForgotten);
+}
+
+Task<std::shared_ptr<const Topology>> CloudView::topology() {
+  return topology_.get(kUntilForgotten);
+}
+
+Task<std::shared_ptr<const std::vector<std::string>>> CloudView::zones() {
+  return zones_.get(kUntilForgotten);
+}
+
+Task<ServerList> CloudView::ask_servers() {
+  co_return ServerList(co_await api_.compute().servers());
+}
+
+Task<std::vector<FloatingIp>> CloudView::ask_floating_ips() {
+  const bool exists = co_await api_.has_network();
+  if (!exists || !cloud_.has_floating_ips) co_return std::vector<FloatingIp>{};
+  try {
+    co_return co_await api_.network().floating_ips();
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+  co_return std::vector<FloatingIp>{};  // a cloud without routers
+}
+
+Task<std::vector<Volume>> CloudView::ask_volumes() {
+  const bool exists = co_await api_.has_volume();
+  if (!exists) co_return std::vector<Volume>{};
+  co_return co_await api_.volume().volumes();
+}
+
+Task<Topology> CloudView::ask_topology() {
+  const bool exists = co_await api_.has_network();
+  if (!exists) co_return Topology{};
+  std::vector<Network> networks = co_await api_.network().networks();
+  const std::vector<Subnet> subnets = co_await api_.network().subnets();
+  co_return make_topology(std::move(networks), subnets, cloud_);
+}
+
+Task<CloudView::ImageId> CloudView::ask_image(std::string name) {
+  const std::vector<Image> named = co_await api_.image().images_called(name);
+  const auto active = std::ranges::find_if(named, is_active);
+  if (active != named.end()) co_return active->id;
+  const std::optional<Image> image = co_await api_.image().find(std::move(name));
+  if (image && is_active(*image)) co_return image->id;
+  co_return std::nullopt;
+}
+
+Task<Flavor> CloudView::flavor(const OpenStackLabel& label) {
+  for (const async::Duration max_age : {async::Duration(kUntilForgotten), pace_.missing}) {
+    const auto flavors = co_await flavors_.get(max_age);
+    if (const Flavor* chosen = choose_flavor(*flavors, label)) co_return *chosen;
+  }
+  throw CloudError(CloudError::Kind::permanent,
+                   "the cloud has no flavor " + describe_flavor(label));
+}
+
+Task<std::vector<std::string>> CloudView::network_ids(std::vector<std::string> names) {
+  std::vector<std::string> ids;
+  for (const std::string& name : names) {
+    std::shared_ptr<const Topology> topology = co_await topology_.get(kUntilForgotten);
+    if (topology->find(name) == nullptr) topology = co_await topology_.get(pace_.missing);
+    const Network* network = topology->find(name);
+    if (network == nullptr) {
+      throw CloudError(CloudError::Kind::failed, "the cloud shows no network `" + name + "`");
+    }
+    ids.push_back(network->id);
+  }
+  co_return ids;
+}
+
+Task<std::optional<std::string>> CloudView::image_id(CloudImageReference image) {
+  if (!image.id.empty()) co_return image.id;
+  auto& lookup = images_[image.name];
+  if (!lookup) {
+    lookup = std::make_unique<driver::SharedAnswer<ImageId>>(
+        runtime_, "an OpenStack image", [this, name = image.name] { return ask_image(name); });
+  }
+  driver::SharedAnswer<ImageId>& answer = *lookup;
+  std::shared_ptr<const ImageId> id = co_await answer.get(kUntilForgotten);
+  if (!*id) id = co_await answer.get(pace_.missing);
+  co_return *id;
+}
+
+void CloudView::forget() {
+  flavors_.drop();
+  topology_.drop();
+  zones_.drop();
+  for (const auto& [name, answer] : images_) answer->drop();
+}
+
+Task<> CloudView::stop() {
+  co_await servers_.stop();
+  co_await floating_ips_.stop();
+  co_await volumes_.stop();
+  co_await flavors_.stop();
+  co_await topology_.stop();
+  co_await zones_.stop();
+  for (const auto& [name, answer] : images_) co_await answer->stop();
+}
+
+}  // namespace nodepool::drivers::openstack

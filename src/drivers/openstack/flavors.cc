@@ -1,0 +1,43 @@
+#include "drivers/openstack/flavors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace nodepool::drivers::openstack {
+
+const Flavor* choose_flavor(const std::vector<Flavor>& flavors, const OpenStackLabel& label) {
+  const std::string name = label.flavor_name.value_or("");
+  const auto found = std::ranges::find_if(flavors, [&](const Flavor& flavor) {
+    if (label.min_ram == 0) return !name.empty() && (flavor.name == name || flavor.id == name);
+    return flavor.ram >= static_cast<double>(label.min_ram) &&
+           flavor.name.find(name) != std::string::npos;
+  });
+  return found == flavors.end() ? nullptr : &*found;
+}
+
+std::string describe_flavor(const OpenStackLabel& label) {
+  const std::string name = label.flavor_name.value_or("");
+  if (label.min_ram == 0) return fmt::format("with the name or id `{}`", name);
+  if (name.empty()) return fmt::format("with at least {} MiB", label.min_ram);
+  return fmt::format("with at least {} MiB and `{}` in its name", label.min_ram, name);
+}
+
+driver::Resources resources_of(const Flavor& flavor) {
+  return driver::Resources({{"instances", 1}, {"cores", flavor.vcpus}, {"ram", flavor.ram}});
+}
+
+driver::Resources resources_of(const Server& server, const std::vector<Flavor>& flavors,
+                               const std::vector<Volume>& volumes) {
+  const auto flavor = std::ranges::find(flavors, server.flavor_id, &Flavor::id);
+  driver::Resources resources =
+      flavor == flavors.end() ? driver::Resources({{"instances", 1}}) : resources_of(*flavor);
+  for (const std::string& id : server.volumes) {
+    const auto volume = std::ranges::find(volumes, id, &Volume::id);
+    resources += driver::Resources(
+        {{"volumes", 1}, {"volume-gb", volume == volumes.end() ? 0 : volume->size}});
+  }
+  return resources;
+}
+
+}  // namespace nodepool::drivers::openstack

@@ -1,0 +1,170 @@
+#include "drivers/openstack/image_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/cloud_error.h"
+#include "driver/statemachine/instance.h"
+#include "http/file_body.h"
+
+namespace nodepool::drivers::openstack {
+
+using async::Task;
+using driver::CloudError;
+using driver::ImageFile;
+using driver::Metadata;
+
+namespace {
+
+// Properties by which the Python SDK recognises what it has uploaded.
+constexpr const char* kMd5 = "owner_specified.openstack.md5";
+constexpr const char* kSha256 = "owner_specified.openstack.sha256";
+constexpr const char* kObject = "owner_specified.openstack.object";
+
+// The slowest upload that is waited for.
+constexpr std::uint64_t kLeastSpeed = std::uint64_t{1} << 20;  // bytes a second
+
+std::string value_of(const Metadata& metadata, std::string_view key) {
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? std::string() : found->second;
+}
+
+Task<std::string> read_and_tell(std::shared_ptr<const http::StreamedBody> body,
+                                std::shared_ptr<driver::ImageSupport::Progress> progress,
+                                std::uint64_t offset, std::size_t most) {
+  if (*progress) (*progress)(offset);  // what comes before has been sent
+  co_return co_await body->read(offset, most);
+}
+
+// The same content, whose sending is told.
+std::shared_ptr<const http::StreamedBody> told(std::shared_ptr<const http::StreamedBody> body,
+                                               driver::ImageSupport::Progress progress) {
+  auto telling = std::make_shared<http::StreamedBody>();
+  telling->size = body->size;
+  auto shared = std::make_shared<driver::ImageSupport::Progress>(std::move(progress));
+  telling->read = [body, shared](std::uint64_t offset, std::size_t most) {
+    return read_and_tell(body, shared, offset, most);
+  };
+  return telling;
+}
+
+}  // namespace
+
+ImageStore::ImageStore(ServerContext context, async::ThreadPool& threads)
+    : context_(std::move(context)), threads_(threads) {}
+
+Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::string name,
+                                     ImageFile file, Metadata metadata, Progress progress) {
+  if (context_.config.cloud().image_api_use_tasks) {
+    throw CloudError(CloudError::Kind::permanent,
+                     "image_api_use_tasks: uploads through image import tasks are not supported");
+  }
+  const std::string same = co_await find_same(name, file);
+  if (!same.empty()) co_return same;
+  std::exception_ptr failure;
+  try {
+    co_return co_await make(name, std::move(file), metadata, std::move(progress));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await remove_begun(std::move(name), std::move(metadata));
+  std::rethrow_exception(failure);
+}
+
+// An image with this name and content that is there already; empty if there is none.
+Task<std::string> ImageStore::find_same(std::string name, ImageFile file) {
+  if (file.md5.empty() && file.sha256.empty()) co_return std::string();
+  const std::vector<Image> images = co_await context_.api.image().images_called(std::move(name));
+  const auto found = std::ranges::find_if(images, [&file](const Image& image) {
+    return image.status == "active" && value_of(image.properties, kMd5) == file.md5 &&
+           value_of(image.properties, kSha256) == file.sha256;
+  });
+  co_return found == images.end() ? std::string() : found->id;
+}
+
+Metadata ImageStore::properties(const std::string& name, const ImageFile& file,
+                                const Metadata& metadata) const {
+  Metadata properties = metadata;
+  for (const auto& [key, value] : context_.config.cloud().image_properties) {
+    properties.try_emplace(key, value);
+  }
+  properties[kMd5] = file.md5;
+  properties[kSha256] = file.sha256;
+  properties[kObject] = "images/" + name;
+  return properties;
+}
+
+Task<std::string> ImageStore::make(std::string name, ImageFile file, Metadata metadata,
+                                   Progress progress) {
+  const auto body = co_await http::file_body(threads_, file.path);
+  ImageRequest request{
+      .name = name, .format = file.format, .properties = properties(name, file, metadata)};
+  const std::string id = co_await context_.api.image().create(std::move(request));
+  const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
+      context_.config.image_upload_timeout() + std::chrono::seconds(body->size / kLeastSpeed));
+  co_await context_.api.image().upload(id, told(body, progress), deadline);
+  if (progress) progress(body->size);
+  co_await wait_until_active(id);
+  co_return id;
+}
+
+Task<> ImageStore::wait_until_active(std::string id) {
+  async::Clock& clock = context_.runtime.clock;
+  const auto until = clock.now() + context_.config.image_upload_timeout();
+  while (true) {
+    const std::optional<Image> image = co_await context_.api.image().find(id);
+    const std::string status = image ? image->status : "deleted";
+    if (status == "active") co_return;
+    const bool is_under_way =
+        status == "queued" || status == "saving" || status == "uploading" || status == "importing";
+    if (!is_under_way || clock.now() >= until) {
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("image {} does not become active: it is {}", id, status));
+    }
+    co_await clock.sleep_for(context_.pace.image_poll);
+  }
+}
+
+// Also what the cloud has made without our learning its id.
+Task<> ImageStore::remove_begun(std::string name, Metadata metadata) {
+  try {
+    const std::vector<Image> images = co_await context_.api.image().images_called(name);
+    for (const Image& image : images) {
+      const bool ours = std::ranges::all_of(metadata, [&image](const auto& entry) {
+        return !image.properties.contains(entry.first) ||
+               value_of(image.properties, entry.first) == entry.second;
+      });
+      const bool is_marked = image.properties.contains(driver::kUploadIdKey);
+      if (ours && is_marked) co_await context_.api.image().remove(image.id);
+    }
+  } catch (const CloudError& error) {
+    context_.log.error("What the failed upload of {} has begun cannot be deleted: {}", name,
+                       error.what());
+  }
+}
+
+Task<> ImageStore::remove(std::string name, std::string external_id) {
+  if (!external_id.empty()) {
+    co_await context_.api.image().remove(std::move(external_id));
+    co_return;
+  }
+  // The upload ended before its id was known.
+  const std::vector<Image> images = co_await context_.api.image().images_called(std::move(name));
+  for (const Image& image : images) {
+    if (value_of(image.properties, driver::kProviderNameKey) == context_.config.name()) {
+      co_await context_.api.image().remove(image.id);
+    }
+  }
+}
+
+Task<std::vector<driver::CloudImage>> ImageStore::list() {
+  std::vector<driver::CloudImage> result;
+  const std::vector<Image> images = co_await context_.api.image().own_images();
+  for (const Image& image : images) {
+    result.push_back({.id = image.id, .name = image.name, .metadata = image.properties});
+  }
+  co_return result;
+}
+
+}  // namespace nodepool::drivers::openstack

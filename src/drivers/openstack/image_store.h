@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "async/thread_pool.h"
+#include "driver/images.h"
+#include "drivers/openstack/server_launch.h"
+
+namespace nodepool::drivers::openstack {
+
+// Uploaded images.
+class ImageStore final : public driver::ImageSupport {
+ public:
+  // `threads` outlive it.
+  ImageStore(ServerContext context, async::ThreadPool& threads);
+
+  async::Task<std::string> upload(driver::ProviderImage image, std::string name,
+                                  driver::ImageFile file, driver::Metadata metadata,
+                                  Progress progress) override;
+  async::Task<> remove(std::string name, std::string external_id) override;
+  async::Task<std::vector<driver::CloudImage>> list() override;
+
+ private:
+  driver::Metadata properties(const std::string& name, const driver::ImageFile& file,
+                              const driver::Metadata& metadata) const;
+  async::Task<std::string> find_same(std::string name, driver::ImageFile file);
+  async::Task<std::string> make(std::string name, driver::ImageFile file, driver::Metadata metadata,
+                                Progress progress);
+  async::Task<> wait_until_active(std::string id);
+  async::Task<> remove_begun(std::string name, driver::Metadata metadata);
+
+  ServerContext context_;
+  async::ThreadPool& threads_;
+};
+
+}  // namespace nodepool::drivers::openstack

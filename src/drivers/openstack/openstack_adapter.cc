@@ -1,0 +1,100 @@
+#include "drivers/openstack/openstack_adapter.h"
+
+#include "driver/cloud_error.h"
+#include "drivers/openstack/external_id.h"
+#include "drivers/openstack/flavors.h"
+#include "drivers/openstack/server_launch.h"
+#include "drivers/openstack/server_removal.h"
+
+namespace nodepool::drivers::openstack {
+
+using async::Task;
+using driver::CloudError;
+
+OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
+                                   std::shared_ptr<const OpenStackConfig> config,
+                                   async::ThreadPool& threads, telemetry::Logger log, Pace pace)
+    : config_(std::move(config)),
+      pace_(pace),
+      api_(runtime, config_->cloud(), config_->rate(), log),
+      view_(runtime, api_, config_->cloud(), pace_),
+      context_{runtime, *config_, api_, view_, pace_, host_has_ipv6(), std::move(log)},
+      images_(context_, threads),
+      leftovers_(context_) {}
+
+Task<> OpenStackAdapter::stop() {
+  co_await view_.stop();
+  co_await api_.stop();
+}
+
+Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
+                                                driver::StateMachine& machine) {
+  ServerLaunch launch(context_, std::move(spec), machine);
+  co_return co_await launch.run();
+}
+
+Task<> OpenStackAdapter::remove(model::Json external_id) {
+  co_await remove_server(context_, server_id_of(external_id));
+}
+
+Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
+  std::vector<driver::Instance> instances;
+  const auto list = co_await view_.servers(pace_.poll);
+  for (const Server& server : list->servers()) {
+    if (server.status != "DELETED") instances.push_back(co_await describe(context_, server));
+  }
+  co_return instances;
+}
+
+Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
+  co_await leftovers_.clean();
+  std::vector<driver::Resource> resources;
+  const auto list = co_await view_.servers(pace_.poll);
+  for (const Server& server : list->servers()) {
+    if (server.status == "DELETED") continue;
+    resources.push_back({.type = std::string(driver::kInstanceResource),
+                         .id = server.id,
+                         .metadata = server.metadata});
+  }
+  co_return resources;
+}
+
+Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
+  co_await remove_server(context_, std::move(resource.id));
+}
+
+Task<driver::Limits> OpenStackAdapter::limits() {
+  driver::Limits limits = co_await api_.compute().limits();
+  const bool has_volume = co_await api_.has_volume();
+  if (has_volume) limits.merge(co_await api_.volume().limits());
+  co_return limits;
+}
+
+Task<driver::Resources> OpenStackAdapter::need(std::string pool, std::string label) {
+  const OpenStackLabel& wanted = config_->label(pool, label);
+  driver::Resources need = resources_of(co_await view_.flavor(wanted));
+  if (wanted.boot_from_volume) {
+    need +=
+        driver::Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});
+  }
+  co_return need;
+}
+
+Task<std::vector<std::string>> OpenStackAdapter::zones(std::string /*pool*/) {
+  co_return *co_await view_.zones();
+}
+
+Task<std::optional<std::string>> OpenStackAdapter::label_problem(std::string pool,
+                                                                 std::string label) {
+  const OpenStackLabel& wanted = config_->label(pool, label);
+  if (!wanted.cloud_image) co_return "the label has no image";
+  const std::optional<std::string> id = co_await view_.image_id(*wanted.cloud_image);
+  if (id) co_return std::nullopt;
+  co_return "the cloud has no active image `" + wanted.cloud_image->name + "`";
+}
+
+Task<std::optional<std::string>> OpenStackAdapter::console_log(model::Json external_id) {
+  co_return co_await api_.compute().console_log(server_id_of(external_id));
+}
+
+}  // namespace nodepool::drivers::openstack

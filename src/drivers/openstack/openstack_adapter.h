@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/thread_pool.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/openstack/cloud_view.h"
+#include "drivers/openstack/config/openstack_config.h"
+#include "drivers/openstack/image_store.h"
+#include "drivers/openstack/leftovers.h"
+#include "drivers/openstack/pace.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::openstack {
+
+// An OpenStack cloud. See docs/drivers/openstack.md for the calls that are made.
+class OpenStackAdapter final : public driver::Adapter {
+ public:
+  // `threads` outlive it.
+  OpenStackAdapter(const async::Runtime& runtime, std::shared_ptr<const OpenStackConfig> config,
+                   async::ThreadPool& threads, telemetry::Logger log, Pace pace = {});
+
+  async::Task<> stop() override;
+
+  async::Task<driver::Instance> create(driver::CreateSpec spec,
+                                       driver::StateMachine& machine) override;
+  async::Task<> remove(model::Json external_id) override;
+  async::Task<std::vector<driver::Instance>> instances() override;
+  async::Task<std::vector<driver::Resource>> resources() override;
+  async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<driver::Limits> limits() override;
+  async::Task<driver::Resources> need(std::string pool, std::string label) override;
+  async::Task<std::vector<std::string>> zones(std::string pool) override;
+  async::Task<std::optional<std::string>> label_problem(std::string pool,
+                                                        std::string label) override;
+  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  async::Duration settling_time() const override { return pace_.settling_time; }
+  driver::ImageSupport* images() override { return &images_; }
+
+ private:
+  std::shared_ptr<const OpenStackConfig> config_;
+  Pace pace_;
+  CloudApi api_;
+  CloudView view_;
+  ServerContext context_;
+  ImageStore images_;
+  Leftovers leftovers_;
+};
+
+}  // namespace nodepool::drivers::openstack

@@ -1,0 +1,252 @@
+#include "drivers/openstack/server_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "driver/cloud_error.h"
+#include "driver/request_template.h"
+#include "drivers/openstack/api/answer.h"
+#include "drivers/openstack/external_id.h"
+#include "drivers/openstack/flavors.h"
+
+namespace nodepool::drivers::openstack {
+
+using async::Task;
+using driver::CloudError;
+using driver::Instance;
+
+namespace {
+
+// Why a server is in ERROR.
+CloudError failure_of(const Server& server) {
+  const auto contains = [&server](std::string_view word) {
+    return server.fault.find(word) != std::string::npos;
+  };
+  const bool quota = contains("quota") || speaks_of_quota(server.fault);
+  return {quota ? CloudError::Kind::quota : CloudError::Kind::failed,
+          fmt::format("server {} is in ERROR: {}", server.id,
+                      server.fault.empty() ? "the cloud does not say why" : server.fault)};
+}
+
+bool may_pass(const CloudError& error) {
+  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
+}
+
+}  // namespace
+
+ServerLaunch::ServerLaunch(ServerContext context, driver::CreateSpec spec,
+                           driver::StateMachine& machine)
+    : context_(std::move(context)), spec_(std::move(spec)), machine_(machine) {}
+
+const OpenStackLabel& ServerLaunch::label() const {
+  return context_.config.label(spec_.pool, spec_.label);
+}
+
+Task<Instance> ServerLaunch::run() {
+  machine_.enter("creating server");
+  const driver::StateMachine::Make make = [this] { return make_server(); };
+  const driver::StateMachine::Find find = [this] { return find_server(); };
+  const std::string id = co_await machine_.step("server", make, find);
+
+  machine_.enter("waiting for the server");
+  Server server = co_await wait_until_active(id);
+  if (context_.config.pool(spec_.pool).auto_floating_ip) {
+    const std::optional<FloatingIp> floating_ip = co_await attach_floating_ip(server);
+    if (floating_ip) add_floating_ip(server.addresses, *floating_ip);
+  }
+  co_return co_await describe(context_, std::move(server));
+}
+
+Task<std::string> ServerLaunch::make_server() {
+  ServerRequest wanted = co_await request();
+  std::string id;
+  try {
+    id = co_await context_.api.compute().create(std::move(wanted));
+  } catch (const CloudError& error) {
+    const bool refused =
+        error.kind() == CloudError::Kind::failed || error.kind() == CloudError::Kind::not_found;
+    if (!refused) throw;
+    context_.view.forget();  // the flavor, image or network may have been replaced
+    throw CloudError(CloudError::Kind::failed, error.what());
+  }
+  machine_.set_external_id(to_external_id(id));
+  co_return id;
+}
+
+Task<ServerRequest> ServerLaunch::request() {
+  const OpenStackLabel& wanted = label();
+  ServerRequest request;
+  request.name = spec_.hostname;
+  request.image_id = co_await image_id();
+  const Flavor flavor = co_await context_.view.flavor(wanted);
+  request.flavor_id = flavor.id;
+  if (wanted.boot_from_volume) request.volume_size = wanted.volume_size;
+  request.key_name = wanted.key_name;
+  request.az = spec_.az;
+  request.security_groups = context_.config.pool(spec_.pool).security_groups;
+  request.network_ids = co_await context_.view.network_ids(wanted.networks);
+  if (wanted.networks.empty()) {
+    const auto topology = co_await context_.view.topology();
+    if (topology->default_network) request.network_ids = {topology->default_network->id};
+  }
+  request.userdata = wanted.userdata;
+  request.config_drive = wanted.config_drive;
+  request.metadata = metadata();
+  request.microversion = context_.config.cloud().compute_microversion;
+  co_return request;
+}
+
+Task<std::string> ServerLaunch::image_id() {
+  if (!spec_.image_external_id.empty()) co_return spec_.image_external_id;
+  const std::optional<CloudImageReference> image = label().cloud_image;
+  std::optional<std::string> id;
+  if (image) id = co_await context_.view.image_id(*image);
+  if (!id) {
+    throw CloudError(CloudError::Kind::failed,
+                     "the cloud has no active image `" + spec_.image_name + "`");
+  }
+  co_return *id;
+}
+
+driver::Metadata ServerLaunch::metadata() const {
+  driver::Metadata metadata;
+  metadata["groups"] =
+      fmt::format("{},{},{}", context_.config.name(), spec_.image_name, spec_.label);
+  for (const auto& [key, value] : label().instance_properties) metadata[key] = value;
+  for (const auto& [key, value] : label().dynamic_instance_properties) {
+    try {
+      metadata[key] = driver::fill_in(value, spec_.request);
+    } catch (const std::invalid_argument& error) {
+      context_.log.error("Label {}: dynamic-instance-properties: {}: {}", spec_.label, key,
+                         error.what());
+    }
+  }
+  for (const auto& [key, value] : spec_.metadata) metadata[key] = value;
+  return metadata;
+}
+
+// Until it has settled it is looked for again and again: the lists that others have asked for will
+// do.
+Task<std::optional<std::string>> ServerLaunch::find_server() {
+  const auto list = co_await servers_if_answered(context_, context_.pace.poll);
+  if (!list) co_return std::nullopt;
+  const auto ours = [this](const Server& server) {
+    return std::ranges::all_of(spec_.metadata, [&server](const auto& entry) {
+      const auto found = server.metadata.find(entry.first);
+      return found != server.metadata.end() && found->second == entry.second;
+    });
+  };
+  const auto found = std::ranges::find_if(list->servers(), ours);
+  if (found == list->servers().end() || spec_.metadata.empty()) co_return std::nullopt;
+  machine_.set_external_id(to_external_id(found->id));
+  co_return found->id;
+}
+
+Task<Server> ServerLaunch::wait_until_active(std::string id) {
+  async::Clock& clock = context_.runtime.clock;
+  auto last_seen = clock.now();
+  while (true) {
+    co_await clock.sleep_for(context_.pace.poll);
+    const auto list = co_await servers_if_answered(context_, context_.pace.poll);
+    const Server* server = list ? list->find(id) : nullptr;
+    if (server != nullptr) {
+      if (server->status == "ACTIVE") co_return *server;
+      if (server->status == "ERROR") throw failure_of(*server);
+    }
+    const bool is_there = server != nullptr && server->status != "DELETED";
+    if (is_there || !list) last_seen = clock.now();
+    if (clock.now() - last_seen > context_.pace.settling_time) {
+      throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
+    }
+  }
+}
+
+// Nothing if the server needs none.
+Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) {
+  const auto topology = co_await context_.view.topology();
+  const Cloud& cloud = context_.config.cloud();
+  const AddressChoice choice = choose_addresses(server, *topology, cloud, context_.host_has_ipv6);
+  if (!needs_floating_ip(server, choice, *topology, cloud)) co_return std::nullopt;
+  const std::vector<Port> ports = co_await context_.api.network().ports_of(server.id);
+  const std::optional<PortChoice> port = choose_port(ports, *topology);
+  if (!port) co_return std::nullopt;
+
+  machine_.enter("creating floating IP");
+  const std::string network = topology->floating_source->id;
+  const driver::StateMachine::Make make = [this, network, port] {
+    return make_floating_ip(network, *port);
+  };
+  const driver::StateMachine::Find find = [this, port] { return find_floating_ip(port->port_id); };
+  const std::string id = co_await machine_.step("floating ip", make, find);
+  machine_.enter("attaching floating IP");
+  co_return co_await wait_for_floating_ip(id);
+}
+
+Task<std::string> ServerLaunch::make_floating_ip(std::string network_id, PortChoice port) {
+  const FloatingIp made = co_await context_.api.network().create_floating_ip(
+      std::move(network_id), port.port_id, port.fixed_address);
+  co_return made.id;
+}
+
+Task<std::optional<std::string>> ServerLaunch::find_floating_ip(std::string port_id) {
+  const auto found = co_await context_.api.network().floating_ips_of(std::move(port_id));
+  if (found.empty()) co_return std::nullopt;
+  co_return found.front().id;
+}
+
+Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
+  async::Clock& clock = context_.runtime.clock;
+  const auto until = clock.now() + context_.pace.floating_ip_limit;
+  std::string status = "not shown";
+  while (true) {
+    const auto list = co_await context_.view.floating_ips();
+    const auto found = std::ranges::find(*list, id, &FloatingIp::id);
+    if (found != list->end()) {
+      if (found->status == "ACTIVE" && !found->port_id.empty()) co_return *found;
+      status = found->status;
+    }
+    if (status == "ERROR" || clock.now() >= until) break;
+    co_await clock.sleep_for(context_.pace.poll);
+  }
+  throw CloudError(CloudError::Kind::failed,
+                   fmt::format("floating IP {} does not become ACTIVE: it is {}", id, status));
+}
+
+Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,
+                                                            async::Duration max_age) {
+  try {
+    co_return co_await context.view.servers(max_age);
+  } catch (const CloudError& error) {
+    if (!may_pass(error)) throw;
+    context.log.warning("Servers cannot be listed for now: {}", error.what());
+  }
+  co_return nullptr;
+}
+
+Task<Instance> describe(ServerContext context, Server server) {
+  const auto topology = co_await context.view.topology();
+  const auto flavors = co_await context.view.flavors();
+  std::shared_ptr<const std::vector<Volume>> volumes =
+      std::make_shared<const std::vector<Volume>>();
+  if (!server.volumes.empty()) volumes = co_await context.view.volumes();
+  const Cloud& cloud = context.config.cloud();
+  const AddressChoice choice = choose_addresses(server, *topology, cloud, context.host_has_ipv6);
+
+  Instance instance;
+  instance.external_id = to_external_id(server.id);
+  instance.metadata = server.metadata;
+  instance.resources = resources_of(server, *flavors, *volumes);
+  instance.interface_ip = choice.interface_ip;
+  instance.public_ipv4 = choice.public_ipv4;
+  instance.public_ipv6 = choice.public_ipv6;
+  instance.private_ipv4 = choice.private_ipv4.empty() ? choice.public_ipv4 : choice.private_ipv4;
+  instance.cloud = cloud.name;
+  instance.region = context.config.region_name();
+  instance.az = server.az;
+  instance.host_id = server.host_id;
+  co_return instance;
+}
+
+}  // namespace nodepool::drivers::openstack

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "async/runtime.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/openstack/addresses.h"
+#include "drivers/openstack/cloud_view.h"
+#include "drivers/openstack/config/openstack_config.h"
+#include "drivers/openstack/pace.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::openstack {
+
+// What launches and removals of servers work with. All outlives them.
+struct ServerContext {
+  async::Runtime runtime;
+  const OpenStackConfig& config;
+  CloudApi& api;
+  CloudView& view;
+  const Pace& pace;
+  bool host_has_ipv6 = false;
+  telemetry::Logger log;
+};
+
+// The making of one server: see driver::Adapter::create.
+class ServerLaunch {
+ public:
+  // `machine` outlives it.
+  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::StateMachine& machine);
+
+  // Throws CloudError.
+  async::Task<driver::Instance> run();
+
+ private:
+  const OpenStackLabel& label() const;
+  async::Task<std::string> make_server();
+  async::Task<ServerRequest> request();
+  async::Task<std::string> image_id();
+  driver::Metadata metadata() const;
+  async::Task<std::optional<std::string>> find_server();
+  async::Task<Server> wait_until_active(std::string id);
+  async::Task<std::optional<FloatingIp>> attach_floating_ip(Server server);
+  async::Task<std::string> make_floating_ip(std::string network_id, PortChoice port);
+  async::Task<std::optional<std::string>> find_floating_ip(std::string port_id);
+  async::Task<FloatingIp> wait_for_floating_ip(std::string id);
+
+  ServerContext context_;
+  driver::CreateSpec spec_;
+  driver::StateMachine& machine_;
+};
+
+// The servers, no older than the pace says. nullptr if the cloud does not answer now: whoever waits
+// for something there looks again later. Throws CloudError for any other failure.
+async::Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,
+                                                                   async::Duration max_age);
+
+// What the launcher is told of a server.
+async::Task<driver::Instance> describe(ServerContext context, Server server);
+
+}  // namespace nodepool::drivers::openstack

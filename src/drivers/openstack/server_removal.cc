@@ -1,0 +1,100 @@
+#include "drivers/openstack/server_removal.h"
+
+#include <algorithm>
+#include <set>
+
+#include "driver/cloud_error.h"
+
+namespace nodepool::drivers::openstack {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+bool leads_to(const FloatingIp& floating_ip, const std::string& server_id,
+              const std::set<std::string>& ports, const std::set<std::string>& addresses) {
+  return floating_ip.device_id == server_id || ports.contains(floating_ip.port_id) ||
+         addresses.contains(floating_ip.address);
+}
+
+// The floating addresses that the server shows.
+std::set<std::string> floating_addresses(const Server* server) {
+  std::set<std::string> addresses;
+  if (server == nullptr) return addresses;
+  for (const auto& [network, entries] : server->addresses) {
+    for (const ServerAddress& entry : entries) {
+      if (entry.type == "floating") addresses.insert(entry.address);
+    }
+  }
+  return addresses;
+}
+
+// Also of those that the server does not show yet.
+Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id) {
+  std::set<std::string> ids;
+  const auto list = co_await context.view.floating_ips();
+  if (list->empty()) co_return ids;
+  const auto servers = co_await context.view.servers(context.pace.poll);
+  const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
+  // Older clouds do not say what the port belongs to.
+  std::set<std::string> ports;
+  const bool is_unclear = std::ranges::any_of(*list, [](const FloatingIp& floating_ip) {
+    return !floating_ip.port_id.empty() && floating_ip.device_id.empty();
+  });
+  if (is_unclear) {
+    const auto of_server = co_await context.api.network().ports_of(server_id);
+    for (const Port& port : of_server) ports.insert(port.id);
+  }
+  for (const FloatingIp& floating_ip : *list) {
+    if (leads_to(floating_ip, server_id, ports, addresses)) ids.insert(floating_ip.id);
+  }
+  co_return ids;
+}
+
+Task<> remove_floating_ips(ServerContext context, std::string server_id) {
+  const std::set<std::string> ids = co_await floating_ips_of(context, std::move(server_id));
+  if (ids.empty()) co_return;
+  for (const std::string& id : ids) co_await context.api.network().remove_floating_ip(id);
+  while (true) {
+    co_await context.runtime.clock.sleep_for(context.pace.poll);
+    const auto list = co_await context.view.floating_ips();
+    const bool remains = std::ranges::any_of(*list, [&ids](const FloatingIp& floating_ip) {
+      return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
+    });
+    if (!remains) co_return;
+  }
+}
+
+Task<bool> request_removal(ServerContext context, std::string server_id) {
+  try {
+    co_await context.api.compute().remove(std::move(server_id));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+bool is_gone(const Server* server) {
+  return server == nullptr || server->status == "DELETED" || server->status == "SOFT_DELETED";
+}
+
+}  // namespace
+
+Task<> remove_server(ServerContext context, std::string server_id) {
+  co_await remove_floating_ips(context, server_id);
+  const bool was_there = co_await request_removal(context, server_id);
+  if (!was_there) co_return;
+  async::Clock& clock = context.runtime.clock;
+  const auto requested_at = clock.now();
+  while (true) {
+    co_await clock.sleep_for(context.pace.poll);
+    // A list from before the removal might not show the server yet.
+    const async::Duration max_age = std::min(context.pace.poll, clock.now() - requested_at);
+    const auto list = co_await servers_if_answered(context, max_age);
+    if (list && is_gone(list->find(server_id))) co_return;
+  }
+}
+
+}  // namespace nodepool::drivers::openstack

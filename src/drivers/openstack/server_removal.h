@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "drivers/openstack/server_launch.h"
+
+namespace nodepool::drivers::openstack {
+
+// Deletes a server and its floating IPs: returns when they are gone, also if they were not there.
+// Its volume goes by itself. Throws CloudError.
+async::Task<> remove_server(ServerContext context, std::string server_id);
+
+}  // namespace nodepool::drivers::openstack
