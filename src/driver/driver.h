@@ -59,8 +59,9 @@ class ProviderConfig {
   // What the builder uploads to it; nothing: it takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
-  // Whether an operator has changed nothing: then a reload keeps the running provider.
-  bool same_as(const ProviderConfig& other) const { return section_ == other.section_; }
+  // Whether an operator has changed nothing: then a reload keeps the running provider. A driver
+  // whose provider depends on other files as well looks at those, too.
+  virtual bool same_as(const ProviderConfig& other) const { return section_ == other.section_; }
 
  protected:
   explicit ProviderConfig(config::ProviderSection section) : section_(std::move(section)) {}
