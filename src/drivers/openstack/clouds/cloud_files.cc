@@ -1,0 +1,225 @@
+#include "drivers/openstack/clouds/cloud_files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "config/yaml.h"
+#include "drivers/openstack/clouds/cloud_entry.h"
+
+namespace nodepool::drivers::openstack {
+
+namespace {
+
+using nlohmann::json;
+
+// Variables that say where to look, and not what the cloud is.
+constexpr std::array<std::string_view, 7> kNoCloudOptions = {
+    "cloud",      "client_config_file", "client_secure_file", "client_vendor_file",
+    "cloud_name", "force_ipv4",         "prefer_ipv6"};
+
+std::optional<std::string> variable(const config::Environment& environment, std::string_view name) {
+  const auto found =
+      std::ranges::find(environment, name, &std::pair<std::string, std::string>::first);
+  if (found == environment.end() || found->second.empty()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::string> directories(const config::Environment& environment) {
+  std::vector<std::string> found = {"."};
+  const std::optional<std::string> home = variable(environment, "HOME");
+  if (const auto xdg = variable(environment, "XDG_CONFIG_HOME"))
+    found.push_back(*xdg + "/openstack");
+  if (home) found.push_back(*home + "/.config/openstack");
+  const std::string site = variable(environment, "XDG_CONFIG_DIRS").value_or("/etc/xdg");
+  found.push_back(site.substr(0, site.find(':')) + "/openstack");
+  found.emplace_back("/etc/openstack");
+  return found;
+}
+
+// `first` is a file that a variable names; it need not exist.
+std::vector<std::string> candidates(const config::Environment& environment, std::string_view first,
+                                    const std::string& stem) {
+  std::vector<std::string> paths;
+  if (const auto named = variable(environment, first)) paths.push_back(*named);
+  for (const std::string& directory : directories(environment)) {
+    for (const char* suffix : {".yaml", ".yml", ".json"}) {
+      paths.push_back(directory == "." ? stem + suffix : directory + "/" + stem + suffix);
+    }
+  }
+  return paths;
+}
+
+struct Document {
+  std::string path;  // empty: there is no such file
+  json content = json::object();
+};
+
+Document read_first(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) continue;
+    Document document;
+    document.path = path;
+    document.content = config::to_json(config::parse_yaml(config::read_file(path), path));
+    if (document.content.is_null()) document.content = json::object();
+    if (!document.content.is_object()) throw CloudsError(path + ": must be a mapping");
+    return document;
+  }
+  return {};
+}
+
+json mapping_at(const Document& document, std::string_view key) {
+  const auto found = document.content.find(key);
+  if (found == document.content.end() || found->is_null()) return json::object();
+  if (!found->is_object()) {
+    throw CloudsError(fmt::format("{}: `{}` must be a mapping", document.path, key));
+  }
+  return *found;
+}
+
+// The keys of `over` over those of `under`; of mappings inside, key by key.
+void overlay(json& under, const json& over) {
+  for (const auto& [key, value] : over.items()) {
+    if (value.is_object() && under.contains(key) && under[key].is_object()) {
+      overlay(under[key], value);
+    } else {
+      under[key] = value;
+    }
+  }
+}
+
+// The cloud that OS_* variables describe: OS_REGION_NAME is its region_name.
+json cloud_of(const config::Environment& environment) {
+  json entry = json::object();
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with("OS_") || value.empty()) continue;
+    std::string key = name.substr(3);
+    std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (std::ranges::find(kNoCloudOptions, key) == kNoCloudOptions.end()) entry[key] = value;
+  }
+  return entry;
+}
+
+std::string name_of_environment(const config::Environment& environment) {
+  return variable(environment, "OS_CLOUD_NAME").value_or("envvars");
+}
+
+std::string choose_name(const json& clouds, const config::Environment& environment,
+                        bool has_variables) {
+  if (const auto named = variable(environment, "OS_CLOUD")) return *named;
+  if (has_variables) return name_of_environment(environment);
+  if (clouds.size() == 1) return clouds.items().begin().key();
+  throw CloudsError(
+      "which cloud to use is not said: set `cloud`, or the variable OS_CLOUD, or OS_AUTH_URL and "
+      "the other OS_* variables");
+}
+
+// What the vendor's profile says under the entry.
+json with_profile(const std::string& where, json entry, const config::Environment& environment) {
+  std::string profile;
+  for (const char* key : {"profile", "cloud"}) {
+    if (profile.empty() && entry.contains(key)) profile = text_of(entry[key]);
+  }
+  entry.erase("cloud");
+  entry.erase("profile");
+  if (profile.empty()) return entry;
+  const Document vendors =
+      read_first(candidates(environment, "OS_CLIENT_VENDOR_FILE", "clouds-public"));
+  json known = mapping_at(vendors, "public-clouds");
+  const auto found = known.find(profile);
+  if (found == known.end() || !found->is_object()) {
+    throw CloudsError(fmt::format(
+        "{}: the profile {} is in no clouds-public.yaml{}; profiles that are part of the Python "
+        "SDK "
+        "are not known here: write them into that file",
+        where, profile, vendors.path.empty() ? "" : " (looked into " + vendors.path + ")"));
+  }
+  json merged = *found;
+  overlay(merged, entry);
+  return merged;
+}
+
+// Picks the region among `regions`, and takes its own values.
+void settle_region(const std::string& where, json& entry,
+                   const std::optional<std::string>& wanted) {
+  const json regions = entry.value("regions", json::array());
+  entry.erase("regions");
+  if (wanted) entry["region_name"] = *wanted;
+  if (!regions.is_array() || regions.empty()) return;
+  const auto name_of = [](const json& region) {
+    return region.is_object() ? text_of(region.value("name", json())) : text_of(region);
+  };
+  if (!entry.contains("region_name") || entry["region_name"].is_null()) {
+    entry["region_name"] = name_of(regions.front());
+  }
+  const std::string name = text_of(entry["region_name"]);
+  const auto found = std::ranges::find(regions, name, name_of);
+  if (found == regions.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(regions, std::back_inserter(names), name_of);
+    throw CloudsError(
+        fmt::format("{}: it has no region {} (it has: {})", where, name, fmt::join(names, ", ")));
+  }
+  if (found->is_object()) overlay(entry, found->value("values", json::object()));
+}
+
+bool forces_ipv4(const Document& document, const config::Environment& environment) {
+  if (const auto forced = variable(environment, "OS_FORCE_IPV4")) return truth_of(json(*forced));
+  const json client = mapping_at(document, "client");
+  return truth_of(client.value("force_ipv4", json()));
+}
+
+std::string not_found(const std::string& name, const Document& document, const json& clouds,
+                      const config::Environment& environment) {
+  if (document.path.empty()) {
+    return fmt::format("cloud {} was not found: there is no clouds.yaml (looked for {})", name,
+                       fmt::join(cloud_file_paths(environment), ", "));
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, entry] : clouds.items()) names.push_back(known);
+  return fmt::format("cloud {} was not found in {} (it has: {})", name, document.path,
+                     fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> cloud_file_paths(const config::Environment& environment) {
+  return candidates(environment, "OS_CLIENT_CONFIG_FILE", "clouds");
+}
+
+Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std::string>& region,
+                 const config::Environment& environment) {
+  Document document = read_first(cloud_file_paths(environment));
+  overlay(document.content,
+          read_first(candidates(environment, "OS_CLIENT_SECURE_FILE", "secure")).content);
+  const json clouds = mapping_at(document, "clouds");
+  const json variables = cloud_of(environment);
+  const std::string chosen = name ? *name : choose_name(clouds, environment, !variables.empty());
+
+  const auto found = clouds.find(chosen);
+  json entry;
+  if (found != clouds.end()) {
+    if (!found->is_object()) {
+      throw CloudsError(fmt::format("{}: cloud {} must be a mapping", document.path, chosen));
+    }
+    entry = *found;
+  } else if (!variables.empty() && chosen == name_of_environment(environment)) {
+    entry = variables;
+    document.path.clear();
+  } else {
+    throw CloudsError(not_found(chosen, document, clouds, environment));
+  }
+  const std::string where =
+      fmt::format("{}cloud {}", document.path.empty() ? "" : document.path + ": ", chosen);
+  entry = with_profile(where, std::move(entry), environment);
+  settle_region(where, entry, region);
+  if (!entry.contains("force_ipv4")) entry["force_ipv4"] = forces_ipv4(document, environment);
+  return read_cloud(chosen, document.path, entry);
+}
+
+}  // namespace nodepool::drivers::openstack

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/environment.h"
+#include "driver/statemachine/state_machine_config.h"
+#include "drivers/openstack/clouds/cloud.h"
+
+namespace nodepool::drivers::openstack {
+
+// An image that is in the cloud already: one of both.
+struct CloudImageReference {
+  std::string id;    // used as it is
+  std::string name;  // or id: to be looked up
+
+  friend bool operator==(const CloudImageReference&, const CloudImageReference&) = default;
+};
+
+// One kind of machine, besides what the framework needs to know (driver::MachineLabel).
+struct OpenStackLabel {
+  std::optional<CloudImageReference> cloud_image;  // nothing: it has a diskimage
+  std::int64_t min_ram = 0;                        // MiB; 0: not set
+  std::optional<std::string> flavor_name;
+  std::optional<std::string> key_name;
+  bool boot_from_volume = false;
+  std::int64_t volume_size = 50;  // GB
+  bool config_drive = false;
+  std::map<std::string, std::string> instance_properties;
+  std::map<std::string, std::string> dynamic_instance_properties;  // with {request.…}
+  std::optional<std::string> userdata;
+  std::vector<std::string> networks;  // names or ids; empty: the cloud's default
+};
+
+struct OpenStackPool {
+  bool auto_floating_ip = true;
+  std::vector<std::string> security_groups;
+  std::map<std::string, OpenStackLabel, std::less<>> labels;
+};
+
+// A provider with `driver: openstack`. The driver `fake` has the same.
+class OpenStackConfig : public driver::StateMachineConfig {
+ public:
+  // `environment`: where clouds.yaml is, see find_cloud(). Throws config::ConfigError, also for a
+  // cloud that is not configured.
+  OpenStackConfig(const config::ProviderSection& section, const config::Config& config,
+                  const config::Environment& environment);
+
+  const Cloud& cloud() const { return cloud_; }
+  const std::optional<std::string>& region_name() const { return region_name_; }
+  double rate() const { return rate_; }  // seconds between calls; 0: no limit
+  async::Duration image_upload_timeout() const { return image_upload_timeout_; }
+  bool clean_floating_ips() const { return clean_floating_ips_; }
+  async::Duration port_cleanup_interval() const { return port_cleanup_interval_; }  // 0: off
+
+  // Throw std::out_of_range for what is not configured.
+  const OpenStackPool& pool(std::string_view pool) const;
+  const OpenStackLabel& label(std::string_view pool, std::string_view label) const;
+
+  // Also when the cloud's entry in clouds.yaml has changed.
+  bool same_as(const driver::ProviderConfig& other) const override;
+
+ private:
+  struct CloudImage;
+  struct Images;
+
+  void load_provider(const config::Section& provider);
+  Images load_images(const config::Section& provider, const config::Config& config);
+  void load_pool(const config::Section& section, const config::ProviderSection& provider,
+                 const config::Config& config, const Images& images);
+  void load_label(const config::Section& section, const config::Section& pool_section,
+                  const config::Config& config, const Images& images,
+                  driver::MachinePool& machine_pool, OpenStackPool& pool);
+
+  Cloud cloud_;
+  std::optional<std::string> region_name_;
+  double rate_ = 1;
+  async::Duration image_upload_timeout_{};
+  bool clean_floating_ips_ = false;
+  async::Duration port_cleanup_interval_{};
+  std::map<std::string, OpenStackPool, std::less<>> openstack_pools_;
+};
+
+}  // namespace nodepool::drivers::openstack
