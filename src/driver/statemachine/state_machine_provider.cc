@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "async/deadline.h"
+#include "async/event.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_driver.h"
 #include "model/image_paths.h"
@@ -16,17 +17,26 @@ constexpr auto kDeleteTimeout = std::chrono::seconds(600);
 
 }  // namespace
 
+struct StateMachineProvider::Calls {
+  std::size_t under_way = 0;
+  async::Event one_ended{"a call of the provider has ended"};
+};
+
+// Does not refer to the provider: where a process ends without stopping it, the calls' frames go
+// last.
 class StateMachineProvider::Call {
  public:
-  explicit Call(StateMachineProvider& provider) : provider_(provider) { ++provider_.calls_; }
+  explicit Call(const StateMachineProvider& provider) : calls_(provider.calls_) {
+    ++calls_->under_way;
+  }
   ~Call() {
-    if (--provider_.calls_ == 0) provider_.call_ended_.set();
+    if (--calls_->under_way == 0) calls_->one_ended.set();
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
  private:
-  StateMachineProvider& provider_;
+  std::shared_ptr<Calls> calls_;
 };
 
 StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineConfig> config,
@@ -37,14 +47,17 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       log_(context_.log.child("driver." + config_->name())),
       adapter_(std::move(adapter)),
       scanner_(context_.runtime, context_.threads),
-      leak_detector_(config_->name()) {}
+      leak_detector_(config_->name()),
+      calls_(std::make_shared<Calls>()) {}
+
+StateMachineProvider::~StateMachineProvider() = default;
 
 Task<> StateMachineProvider::start() {
   co_await adapter_->start();
 }
 
 Task<> StateMachineProvider::stop() {
-  while (calls_ > 0) co_await call_ended_.wait();
+  while (calls_->under_way > 0) co_await calls_->one_ended.wait();
   co_await adapter_->stop();
 }
 
