@@ -60,6 +60,8 @@ class StateMachineProvider final : public Provider {
   Task<Limits> ask_limits();
   Task<Resources> taken_by_others();
   const model::ImageUpload* newest_upload(const MachineLabel& label) const;
+  const model::ImageUpload* upload_for(const model::Node& node, const MachineLabel& label) const;
+  std::optional<double> uncertain_since(const model::Node& node) const;
   Task<> remove_machine(model::Node node);
   bool is_of_node(const std::string& node_id, const Resource& resource) const;
 
