@@ -52,6 +52,7 @@ Task<> MachineLaunch::run() {
     const std::optional<Failure> failure = error ? failure_of(error) : std::nullopt;
     if (!failure) break;
     const bool last = journal_.attempt >= context_.config.launch_retries();
+    launch_.node().launch_journal = journal_.to_json();  // for whoever takes the node back
     if (failure->quota) throw LaunchError(LaunchError::Kind::quota, failure->message);
     if (last || !failure->may_try_again) {
       throw LaunchError(LaunchError::Kind::failed, failure->message);

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "async/deadline.h"
+#include "async/event.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_driver.h"
 #include "model/image_paths.h"
+#include "model/paths.h"
 
 namespace nodepool::driver {
 
@@ -16,17 +20,26 @@ constexpr auto kDeleteTimeout = std::chrono::seconds(600);
 
 }  // namespace
 
+struct StateMachineProvider::Calls {
+  std::size_t under_way = 0;
+  async::Event one_ended{"a call of the provider has ended"};
+};
+
+// Does not refer to the provider: where a process ends without stopping it, the calls' frames go
+// last.
 class StateMachineProvider::Call {
  public:
-  explicit Call(StateMachineProvider& provider) : provider_(provider) { ++provider_.calls_; }
+  explicit Call(const StateMachineProvider& provider) : calls_(provider.calls_) {
+    ++calls_->under_way;
+  }
   ~Call() {
-    if (--provider_.calls_ == 0) provider_.call_ended_.set();
+    if (--calls_->under_way == 0) calls_->one_ended.set();
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
  private:
-  StateMachineProvider& provider_;
+  std::shared_ptr<Calls> calls_;
 };
 
 StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineConfig> config,
@@ -37,14 +50,17 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       log_(context_.log.child("driver." + config_->name())),
       adapter_(std::move(adapter)),
       scanner_(context_.runtime, context_.threads),
-      leak_detector_(config_->name()) {}
+      leak_detector_(config_->name()),
+      calls_(std::make_shared<Calls>()) {}
+
+StateMachineProvider::~StateMachineProvider() = default;
 
 Task<> StateMachineProvider::start() {
   co_await adapter_->start();
 }
 
 Task<> StateMachineProvider::stop() {
-  while (calls_ > 0) co_await call_ended_.wait();
+  while (calls_->under_way > 0) co_await calls_->one_ended.wait();
   co_await adapter_->stop();
 }
 
@@ -168,6 +184,23 @@ const model::ImageUpload* StateMachineProvider::newest_upload(const MachineLabel
   return context_.images.newest_ready_upload(label.diskimage, config_->name());
 }
 
+// A launch that is resumed keeps to the image it has begun with, as long as that is there.
+const model::ImageUpload* StateMachineProvider::upload_for(const model::Node& node,
+                                                           const MachineLabel& label) const {
+  const std::string image = node.image_id.value_or("");
+  std::string_view path = image;
+  if (!node.launch_journal.is_null() && path.starts_with(model::kImagesRoot)) {
+    path.remove_prefix(std::min(path.size(), model::kImagesRoot.size() + 1));
+    const auto place = model::parse_image_path(path);
+    const model::ImageUpload* upload =
+        place ? context_.images.find_upload(place->image, place->build_id, place->provider,
+                                            place->upload_id)
+              : nullptr;
+    if (upload != nullptr && upload->state == model::UploadState::ready) return upload;
+  }
+  return newest_upload(label);
+}
+
 // --- machines
 // ------------------------------------------------------------------------------------------
 
@@ -177,7 +210,7 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   const MachineLabel& label = config_->machine_label(*node.pool, node.type.front());
   std::optional<UploadedImage> image;
   if (!label.diskimage.empty()) {
-    const model::ImageUpload* upload = newest_upload(label);
+    const model::ImageUpload* upload = upload_for(node, label);
     if (upload == nullptr) {
       throw LaunchError(LaunchError::Kind::failed,
                         "no ready upload of image " + label.diskimage + " in this provider");
@@ -211,9 +244,19 @@ Task<> StateMachineProvider::remove_machine(model::Node node) {
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::not_found) throw;
   }
-  const auto since = LaunchJournal::parse(node.launch_journal).uncertain_since();
+  const auto since = uncertain_since(node);
   if (!since) co_return;
   co_await remove_machines_of(context_.runtime, *adapter_, node.id, config_->name(), *since);
+}
+
+// A journal that cannot be read tells nothing: there may be anything.
+std::optional<double> StateMachineProvider::uncertain_since(const model::Node& node) const {
+  try {
+    return LaunchJournal::parse(node.launch_journal).uncertain_since();
+  } catch (const model::RecordError& error) {
+    log_.warning("Node {}: {}", node.id, error.what());
+    return node.state_time;
+  }
 }
 
 // --- leaks

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "async/event.h"
 #include "driver/driver.h"
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/leaks.h"
@@ -23,6 +22,7 @@ class StateMachineProvider final : public Provider {
  public:
   StateMachineProvider(std::shared_ptr<const StateMachineConfig> config, ProviderContext context,
                        std::unique_ptr<Adapter> adapter);
+  ~StateMachineProvider() override;
 
   const ProviderConfig& config() const override { return *config_; }
   Task<> start() override;
@@ -51,7 +51,8 @@ class StateMachineProvider final : public Provider {
   };
   using LabelKey = std::pair<std::string, std::string>;  // pool, label
 
-  // A call that stop() waits for.
+  // Those that stop() waits for.
+  struct Calls;
   class Call;
 
   Task<> learn_labels();
@@ -60,6 +61,8 @@ class StateMachineProvider final : public Provider {
   Task<Limits> ask_limits();
   Task<Resources> taken_by_others();
   const model::ImageUpload* newest_upload(const MachineLabel& label) const;
+  const model::ImageUpload* upload_for(const model::Node& node, const MachineLabel& label) const;
+  std::optional<double> uncertain_since(const model::Node& node) const;
   Task<> remove_machine(model::Node node);
   bool is_of_node(const std::string& node_id, const Resource& resource) const;
 
@@ -72,8 +75,7 @@ class StateMachineProvider final : public Provider {
   std::map<LabelKey, LabelFacts, std::less<>> labels_;
   std::map<std::string, std::vector<std::string>, std::less<>> zones_;  // by pool
   std::optional<Limits> limits_;                                        // as last heard
-  std::size_t calls_ = 0;
-  async::Event call_ended_{"a call of the provider has ended"};
+  std::shared_ptr<Calls> calls_;
 };
 
 }  // namespace nodepool::driver

@@ -1,0 +1,208 @@
+#include "drivers/fake/fake_adapter.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "model/node.h"
+
+namespace nodepool::drivers::fake {
+
+using driver::CloudError;
+using driver::CreateSpec;
+using driver::Instance;
+using driver::Metadata;
+using driver::Resource;
+using driver::Resources;
+using openstack::OpenStackLabel;
+
+namespace {
+
+// Between two looks at a machine that comes up or goes.
+constexpr auto kLookAgain = std::chrono::milliseconds(100);
+
+constexpr const char* kHostId = "fake";
+
+// The same choice as with the driver openstack.
+const Flavor& choose_flavor(const OpenStackLabel& label) {
+  const std::string wanted = label.flavor_name.value_or("");
+  const auto fits = [&](const Flavor& flavor) {
+    if (label.min_ram == 0) return flavor.name == wanted;
+    return flavor.ram >= static_cast<double>(label.min_ram) && flavor.name.contains(wanted);
+  };
+  const auto& flavors = FakeCloud::flavors();
+  const auto found = std::ranges::find_if(flavors, fits);
+  if (found == flavors.end()) {
+    throw CloudError(
+        CloudError::Kind::permanent,
+        "no flavor is called \"" + wanted + "\" and has " + std::to_string(label.min_ram) + " MiB");
+  }
+  return *found;
+}
+
+bool carries(const Metadata& all, const Metadata& some) {
+  return std::ranges::all_of(some, [&all](const auto& entry) {
+    const auto found = all.find(entry.first);
+    return found != all.end() && found->second == entry.second;
+  });
+}
+
+}  // namespace
+
+FakeAdapter::FakeAdapter(const async::Runtime& runtime, std::shared_ptr<const FakeConfig> config,
+                         std::shared_ptr<FakeCloud> cloud)
+    : runtime_(runtime),
+      config_(std::move(config)),
+      cloud_(std::move(cloud)),
+      client_(runtime, cloud_),
+      images_(client_) {}
+
+Task<> FakeAdapter::start() {
+  cloud_->behaviour = config_->behaviour();
+  co_return;
+}
+
+// --- making and deleting
+// -------------------------------------------------------------------------------
+
+ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
+  const OpenStackLabel& label = config_->label(spec.pool, spec.label);
+  ServerSpec server;
+  server.name = spec.hostname;
+  server.flavor = choose_flavor(label).name;
+  server.zone = spec.az.value_or("");
+  server.networks = label.networks;
+  if (label.boot_from_volume) server.volume_gb = label.volume_size;
+  for (const auto& [key, value] : label.instance_properties) server.metadata.emplace(key, value);
+  for (const auto& [key, value] : spec.metadata) server.metadata.insert_or_assign(key, value);
+  const bool by_id = label.cloud_image && !label.cloud_image->id.empty();
+  server.image = by_id ? label.cloud_image->id : spec.image_external_id;
+  if (by_id) return server;
+  const std::string& wanted = label.cloud_image ? label.cloud_image->name : server.image;
+  const auto image = cloud_->image(wanted);
+  if (!image) throw CloudError(CloudError::Kind::failed, "no image " + wanted);
+  server.image = image->id;
+  return server;
+}
+
+Task<Instance> FakeAdapter::create(CreateSpec spec, driver::StateMachine& machine) {
+  const driver::StateMachine::Make make = [&]() -> Task<std::string> {
+    const std::string id = co_await client_.create(server_spec(spec));
+    machine.set_external_id(model::json_string(id));
+    co_return id;
+  };
+  const driver::StateMachine::Find look = [&]() -> Task<std::optional<std::string>> {
+    const auto id = co_await find(spec.metadata);
+    if (id) machine.set_external_id(model::json_string(*id));
+    co_return id;
+  };
+  const std::string id = co_await machine.step("server", make, look);
+  machine.enter("waiting for the server");
+  const Server server = co_await wait_until_active(id);
+  co_return describe(server);
+}
+
+Task<std::optional<std::string>> FakeAdapter::find(Metadata metadata) {
+  const std::vector<Server> servers = co_await client_.servers();
+  const auto found = std::ranges::find_if(
+      servers, [&](const Server& server) { return carries(server.spec.metadata, metadata); });
+  if (found == servers.end()) co_return std::nullopt;
+  co_return found->id;
+}
+
+Task<Server> FakeAdapter::wait_until_active(std::string id) {
+  while (true) {
+    const std::optional<Server> server = co_await client_.server(id);
+    if (!server) throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
+    if (server->status == Server::Status::active) co_return *server;
+    if (server->status == Server::Status::error) {
+      throw CloudError(CloudError::Kind::failed, "server " + id + " is in state ERROR");
+    }
+    co_await runtime_.clock.sleep_for(kLookAgain);
+  }
+}
+
+Task<> FakeAdapter::remove(model::Json external_id) {
+  const std::string id = external_id.string_value();
+  try {
+    co_await client_.remove(id);
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::not_found) co_return;
+    throw;
+  }
+  while (co_await client_.server(id)) co_await runtime_.clock.sleep_for(kLookAgain);
+}
+
+// --- what there is
+// ------------------------------------------------------------------------------------
+
+Instance FakeAdapter::describe(const Server& server) const {
+  Instance instance;
+  instance.external_id = model::json_string(server.id);
+  instance.metadata = server.spec.metadata;
+  instance.resources = server.resources;
+  instance.public_ipv4 = server.public_ipv4;
+  instance.private_ipv4 = server.private_ipv4;
+  instance.public_ipv6 = server.public_ipv6;
+  for (const std::string* address :
+       {&server.public_ipv6, &server.public_ipv4, &server.private_ipv4}) {
+    if (address->empty()) continue;
+    instance.interface_ip = *address;
+    break;
+  }
+  instance.cloud = config_->cloud().name;
+  instance.region = config_->region_name();
+  instance.az = server.spec.zone;
+  instance.host_id = kHostId;
+  return instance;
+}
+
+Task<std::vector<Instance>> FakeAdapter::instances() {
+  const std::vector<Server> servers = co_await client_.servers();
+  std::vector<Instance> all;
+  for (const Server& server : servers) all.push_back(describe(server));
+  co_return all;
+}
+
+Task<std::vector<Resource>> FakeAdapter::resources() {
+  const std::vector<Server> servers = co_await client_.servers();
+  std::vector<Resource> all;
+  for (const Server& server : servers) {
+    all.push_back({std::string(driver::kInstanceResource), server.id, server.spec.metadata});
+  }
+  co_return all;
+}
+
+Task<> FakeAdapter::remove_resource(Resource resource) {
+  co_await client_.remove(std::move(resource.id));
+}
+
+Task<driver::Limits> FakeAdapter::limits() {
+  co_return co_await client_.limits();
+}
+
+Task<Resources> FakeAdapter::need(std::string pool, std::string label) {
+  const OpenStackLabel& wanted = config_->label(pool, label);
+  const Flavor& flavor = choose_flavor(wanted);
+  Resources need({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
+  if (wanted.boot_from_volume) {
+    need += Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});
+  }
+  co_return need;
+}
+
+Task<std::vector<std::string>> FakeAdapter::zones(std::string /*pool*/) {
+  co_return FakeCloud::zones();
+}
+
+Task<std::optional<std::string>> FakeAdapter::label_problem(std::string pool, std::string label) {
+  const auto& image = config_->label(pool, label).cloud_image;
+  if (!image || !image->id.empty()) co_return std::nullopt;
+  const std::vector<driver::CloudImage> images = co_await client_.images();
+  const bool is_there = std::ranges::any_of(images, [&](const driver::CloudImage& other) {
+    return other.id == image->name || other.name == image->name;
+  });
+  if (is_there) co_return std::nullopt;
+  co_return "the cloud has no image " + image->name;
+}
+
+}  // namespace nodepool::drivers::fake

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/statemachine/adapter.h"
+#include "drivers/fake/fake_client.h"
+#include "drivers/fake/fake_config.h"
+#include "drivers/fake/fake_images.h"
+
+namespace nodepool::drivers::fake {
+
+// Machines of a FakeCloud.
+class FakeAdapter final : public driver::Adapter {
+ public:
+  FakeAdapter(const async::Runtime& runtime, std::shared_ptr<const FakeConfig> config,
+              std::shared_ptr<FakeCloud> cloud);
+
+  // The cloud behaves as this provider says from now on.
+  Task<> start() override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
+  Task<> remove(model::Json external_id) override;
+  Task<std::vector<driver::Instance>> instances() override;
+  Task<std::vector<driver::Resource>> resources() override;
+  Task<> remove_resource(driver::Resource resource) override;
+  Task<driver::Limits> limits() override;
+  Task<driver::Resources> need(std::string pool, std::string label) override;
+  Task<std::vector<std::string>> zones(std::string pool) override;
+  Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
+  async::Duration settling_time() const override { return std::chrono::seconds(1); }
+  driver::ImageSupport* images() override { return &images_; }
+
+ private:
+  ServerSpec server_spec(const driver::CreateSpec& spec) const;
+  Task<std::optional<std::string>> find(driver::Metadata metadata);
+  Task<Server> wait_until_active(std::string id);
+  driver::Instance describe(const Server& server) const;
+
+  async::Runtime runtime_;
+  std::shared_ptr<const FakeConfig> config_;
+  std::shared_ptr<FakeCloud> cloud_;
+  FakeClient client_;
+  FakeImages images_;
+};
+
+}  // namespace nodepool::drivers::fake

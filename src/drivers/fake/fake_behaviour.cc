@@ -1,0 +1,103 @@
+#include "drivers/fake/fake_behaviour.h"
+
+namespace nodepool::drivers::fake {
+
+namespace {
+
+using namespace config;
+
+async::Duration seconds_of(const Section& section, std::string_view key) {
+  const double seconds = section.number(key);
+  if (!(seconds >= 0)) throw section.error(key, "is to be 0 or more seconds");
+  return std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(seconds));
+}
+
+double probability_of(const Section& section, std::string_view key) {
+  const double probability = section.number(key);
+  if (!(probability >= 0 && probability <= 1)) {
+    throw section.error(key, "is to be a probability from 0 to 1");
+  }
+  return probability;
+}
+
+Field probability(std::string_view key, std::string_view description) {
+  return {.key = key, .type = lenient_number(), .default_value = "0", .description = description};
+}
+
+Schema failures_schema() {
+  return {.description = "How often the cloud fails: probabilities from 0 to 1.",
+          .fields = {
+              probability("create-error", "A machine is not made."),
+              probability("create-no-capacity", "A machine is not made, since the cloud is full."),
+              probability("create-lost-answer",
+                          "A machine is made, or not: the launcher gets no answer."),
+              probability("create-broken", "A machine is made, but does not come up."),
+              probability("delete", "A machine is not deleted."),
+              probability("list", "The machines are not listed."),
+          }};
+}
+
+}  // namespace
+
+const Schema& fake_behaviour_schema() {
+  static const Schema schema{
+      .description = "How the cloud behaves.",
+      .fields = {
+          {.key = "name",
+           .type = string(),
+           .default_note = "the provider's",
+           .description = "Providers of one launcher with the same name here share a cloud. How it "
+                          "behaves is as the provider says that was started last."},
+          {.key = "boot-time",
+           .type = lenient_number(),
+           .default_value = "0.1",
+           .unit = "seconds",
+           .description = "How long a machine takes to come up."},
+          {.key = "delete-time",
+           .type = lenient_number(),
+           .default_value = "0",
+           .unit = "seconds",
+           .description = "How long it takes to go."},
+          {.key = "latency",
+           .type = lenient_number(),
+           .default_value = "0",
+           .unit = "seconds",
+           .description = "How long each call of the cloud takes."},
+          {.key = "limits",
+           .type = mapping_of(integer()),
+           .default_note = "20 `instances`, 100 `cores`, 1000000 `ram` (MiB), 100 `volumes`, "
+                           "1000000 `volume-gb`",
+           .description = "The project's quota. A resource that is not listed keeps its default; "
+                          "-1 is no limit."},
+          {.key = "failures",
+           .type = section(failures_schema()),
+           .default_note = "none",
+           .description = "How often the cloud fails."},
+      }};
+  return schema;
+}
+
+FakeBehaviour load_behaviour(const Section& section) {
+  FakeBehaviour behaviour;
+  behaviour.boot_time = seconds_of(section, "boot-time");
+  behaviour.delete_time = seconds_of(section, "delete-time");
+  behaviour.latency = seconds_of(section, "latency");
+  for (const auto& [resource, limit] : section.integer_map("limits")) {
+    if (limit < 0) {
+      behaviour.limits.erase(resource);
+    } else {
+      behaviour.limits[resource] = static_cast<double>(limit);
+    }
+  }
+  if (const auto failures = section.section("failures")) {
+    behaviour.create_failures = {.error = probability_of(*failures, "create-error"),
+                                 .no_capacity = probability_of(*failures, "create-no-capacity"),
+                                 .lost_answer = probability_of(*failures, "create-lost-answer"),
+                                 .broken = probability_of(*failures, "create-broken")};
+    behaviour.remove_failures = probability_of(*failures, "delete");
+    behaviour.list_failures = probability_of(*failures, "list");
+  }
+  return behaviour;
+}
+
+}  // namespace nodepool::drivers::fake

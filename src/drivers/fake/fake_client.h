@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "drivers/fake/fake_cloud.h"
+
+namespace nodepool::drivers::fake {
+
+using async::Task;
+
+// The calls of a FakeCloud: they take time and fail as its behaviour says. A call acts when half of
+// its time is over: whoever dies, or is cancelled, before the other half is over does not know.
+// Every function throws CloudError, Cancelled.
+class FakeClient {
+ public:
+  FakeClient(const async::Runtime& runtime, std::shared_ptr<FakeCloud> cloud)
+      : runtime_(runtime), cloud_(std::move(cloud)) {}
+
+  // Returns the machine's id.
+  Task<std::string> create(ServerSpec spec);
+  Task<> remove(std::string id);
+  Task<std::vector<Server>> servers();
+  // Nothing: there is none.
+  Task<std::optional<Server>> server(std::string id);
+
+  // Of all its quota.
+  Task<driver::Limits> limits();
+
+  // Returns the image's id.
+  Task<std::string> upload_image(std::string name, driver::Metadata metadata);
+  Task<> remove_image(std::string id);
+  Task<std::vector<driver::CloudImage>> images();
+
+ private:
+  Task<> call(CloudCall call, std::string what, std::function<void()> act);
+  Task<> travel();
+  std::optional<Failure> draw_failure(CloudCall call);
+  bool draw(double probability) { return runtime_.random.fraction() < probability; }
+
+  async::Runtime runtime_;
+  std::shared_ptr<FakeCloud> cloud_;
+};
+
+}  // namespace nodepool::drivers::fake

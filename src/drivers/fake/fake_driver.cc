@@ -1,0 +1,24 @@
+#include "drivers/fake/fake_driver.h"
+
+#include "drivers/fake/fake_adapter.h"
+#include "drivers/fake/fake_config.h"
+
+namespace nodepool::drivers::fake {
+
+const config::Schema& FakeDriver::schema() const {
+  return fake_schema();
+}
+
+std::shared_ptr<const driver::ProviderConfig> FakeDriver::configure(
+    const config::ProviderSection& section, const config::Config& config) const {
+  return std::make_shared<FakeConfig>(section, config, environment_);
+}
+
+std::unique_ptr<driver::Adapter> FakeDriver::adapter(
+    std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
+  auto fake = std::dynamic_pointer_cast<const FakeConfig>(config);
+  auto cloud = clouds_->cloud(fake->cloud_name());
+  return std::make_unique<FakeAdapter>(context.runtime, std::move(fake), std::move(cloud));
+}
+
+}  // namespace nodepool::drivers::fake

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include "config/environment.h"
+#include "driver/statemachine/state_machine_driver.h"
+#include "drivers/fake/fake_cloud.h"
+
+namespace nodepool::drivers::fake {
+
+// `driver: fake`: machines that do not exist, in a cloud inside this process. See
+// docs/drivers/fake.md.
+class FakeDriver final : public driver::StateMachineDriver {
+ public:
+  // `environment`: where clouds.yaml is, see openstack::find_cloud(). `clouds`: a test's own, which
+  // outlive its launchers.
+  explicit FakeDriver(config::Environment environment = config::process_environment(),
+                      std::shared_ptr<FakeClouds> clouds = std::make_shared<FakeClouds>())
+      : environment_(std::move(environment)), clouds_(std::move(clouds)) {}
+
+  std::string_view name() const override { return "fake"; }
+  const config::Schema& schema() const override;
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+
+ protected:
+  std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
+                                           driver::ProviderContext context) const override;
+
+ private:
+  config::Environment environment_;
+  std::shared_ptr<FakeClouds> clouds_;
+};
+
+}  // namespace nodepool::drivers::fake

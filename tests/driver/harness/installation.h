@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/runtime.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "model/image_upload.h"
+#include "model/node.h"
+
+// An installation as providers see it, for tests: records in a store, and launchers that die and
+// are started again (launcher_process.h), in virtual time.
+namespace nodepool::driver::harness {
+
+// What outlives every launcher: the store, and time.
+class Installation {
+ public:
+  // With the same seed, everything happens in the same order.
+  explicit Installation(std::uint64_t seed = 1);
+
+  // Makes the record of a node as a launcher does before it launches it: `building`. Returns its
+  // id.
+  std::string add_node(std::string_view provider, std::string_view pool, std::string_view label);
+  model::Node node(const std::string& id);
+  std::vector<std::string> nodes();
+  // Writes the record whatever has been written meanwhile.
+  void write(const model::Node& node);
+  void remove_node(const std::string& id);
+
+  // Makes the records of an upload; its id, if it has none, is set.
+  void add_upload(model::ImageUpload& upload);
+  void remove_upload(const std::string& image, const std::string& build_id,
+                     const std::string& provider, const std::string& id);
+
+  async::VirtualClock clock;
+  async::Random random;
+  coordination::MemoryServer server;
+  std::vector<std::string> log;  // of all launchers, with the level in front
+
+ private:
+  void make_parents(const std::string& path);
+
+  async::EventLoop loop_;
+  async::Runtime runtime_;
+  coordination::MemoryStore store_;
+};
+
+}  // namespace nodepool::driver::harness

@@ -1,0 +1,185 @@
+#include "tests/driver/harness/launcher_process.h"
+
+#include <stdexcept>
+
+#include "model/paths.h"
+
+namespace nodepool::driver::harness {
+
+namespace {
+
+void ignore(const std::string& /*name*/, const std::string& /*error*/) {}
+
+telemetry::Logger logger_to(std::vector<std::string>& lines) {
+  const auto consume = [&lines](telemetry::LogLevel level, std::string_view /*logger*/,
+                                std::string_view message) {
+    const bool is_serious = level >= telemetry::LogLevel::warning;
+    lines.push_back((is_serious ? "! " : "  ") + std::string(message));
+  };
+  return {telemetry::Log::to_consumer(consume), "nodepool"};
+}
+
+Task<> watched(Task<> task, std::shared_ptr<Job> job) {
+  try {
+    co_await std::move(task);
+  } catch (...) {
+    job->error = std::current_exception();
+  }
+  job->ended = true;
+}
+
+}  // namespace
+
+void Job::result() const {
+  if (!ended) throw std::logic_error("the job has not ended");
+  if (error) std::rethrow_exception(error);
+}
+
+std::string Job::failure() const {
+  if (!error) return {};
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& failure) {
+    return failure.what();
+  }
+}
+
+// A node's record without a lock: nobody else launches it.
+class LauncherProcess::Launch final : public NodeLaunch {
+ public:
+  Launch(LauncherProcess& process, model::Node node, BeforeSave before_save)
+      : process_(process), node_(std::move(node)), before_save_(std::move(before_save)) {
+    request_.id = node_.allocated_to.value_or("");
+    request_.node_types = node_.type;
+  }
+
+  model::Node& node() override { return node_; }
+  const model::NodeRequest& request() const override { return request_; }
+
+  Task<> save() override {
+    if (before_save_) before_save_(node_);
+    const std::string text = to_record(node_);
+    node_.stat = co_await process_.store_.set(model::node_path(node_.id), text, node_.stat.version);
+    process_.nodes_.written(node_.id, text, node_.stat);
+  }
+
+ private:
+  LauncherProcess& process_;
+  model::Node node_;
+  model::NodeRequest request_;
+  BeforeSave before_save_;
+};
+
+LauncherProcess::LauncherProcess(Installation& installation, const MakeProvider& make_provider)
+    : installation_(installation),
+      runtime_{loop_.executor(), installation.clock, installation.random},
+      store_(installation.server, runtime_),
+      log_(logger_to(installation.log)),
+      nodes_(runtime_, store_, log_),
+      images_(runtime_, store_, log_),
+      followers_(runtime_, ignore),
+      jobs_(runtime_, ignore) {
+  followers_.spawn("nodes", nodes_.run());
+  followers_.spawn("images", images_.run());
+  settle();
+  if (!nodes_.ready() || !images_.ready()) throw std::logic_error("the tables are not complete");
+  provider_ = make_provider({runtime_, store_, nodes_, images_, threads_, log_});
+  run(provider_->start());
+}
+
+LauncherProcess::~LauncherProcess() {
+  store_.kill_for_tests();
+}
+
+std::shared_ptr<Job> LauncherProcess::begin(Task<> task) {
+  auto job = std::make_shared<Job>();
+  jobs_.spawn("job", watched(std::move(task), job));
+  return job;
+}
+
+std::shared_ptr<Job> LauncherProcess::launch(const std::string& node_id, BeforeSave before_save) {
+  return begin(launch_node(node_id, std::move(before_save)));
+}
+
+std::shared_ptr<Job> LauncherProcess::take_back(const std::string& node_id) {
+  return begin(take_node_back(node_id));
+}
+
+Task<model::Node> LauncherProcess::read(std::string node_id) {
+  const coordination::Entry entry = co_await store_.get(model::node_path(node_id));
+  co_return model::parse_node(node_id, entry);
+}
+
+Task<> LauncherProcess::launch_node(std::string node_id, BeforeSave before_save) {
+  model::Node node = co_await read(node_id);
+  Launch launch(*this, std::move(node), std::move(before_save));
+  std::optional<LaunchError> failure;
+  try {
+    co_await provider_->launch(launch);
+  } catch (const LaunchError& error) {
+    failure = error;
+  }
+  model::NodeState state = model::NodeState::ready;
+  if (failure) {
+    const bool refused = failure->kind() == LaunchError::Kind::quota;
+    state = refused ? model::NodeState::aborted : model::NodeState::failed;
+  }
+  launch.node().set_state(state, runtime_.clock.wall_seconds());
+  co_await launch.save();
+  if (failure) throw LaunchError(*failure);
+}
+
+Task<> LauncherProcess::take_node_back(std::string node_id) {
+  model::Node node = co_await read(node_id);
+  node.set_state(model::NodeState::deleting, runtime_.clock.wall_seconds());
+  Launch record(*this, std::move(node), {});
+  co_await record.save();
+  const auto again = co_await provider_->take_back(record.node());
+  if (again) throw std::logic_error("a node that was launched is not registered again");
+  co_await store_.remove(model::node_path(node_id), record.node().stat.version);
+}
+
+void LauncherProcess::run(Task<> task) {
+  const auto job = begin(std::move(task));
+  run_until_ended(*job);
+  job->result();
+}
+
+void LauncherProcess::run_until_ended(const Job& job) {
+  while (!job.ended) {
+    if (!step()) throw std::runtime_error("nothing is left that could end the job");
+  }
+}
+
+bool LauncherProcess::step() {
+  if (loop_.poll(1) > 0 || wait_for_wire()) return true;
+  const auto next = installation_.clock.next_wakeup();
+  if (next == async::Clock::TimePoint::max()) return false;
+  installation_.clock.advance_to(next);
+  return true;
+}
+
+void LauncherProcess::settle() {
+  while (loop_.poll() || wait_for_wire()) {
+  }
+}
+
+void LauncherProcess::pass(async::Duration duration) {
+  const auto end = installation_.clock.now() + duration;
+  settle();
+  while (installation_.clock.next_wakeup() <= end) {
+    installation_.clock.advance_to(installation_.clock.next_wakeup());
+    settle();
+  }
+  installation_.clock.advance_to(end);
+  settle();
+}
+
+void LauncherProcess::cancel() {
+  jobs_.cancel();
+  while (!jobs_.empty()) {
+    if (!step()) throw std::runtime_error("what was cancelled does not end");
+  }
+}
+
+}  // namespace nodepool::driver::harness

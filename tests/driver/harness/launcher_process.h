@@ -1,0 +1,106 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "async/thread_pool.h"
+#include "driver/driver.h"
+#include "tests/driver/harness/installation.h"
+
+namespace nodepool::driver::harness {
+
+// Something that has been started: how it ended, if it has.
+struct Job {
+  bool ended = false;
+  std::exception_ptr error;  // null: it went well
+
+  // Rethrows the error, if any. The job must have ended.
+  void result() const;
+  // What it failed with; empty if it went well, or has not ended.
+  std::string failure() const;
+};
+
+// A launcher's process, as far as a provider sees it: tables that follow the store, and the
+// provider. Its destructor is its death, wherever it stands: its loop, and with it all suspended
+// tasks, goes without running again.
+class LauncherProcess {
+ public:
+  using MakeProvider = std::function<std::unique_ptr<Provider>(ProviderContext context)>;
+  // Called before each write of a node's record by its launch; may throw.
+  using BeforeSave = std::function<void(const model::Node& node)>;
+
+  // Starts it; returns when the tables are complete and the provider has been started.
+  LauncherProcess(Installation& installation, const MakeProvider& make_provider);
+  ~LauncherProcess();
+  LauncherProcess(const LauncherProcess&) = delete;
+  LauncherProcess& operator=(const LauncherProcess&) = delete;
+
+  Provider& provider() { return *provider_; }
+
+  // Begin, or go on with, the launch of a node whose record exists; in the end the record is
+  // written as ready, failed or aborted, as the launcher does. The second one begins anything.
+  std::shared_ptr<Job> launch(const std::string& node_id, BeforeSave before_save = {});
+  std::shared_ptr<Job> begin(Task<> task);
+
+  // As the launcher does with a node that is given up: writes it as deleting, has the machine taken
+  // back, removes the record.
+  std::shared_ptr<Job> take_back(const std::string& node_id);
+
+  // Runs a task, and everything else, until it has ended; time passes as it has to. Returns its
+  // result, or throws.
+  void run(Task<> task);
+  template <typename T>
+  T run(Task<T> task) {
+    std::optional<T> result;
+    auto keep = [](Task<T> inner, std::optional<T>& out) -> Task<> {
+      out.emplace(co_await std::move(inner));
+    };
+    Task<> keeping = keep(std::move(task), result);
+    run(std::move(keeping));
+    return std::move(*result);
+  }
+
+  // Runs until the job has ended. Throws std::runtime_error if nothing can end it any more.
+  void run_until_ended(const Job& job);
+
+  // Runs one continuation of a task; if none can run, time passes up to the next timer. Returns
+  // false if there is nothing left that could happen.
+  bool step();
+
+  // Runs what can run without time passing.
+  void settle();
+  // Lets time pass, from one timer to the next.
+  void pass(async::Duration duration);
+
+  // Cancels everything that has been begun, and waits for its end: an orderly stop.
+  void cancel();
+
+  // Called when nothing can run, before time passes: waits for what sockets may bring, and returns
+  // whether there may be something to run now. By default there are no sockets.
+  std::function<bool()> wait_for_wire = [] { return false; };
+
+ private:
+  class Launch;
+
+  Task<> launch_node(std::string node_id, BeforeSave before_save);
+  Task<> take_node_back(std::string node_id);
+  Task<model::Node> read(std::string node_id);
+
+  Installation& installation_;
+  async::EventLoop loop_;
+  async::Runtime runtime_;
+  coordination::MemoryStore store_;
+  telemetry::Logger log_;
+  model::NodeTable nodes_;
+  model::ImageTable images_;
+  async::ThreadPool threads_{1, "test"};
+  std::unique_ptr<Provider> provider_;
+  async::TaskScope followers_;
+  async::TaskScope jobs_;
+};
+
+}  // namespace nodepool::driver::harness

@@ -1,0 +1,381 @@
+// Launches without deaths: attempts, outcomes nobody knows, time limits, what the record says.
+
+#include "tests/driver/statemachine/provider_test.h"
+#include "tests/support/network.h"
+
+namespace nodepool::driver {
+namespace {
+
+using model::Json;
+using model::Node;
+using model::NodeState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = CloudError::Kind;
+
+class LaunchTest : public ProviderTest {
+ protected:
+  async::Duration time_for(const std::function<void()>& action) {
+    const auto begun = installation_.clock.now();
+    action();
+    return installation_.clock.now() - begun;
+  }
+};
+
+TEST_F(LaunchTest, the_node_is_described_as_the_machine_is) {
+  Instance& machine = cloud_->described;
+  machine.interface_ip = "fake-front";
+  machine.public_ipv4 = "192.0.2.1";
+  machine.private_ipv4 = "10.0.0.1";
+  machine.public_ipv6 = "2001:db8::1";
+  machine.cloud = "sky";
+  machine.region = "north";
+  machine.az = "az2";
+  machine.host_id = "h7";
+  machine.driver_data = Json{R"({"a": 1})"};
+  machine.slot = 3;
+  machine.node_properties = Json{R"({"spot": true})"};
+  machine.node_attributes = Json{R"({"rack": "r1"})"};
+  machine.resources = Resources({{"instances", 1}, {"cores", 2}, {"ram", 512}});
+  MachineLabel& label = config_->label("small");
+  label.access = {.username = "ci",
+                  .python_path = "/usr/bin/python3",
+                  .shell_type = "sh",
+                  .connection_type = "ssh",
+                  .connection_port = 2222};
+  const Node node = launch_new();
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_EQ(node.external_id_text(), "np" + node.id);
+  EXPECT_EQ(node.interface_ip, "fake-front");
+  EXPECT_EQ(node.public_ipv4, "192.0.2.1");
+  EXPECT_EQ(node.private_ipv4, "10.0.0.1");
+  EXPECT_EQ(node.public_ipv6, "2001:db8::1");
+  EXPECT_EQ(node.cloud, "sky");
+  EXPECT_EQ(node.region, "north");
+  EXPECT_EQ(node.az, "az2");
+  EXPECT_EQ(node.host_id, "h7");
+  EXPECT_EQ(node.driver_data.text, R"({"a": 1})");
+  EXPECT_EQ(node.slot, 3);
+  EXPECT_EQ(node.node_properties.text, R"({"spot": true})");
+  EXPECT_EQ(node.attributes.text, R"({"rack": "r1"})");
+  EXPECT_EQ(node.resources.text, R"({"cores": 2, "instances": 1, "ram": 512})");
+  EXPECT_EQ(node.image_id, "jammy");
+  EXPECT_EQ(node.username, "ci");
+  EXPECT_EQ(node.python_path, "/usr/bin/python3");
+  EXPECT_EQ(node.shell_type, "sh");
+  EXPECT_EQ(node.connection_type, "ssh");
+  EXPECT_EQ(node.port(), 2222);
+  EXPECT_THAT(node.host_keys, SizeIs(1)) << "a fake host has a key";
+  EXPECT_TRUE(node.launch_journal.is_null()) << "it is over";
+  ASSERT_THAT(cloud_->servers, SizeIs(1));
+  EXPECT_EQ(cloud_->servers[0].metadata, (Metadata{{"nodepool_node_id", node.id},
+                                                   {"nodepool_pool_name", "main"},
+                                                   {"nodepool_provider_name", "cloud"}}));
+  EXPECT_THAT(cloud_->calls, ElementsAre("make disk", "make server", "look"));
+}
+
+TEST_F(LaunchTest, internal_addresses_are_used_where_the_pool_wants_them) {
+  config_->machine_pools_.at("main").use_internal_ip = true;
+  cloud_->described.private_ipv4 = "fake-inside";
+  cloud_->described.private_ipv6 = "fake-inside-6";
+  EXPECT_EQ(launch_new().interface_ip, "fake-inside");
+  cloud_->described.private_ipv4 = "";
+  EXPECT_EQ(launch_new().interface_ip, "fake-inside-6");
+  cloud_->described.private_ipv6 = std::nullopt;
+  EXPECT_EQ(launch_new().interface_ip, "fake") << "there is no other";
+}
+
+TEST_F(LaunchTest, a_label_of_a_diskimage_is_made_from_its_newest_ready_upload) {
+  EXPECT_THAT(launch_error("built").what(), HasSubstr("no ready upload of image trixie"));
+  add_upload("b1", 10);
+  add_upload("b2", 20);
+  add_upload("b3", 30, model::UploadState::uploading);
+  add_upload("b4", 40, model::UploadState::ready, "elsewhere");
+  const Node node = launch_new("built");
+  ASSERT_THAT(cloud_->servers, SizeIs(1));
+  EXPECT_EQ(cloud_->servers[0].image, "image-of-b2");
+  EXPECT_EQ(node.image_id, "/nodepool/images/trixie/builds/b2/providers/cloud/images/0000000000");
+}
+
+// --- attempts
+
+TEST_F(LaunchTest, a_failed_attempt_is_undone_before_the_next) {
+  cloud_->fail("look", {Kind::failed});
+  const Node node = launch_new();
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_THAT(cloud_->calls, ElementsAre("make disk", "make server", "look", "remove", "make disk",
+                                         "make server", "look"));
+  EXPECT_THAT(cloud_->servers, SizeIs(1));
+  EXPECT_TRUE(has_logged("! [node_request: 200-0000000000] [node: " + node.id +
+                         "] Launch attempt 1/3 failed: look went wrong"));
+}
+
+TEST_F(LaunchTest, the_last_attempt_is_left_to_whoever_takes_the_node_back) {
+  cloud_->fail("make server", {Kind::no_capacity}, 10);
+  const LaunchError error = launch_error();
+  EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+  EXPECT_STREQ(error.what(), "make server went wrong");
+  EXPECT_EQ(cloud_->count("make server"), 3U);
+  EXPECT_EQ(cloud_->count("remove"), 2U);
+  EXPECT_THAT(cloud_->disks, SizeIs(1));
+}
+
+TEST_F(LaunchTest, an_undoing_that_fails_is_repeated) {
+  cloud_->fail("look", {Kind::failed});
+  cloud_->fail("remove", {Kind::transient}, 3);
+  const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+  EXPECT_EQ(time, seconds(15)) << "five between two of them";
+  EXPECT_EQ(cloud_->count("remove"), 4U);
+}
+
+TEST_F(LaunchTest, what_is_gone_already_needs_no_undoing) {
+  cloud_->fail("look", {Kind::failed});
+  cloud_->fail("remove", {.kind = Kind::not_found, .is_done = true});
+  EXPECT_EQ(launch_new().state, NodeState::ready);
+  EXPECT_EQ(cloud_->count("remove"), 1U);
+}
+
+TEST_F(LaunchTest, a_refusal_for_want_of_quota_ends_the_launch) {
+  cloud_->fail("make server", {Kind::quota});
+  const LaunchError error = launch_error();
+  EXPECT_EQ(error.kind(), LaunchError::Kind::quota);
+  EXPECT_THAT(cloud_->calls, ElementsAre("make disk", "make server"));
+}
+
+TEST_F(LaunchTest, what_was_refused_need_not_be_looked_for) {
+  cloud_->fail("make disk", {Kind::quota});
+  launch_error();
+  const std::string id = installation_.nodes().front();
+  EXPECT_EQ(node(id).state, NodeState::aborted);
+  const auto time = time_for([&] {
+    const auto job = process_->take_back(id);
+    process_->run_until_ended(*job);
+    job->result();
+  });
+  EXPECT_EQ(time, seconds(0));
+  EXPECT_EQ(cloud_->count("list"), 0U);
+}
+
+TEST_F(LaunchTest, what_can_never_succeed_is_not_tried_again) {
+  cloud_->fail("make disk", {Kind::permanent});
+  const LaunchError error = launch_error();
+  EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+  EXPECT_THAT(cloud_->calls, ElementsAre("make disk"));
+}
+
+TEST_F(LaunchTest, other_failures_may_pass) {
+  for (const Kind kind : {Kind::auth, Kind::transient, Kind::not_found, Kind::failed}) {
+    cloud_->fail("make disk", {kind});
+    EXPECT_EQ(launch_new().state, NodeState::ready);
+  }
+}
+
+TEST_F(LaunchTest, the_time_of_an_attempt_is_limited_and_what_it_made_goes) {
+  config_->launch_timeout_ = minutes(10);
+  config_->launch_retries_ = 2;
+  cloud_->boot_time = minutes(11);
+  const auto time = time_for([&] {
+    const LaunchError error = launch_error();
+    EXPECT_EQ(error.kind(), LaunchError::Kind::failed);
+    EXPECT_THAT(error.what(), HasSubstr("launching the machine"));
+  });
+  EXPECT_EQ(time, minutes(20));
+  EXPECT_EQ(cloud_->count("remove"), 1U);
+  EXPECT_THAT(cloud_->servers, SizeIs(1)) << "of the last attempt";
+}
+
+TEST_F(LaunchTest, an_attempt_that_is_cut_short_within_a_call_leaves_nothing) {
+  config_->launch_timeout_ = minutes(10);
+  cloud_->latency = minutes(16);  // it acts after 8
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(minutes(9));
+  EXPECT_THAT(cloud_->disks, SizeIs(1)) << "made, but nobody has heard of it";
+  cloud_->latency = seconds(0);
+  process_->run_until_ended(*job);
+  job->result();
+  EXPECT_THAT(cloud_->disks, SizeIs(1)) << "that of the second attempt";
+  EXPECT_EQ(cloud_->count("remove"), 1U);
+}
+
+// --- outcomes that nobody knows
+
+TEST_F(LaunchTest, what_was_made_though_the_answer_was_lost_is_found_again) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->hidden = seconds(12);
+  const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+  EXPECT_EQ(time, seconds(12));
+  EXPECT_EQ(cloud_->count("make server"), 1U);
+  EXPECT_EQ(cloud_->count("find server"), 13U) << "once in a second";
+  EXPECT_THAT(cloud_->servers, SizeIs(1));
+}
+
+TEST_F(LaunchTest, what_does_not_show_up_in_the_settling_time_is_made_again) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome});
+  const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+  EXPECT_EQ(time, seconds(30));
+  EXPECT_EQ(cloud_->count("make server"), 2U);
+  EXPECT_THAT(cloud_->servers, SizeIs(1));
+}
+
+TEST_F(LaunchTest, an_undoing_looks_for_what_may_have_been_made) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::transient});
+  const Node node = launch_new();
+  EXPECT_EQ(cloud_->count("list"), 1U);
+  EXPECT_THAT(cloud_->servers, SizeIs(1));
+}
+
+// --- what must not be lost
+
+TEST_F(LaunchTest, the_id_of_what_failed_to_be_made_is_kept) {
+  config_->launch_retries_ = 1;
+  cloud_->fail("make disk", {.kind = Kind::failed, .is_done = true});
+  const std::string id = add_node();
+  std::vector<std::string> saved;
+  const auto job =
+      start().launch(id, [&](const Node& node) { saved.push_back(node.external_id_text()); });
+  process_->run_until_ended(*job);
+  EXPECT_THAT(saved, ElementsAre("", "np" + id)) << "the intent, and the end";
+  EXPECT_EQ(job->failure(), "make disk went wrong");
+}
+
+TEST_F(LaunchTest, the_machine_s_id_is_saved_with_the_result_of_its_step) {
+  std::vector<std::string> saved;
+  const std::string id = add_node();
+  const auto job = start().launch(id, [&](const Node& node) {
+    const LaunchJournal journal = LaunchJournal::parse(node.launch_journal);
+    const auto disk = journal.steps.find("disk");
+    const bool made = disk != journal.steps.end() && disk->second.result;
+    EXPECT_EQ(node.external_id_text().empty(), !made && !node.launch_journal.is_null());
+  });
+  process_->run_until_ended(*job);
+  job->result();
+}
+
+// --- addresses and host keys
+
+TEST_F(LaunchTest, a_machine_without_an_address_has_failed) {
+  cloud_->described.interface_ip = "";
+  EXPECT_THAT(launch_error().what(), HasSubstr("no address"));
+  EXPECT_EQ(cloud_->count("make server"), 3U);
+  config_->label("small").host_key_checking = false;
+  EXPECT_THAT(launch_error().what(), HasSubstr("no address")) << "nobody could reach it";
+}
+
+TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
+  const test_support::ReservedPort nobody;
+  cloud_->described.interface_ip = nobody.number() == 0 ? "" : test_support::kLoopback;
+  config_->label("small").access.connection_port = nobody.number();
+  config_->launch_retries_ = 1;
+  EXPECT_THAT(launch_error().what(), HasSubstr("key scan: "));
+  EXPECT_THAT(cloud_->calls, testing::Contains(testing::StartsWith("scan failed np")));
+  EXPECT_EQ(cloud_->count("console"), 0U) << "the label does not ask for it";
+  const std::string id = installation_.nodes().front();
+  EXPECT_EQ(node(id).interface_ip, test_support::kLoopback) << "to be looked at by a person";
+
+  config_->label("small").console_log = true;
+  EXPECT_THAT(launch_error().what(), HasSubstr("key scan: "));
+  EXPECT_EQ(cloud_->count("console"), 1U);
+  EXPECT_TRUE(has_logged("console of np"));
+
+  cloud_->fail("console", {Kind::transient});
+  EXPECT_THAT(launch_error().what(), HasSubstr("key scan: ")) << "and nothing else";
+}
+
+TEST_F(LaunchTest, without_host_key_checking_nobody_contacts_the_machine) {
+  const test_support::ReservedPort nobody;
+  cloud_->described.interface_ip = test_support::kLoopback;
+  config_->label("small").access.connection_port = nobody.number();
+  config_->label("small").host_key_checking = false;
+  const Node node = launch_new();
+  EXPECT_EQ(node.state, NodeState::ready);
+  EXPECT_THAT(node.host_keys, IsEmpty());
+}
+
+// --- taking back
+
+TEST_F(LaunchTest, a_node_that_is_taken_back_takes_its_machine_along) {
+  const Node node = launch_new();
+  const auto job = process_->take_back(node.id);
+  process_->run_until_ended(*job);
+  job->result();
+  EXPECT_THAT(cloud_->servers, IsEmpty());
+  EXPECT_THAT(installation_.nodes(), IsEmpty());
+  EXPECT_EQ(cloud_->count("list"), 0U) << "nothing is uncertain";
+}
+
+TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
+  Node node = this->node(add_node());
+  LaunchJournal journal;
+  journal.steps["disk"] = {installation_.clock.wall_seconds() - 10, "disk-1"};
+  journal.steps["server"] = {installation_.clock.wall_seconds() - 10, std::nullopt};
+  node.launch_journal = journal.to_json();
+  node.external_id = model::json_string("np" + node.id);
+  installation_.write(node);
+  const Metadata ours{{"nodepool_node_id", node.id}, {"nodepool_provider_name", "cloud"}};
+  cloud_->disks = {
+      {.id = "disk-1", .name = "np" + node.id, .metadata = ours, .image = {}, .shows_at = {}}};
+  cloud_->servers = {
+      {.id = "late",
+       .name = "np-late",
+       .metadata = ours,
+       .image = {},
+       .shows_at = installation_.clock.now() + seconds(15)},
+      {.id = "other", .name = "np-other", .metadata = {}, .image = {}, .shows_at = {}}};
+  const auto job = start().take_back(node.id);
+  const auto time = time_for([&] { process_->run_until_ended(*job); });
+  job->result();
+  EXPECT_EQ(time, seconds(20)) << "by then whatever was made would show";
+  EXPECT_THAT(cloud_->disks, IsEmpty());
+  EXPECT_THAT(cloud_->server_ids(), ElementsAre("other"));
+}
+
+TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_back) {
+  Node node = this->node(add_node());
+  node.launch_journal = Json{R"({"steps": 7})"};
+  installation_.write(node);
+  cloud_->servers = {
+      {.id = "s1",
+       .name = "np-1",
+       .metadata = {{"nodepool_node_id", node.id}, {"nodepool_provider_name", "cloud"}},
+       .image = {},
+       .shows_at = {}}};
+  auto job = start().launch(node.id);
+  process_->run_until_ended(*job);
+  EXPECT_THAT(job->failure(), HasSubstr("'launch_journal' cannot be understood"));
+  job = process_->take_back(node.id);
+  process_->run_until_ended(*job);
+  job->result();
+  EXPECT_THAT(cloud_->servers, IsEmpty());
+}
+
+TEST_F(LaunchTest, a_node_without_a_machine_needs_no_cloud) {
+  const std::string id = add_node();
+  const auto job = start().take_back(id);
+  process_->run_until_ended(*job);
+  job->result();
+  EXPECT_THAT(cloud_->calls, IsEmpty());
+}
+
+TEST_F(LaunchTest, a_deletion_that_fails_is_told_and_one_that_hangs_ends) {
+  const Node node = launch_new();
+  cloud_->fail("remove", {Kind::transient});
+  auto job = process_->take_back(node.id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "remove went wrong");
+  EXPECT_EQ(this->node(node.id).state, NodeState::deleting);
+
+  cloud_->latency = minutes(30);
+  job = process_->take_back(node.id);
+  const auto time = time_for([&] { process_->run_until_ended(*job); });
+  EXPECT_EQ(time, minutes(10));
+  EXPECT_THAT(job->failure(), HasSubstr("deleting the machine"));
+}
+
+}  // namespace
+}  // namespace nodepool::driver

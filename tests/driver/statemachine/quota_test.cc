@@ -1,0 +1,111 @@
+// What the provider knows of its cloud.
+
+#include "tests/driver/statemachine/provider_test.h"
+
+namespace nodepool::driver {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+using Kind = CloudError::Kind;
+
+class QuotaTest : public ProviderTest {
+ protected:
+  QuotaTest() { cloud_->limits = {{"instances", 10}, {"cores", 100}}; }
+
+  Limits available() { return process_->run(process_->provider().available()); }
+
+  void add_machine(Metadata metadata, double cores) {
+    Instance instance;
+    instance.external_id = model::json_string("m");
+    instance.metadata = std::move(metadata);
+    instance.resources = Resources({{"instances", 1}, {"cores", cores}});
+    cloud_->other_instances.push_back(instance);
+  }
+
+  static Metadata marks(const std::string& provider, const std::string& node) {
+    return {{std::string(kProviderNameKey), provider}, {std::string(kNodeIdKey), node}};
+  }
+};
+
+TEST_F(QuotaTest, what_others_use_is_not_available) {
+  const std::string id = add_node();
+  add_machine(marks("cloud", id), 1);  // counted by its record
+  add_machine({}, 2);
+  add_machine(marks("elsewhere", id), 4);
+  add_machine(marks("cloud", "0000009999"), 8);  // leaked
+  start();
+  EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 7), Pair("cores", 86)));
+}
+
+TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {
+  start();
+  cloud_->fail("limits", {Kind::transient});
+  EXPECT_THROW(available(), CloudError) << "none are known yet";
+  available();
+  cloud_->fail("limits", {Kind::transient});
+  add_machine({}, 2);
+  EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 9), Pair("cores", 98)));
+  EXPECT_TRUE(has_logged("! Using the limits of before: limits went wrong"));
+}
+
+TEST_F(QuotaTest, without_a_listing_nobody_knows_what_is_left) {
+  start();
+  available();
+  cloud_->fail("list", {Kind::transient});
+  EXPECT_THROW(available(), CloudError);
+}
+
+TEST_F(QuotaTest, what_a_label_takes_is_asked_once) {
+  start();
+  const Provider& provider = process_->provider();
+  EXPECT_EQ(provider.need("main", "small"), Resources({{"instances", 1}})) << "not known yet";
+  available();
+  available();
+  EXPECT_EQ(provider.need("main", "small"), Resources({{"instances", 1}, {"cores", 4}}));
+  EXPECT_EQ(cloud_->count("need small"), 1U);
+}
+
+TEST_F(QuotaTest, a_label_that_cannot_be_made_does_not_disturb_the_others) {
+  start();
+  cloud_->fail("need small", {Kind::permanent});
+  available();
+  const Provider& provider = process_->provider();
+  EXPECT_EQ(provider.label_problem("main", "small"), "need small went wrong");
+  available();
+  EXPECT_EQ(provider.label_problem("main", "small"), std::nullopt);
+}
+
+TEST_F(QuotaTest, a_cloud_image_that_is_missing_is_a_problem_until_it_is_there) {
+  start();
+  cloud_->label_problem = "no image jammy";
+  available();
+  const Provider& provider = process_->provider();
+  EXPECT_EQ(provider.label_problem("main", "small"), "images are not available: no image jammy");
+  cloud_->label_problem.clear();
+  available();
+  EXPECT_EQ(provider.label_problem("main", "small"), std::nullopt);
+}
+
+TEST_F(QuotaTest, a_diskimage_without_upload_is_a_problem) {
+  start();
+  EXPECT_THAT(process_->provider().label_problem("main", "built").value_or(""),
+              HasSubstr("no ready upload of trixie"));
+  add_upload("b1", 10);
+  process_->settle();
+  EXPECT_EQ(process_->provider().label_problem("main", "built"), std::nullopt);
+}
+
+TEST_F(QuotaTest, zones_are_the_pool_s_if_it_names_any) {
+  start();
+  available();
+  EXPECT_THAT(process_->provider().zones("main"), IsEmpty()) << "the cloud chooses";
+  config_->machine_pools_.at("main").zones = {"z1", "z2"};
+  EXPECT_THAT(process_->provider().zones("main"), ElementsAre("z1", "z2"));
+}
+
+}  // namespace
+}  // namespace nodepool::driver

@@ -1,0 +1,182 @@
+#include "tests/driver/statemachine/scripted_cloud.h"
+
+#include <algorithm>
+
+#include "model/node.h"
+
+namespace nodepool::driver {
+
+void ScriptedCloud::fail(std::string_view call, Fault fault, std::size_t times) {
+  auto& list = faults[std::string(call)];
+  list.insert(list.end(), times, fault);
+}
+
+std::size_t ScriptedCloud::count(std::string_view call) const {
+  return static_cast<std::size_t>(std::ranges::count(calls, call));
+}
+
+std::vector<std::string> ScriptedCloud::server_ids() const {
+  std::vector<std::string> ids;
+  for (const Thing& server : servers) ids.push_back(server.id);
+  return ids;
+}
+
+namespace {
+
+config::ProviderSection section() {
+  config::ProviderSection section;
+  section.name = "cloud";
+  section.driver = "scripted";
+  return section;
+}
+
+}  // namespace
+
+ScriptedConfig::ScriptedConfig() : StateMachineConfig(section()) {
+  PoolConfig pool;
+  pool.name = "main";
+  pool.labels = {"small", "built"};
+  pools_.emplace(pool.name, pool);
+  MachineLabel small;
+  small.cloud_image = "jammy";
+  MachineLabel built;
+  built.diskimage = "trixie";
+  MachinePool& machines = machine_pools_["main"];
+  machines.labels.emplace("small", small);
+  machines.labels.emplace("built", built);
+}
+
+Task<> ScriptedAdapter::call(std::string name, std::function<void()> act) {
+  cloud_->calls.push_back(name);
+  co_await runtime_.clock.sleep_for(cloud_->latency / 2);
+  std::optional<Fault> fault;
+  if (auto& faults = cloud_->faults[name]; !faults.empty()) {
+    fault = faults.front();
+    faults.pop_front();
+  }
+  if (!fault || fault->is_done) act();
+  co_await runtime_.clock.sleep_for(cloud_->latency / 2);
+  if (fault) throw CloudError(fault->kind, name + " went wrong");
+}
+
+bool ScriptedAdapter::shows(const ScriptedCloud::Thing& thing) const {
+  return thing.shows_at <= runtime_.clock.now();
+}
+
+Task<std::string> ScriptedAdapter::make(std::string kind, Things& things, CreateSpec spec) {
+  const std::string id = kind + "-" + std::to_string(runtime_.random.below(1'000'000));
+  const std::function<void()> act = [&] {
+    ++cloud_->made;
+    things.push_back({.id = id,
+                      .name = spec.hostname,
+                      .metadata = spec.metadata,
+                      .image = spec.image_external_id,
+                      .shows_at = runtime_.clock.now() + cloud_->hidden});
+  };
+  co_await call("make " + kind, act);
+  co_return id;
+}
+
+Task<std::optional<std::string>> ScriptedAdapter::find(std::string kind, Things& things,
+                                                       std::string name) {
+  std::optional<std::string> id;
+  const std::function<void()> act = [&] {
+    for (const auto& thing : things) {
+      if (thing.name == name && shows(thing)) id = thing.id;
+    }
+  };
+  co_await call("find " + kind, act);
+  co_return id;
+}
+
+Task<std::string> ScriptedAdapter::step(StateMachine& machine, std::string kind, Things& things,
+                                        CreateSpec spec) {
+  const StateMachine::Make make_one = [&]() -> Task<std::string> {
+    machine.set_external_id(model::json_string(spec.hostname));
+    co_return co_await make(kind, things, spec);
+  };
+  const StateMachine::Find find_one = [&]() -> Task<std::optional<std::string>> {
+    co_return co_await find(kind, things, spec.hostname);
+  };
+  co_return co_await machine.step(kind, make_one, find_one);
+}
+
+Task<Instance> ScriptedAdapter::create(CreateSpec spec, StateMachine& machine) {
+  co_await step(machine, "disk", cloud_->disks, spec);
+  co_await step(machine, "server", cloud_->servers, spec);
+  machine.enter("booting");
+  co_await runtime_.clock.sleep_for(cloud_->boot_time);
+  const std::function<void()> act = [] {};
+  co_await call("look", act);
+  if (!cloud_->boots) throw CloudError(CloudError::Kind::failed, "the server does not come up");
+  co_return cloud_->described;
+}
+
+Task<> ScriptedAdapter::remove(model::Json external_id) {
+  const std::string name = external_id.string_value();
+  const std::function<void()> act = [&] {
+    const auto is_it = [&](const ScriptedCloud::Thing& thing) { return thing.name == name; };
+    std::erase_if(cloud_->servers, is_it);
+    std::erase_if(cloud_->disks, is_it);
+  };
+  co_await call("remove", act);
+}
+
+Task<std::vector<Instance>> ScriptedAdapter::instances() {
+  std::vector<Instance> all = cloud_->other_instances;
+  const std::function<void()> act = [&] {
+    for (const auto& server : cloud_->servers) {
+      if (!shows(server)) continue;
+      Instance instance;
+      instance.external_id = model::json_string(server.name);
+      instance.metadata = server.metadata;
+      instance.resources = Resources({{"instances", 1}});
+      all.push_back(instance);
+    }
+  };
+  co_await call("list", act);
+  co_return all;
+}
+
+Task<std::vector<Resource>> ScriptedAdapter::resources() {
+  const std::function<void()> act = [] {};
+  co_await call("resources", act);
+  co_return cloud_->others;
+}
+
+Task<> ScriptedAdapter::remove_resource(Resource resource) {
+  const std::function<void()> act = [&] {
+    std::erase_if(cloud_->others, [&](const Resource& other) { return other.id == resource.id; });
+  };
+  co_await call("remove " + resource.type + " " + resource.id, act);
+}
+
+Task<Limits> ScriptedAdapter::limits() {
+  const std::function<void()> act = [] {};
+  co_await call("limits", act);
+  co_return cloud_->limits;
+}
+
+Task<Resources> ScriptedAdapter::need(std::string /*pool*/, std::string label) {
+  const std::function<void()> act = [] {};
+  co_await call("need " + label, act);
+  co_return Resources({{"instances", 1}, {"cores", 4}});
+}
+
+Task<std::optional<std::string>> ScriptedAdapter::label_problem(std::string /*pool*/,
+                                                                std::string /*label*/) {
+  if (cloud_->label_problem.empty()) co_return std::nullopt;
+  co_return cloud_->label_problem;
+}
+
+Task<std::optional<std::string>> ScriptedAdapter::console_log(model::Json external_id) {
+  const std::function<void()> act = [] {};
+  co_await call("console", act);
+  co_return "console of " + external_id.string_value();
+}
+
+void ScriptedAdapter::nodescan_failed(const model::Json& external_id) {
+  cloud_->calls.push_back("scan failed " + external_id.string_value());
+}
+
+}  // namespace nodepool::driver

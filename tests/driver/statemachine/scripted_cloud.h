@@ -1,0 +1,95 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/statemachine/adapter.h"
+#include "driver/statemachine/state_machine_config.h"
+
+namespace nodepool::driver {
+
+// How a call of the cloud goes wrong.
+struct Fault {
+  CloudError::Kind kind = CloudError::Kind::failed;
+  bool is_done = false;  // it happens all the same
+};
+
+// A cloud as a test wants it, and what has been asked of it. A machine is a disk, then a server;
+// both are called after the machine, and carry its metadata. It outlives its adapters.
+struct ScriptedCloud {
+  struct Thing {
+    std::string id;
+    std::string name;
+    Metadata metadata;
+    std::string image;
+    async::Clock::TimePoint shows_at;  // in listings
+  };
+  std::vector<Thing> disks;
+  std::vector<Thing> servers;
+  std::vector<std::string> calls;  // begun: "make disk", "find server", "remove", …
+  std::size_t made = 0;            // disks and servers, of all times
+
+  std::map<std::string, std::deque<Fault>, std::less<>> faults;  // by call; the first is the next
+  async::Duration latency{};                                     // of each call
+  async::Duration boot_time{};
+  async::Duration hidden{};      // how long a new thing does not show in listings
+  bool boots = true;             // otherwise a server does not come up
+  Instance described;            // what a new server says of itself
+  std::vector<Resource> others;  // in listings of resources
+  std::vector<Instance> other_instances;
+  Limits limits;
+  std::string label_problem;
+
+  void fail(std::string_view call, Fault fault, std::size_t times = 1);
+  std::size_t count(std::string_view call) const;
+  std::vector<std::string> server_ids() const;
+};
+
+class ScriptedConfig final : public StateMachineConfig {
+ public:
+  // A provider "cloud" with a pool "main" that has a label "small" of a cloud image "jammy", and a
+  // label "built" of the diskimage "trixie".
+  ScriptedConfig();
+
+  using StateMachineConfig::boot_timeout_;
+  using StateMachineConfig::launch_retries_;
+  using StateMachineConfig::launch_timeout_;
+  using StateMachineConfig::machine_pools_;
+
+  MachineLabel& label(const std::string& name) { return machine_pools_.at("main").labels.at(name); }
+};
+
+class ScriptedAdapter final : public Adapter {
+ public:
+  ScriptedAdapter(const async::Runtime& runtime, std::shared_ptr<ScriptedCloud> cloud)
+      : runtime_(runtime), cloud_(std::move(cloud)) {}
+
+  Task<Instance> create(CreateSpec spec, StateMachine& machine) override;
+  Task<> remove(model::Json external_id) override;
+  Task<std::vector<Instance>> instances() override;
+  Task<std::vector<Resource>> resources() override;
+  Task<> remove_resource(Resource resource) override;
+  Task<Limits> limits() override;
+  Task<Resources> need(std::string pool, std::string label) override;
+  Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
+  Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  void nodescan_failed(const model::Json& external_id) override;
+
+ private:
+  using Things = std::vector<ScriptedCloud::Thing>;
+
+  Task<> call(std::string name, std::function<void()> act);
+  Task<std::string> make(std::string kind, Things& things, CreateSpec spec);
+  Task<std::optional<std::string>> find(std::string kind, Things& things, std::string name);
+  Task<std::string> step(StateMachine& machine, std::string kind, Things& things, CreateSpec spec);
+  bool shows(const ScriptedCloud::Thing& thing) const;
+
+  async::Runtime runtime_;
+  std::shared_ptr<ScriptedCloud> cloud_;
+};
+
+}  // namespace nodepool::driver
