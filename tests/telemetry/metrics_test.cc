@@ -138,7 +138,9 @@ TEST_F(MetricsTest, a_batch_fills_datagrams_of_less_than_512_bytes) {
 }
 
 TEST_F(MetricsTest, an_empty_batch_sends_nothing) {
-  { const MetricsBatch batch(metrics_); }
+  {
+    const MetricsBatch batch(metrics_);
+  }
   EXPECT_THAT(datagrams_, SizeIs(0));
 }
 
