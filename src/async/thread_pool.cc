@@ -42,20 +42,24 @@ ThreadPool::~ThreadPool() {
   if (threads_) threads_->guard.reset();
 }
 
-Task<> ThreadPool::run_job(std::string_view what, std::function<void()> job) {
+void ThreadPool::start(const Executor& loop, std::move_only_function<void()> call,
+                       std::move_only_function<void()> on_return) {
   if (!threads_) threads_ = std::make_unique<Threads>(count_, name_);
+  asio::post(threads_->calls, [guard = asio::make_work_guard(loop), loop, call = std::move(call),
+                               on_return = std::move(on_return)]() mutable {
+    call();
+    asio::post(loop, std::move(on_return));
+  });
+}
+
+Task<> ThreadPool::run_job(std::string_view what, std::function<void()> job) {
   const WaitsFor waits(co_await asio::this_coro::executor, "thread:", what);
-  auto start = [](auto handler, asio::io_context& calls, std::function<void()> work) {
-    auto loop = asio::get_associated_executor(handler);
-    auto guard = asio::make_work_guard(loop);
-    asio::post(calls, [handler = std::move(handler), guard = std::move(guard), loop,
-                       work = std::move(work)]() mutable {
-      work();
-      asio::post(loop, std::move(handler));
-    });
+  auto initiate = [](auto handler, ThreadPool& pool, std::function<void()> work) {
+    const Executor loop = asio::get_associated_executor(handler);
+    pool.start(loop, std::move(work), std::move(handler));
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
-      std::move(start), asio::use_awaitable, std::ref(threads_->calls), std::move(job));
+      std::move(initiate), asio::use_awaitable, std::ref(*this), std::move(job));
 }
 
 }  // namespace nodepool::async

@@ -48,6 +48,11 @@ class ThreadPool {
     if constexpr (!std::is_void_v<Result>) co_return std::move(*outcome->value);
   }
 
+  // Runs `call` on one of the threads, and then `on_return` on `loop`: for a caller that may go on
+  // without it. Neither may throw; both own all they use. `loop` must outlive the pool.
+  void start(const Executor& loop, std::move_only_function<void()> call,
+             std::move_only_function<void()> on_return);
+
  private:
   template <typename Result>
   struct Outcome {

@@ -23,6 +23,7 @@
 #include "model/node.h"
 #include "model/node_table.h"
 #include "telemetry/log.h"
+#include "telemetry/metrics.h"
 
 // What the launcher and the commands know of a driver, and all that a driver's author implements.
 namespace nodepool::driver {
@@ -80,6 +81,7 @@ struct ProviderContext {
   model::ImageTable& images;
   async::ThreadPool& threads;  // for calls that block
   telemetry::Logger log;
+  telemetry::Metrics metrics = {};
 };
 
 // The labels of each node that a pool has when all are in good order.

@@ -23,6 +23,7 @@
 #include "model/node_table.h"
 #include "model/request_table.h"
 #include "telemetry/log.h"
+#include "telemetry/metrics.h"
 
 namespace nodepool::launcher {
 
@@ -41,6 +42,7 @@ struct LauncherContext {
   telemetry::Logger log;  // "nodepool"
   std::string hostname;   // as gethostname() says
   std::string fqdn;
+  telemetry::Metrics metrics;
   Usage& usage;
   std::map<std::string, config::TenantLimits> tenant_limits = {};  // by tenant, as configured now
   std::set<std::string> own_pools = {};  // component ids of the pools of this launcher

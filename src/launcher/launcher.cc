@@ -40,7 +40,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
     : context_{runtime,          store,        nodes_,
                requests_,        components_,  images_,
                threads_,         history_,     telemetry::Logger(std::move(log), "nodepool"),
-               options.hostname, options.fqdn, usage_},
+               options.hostname, options.fqdn, options.metrics, usage_},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
       log_(context_.log.child("NodePool")),
@@ -166,6 +166,27 @@ Task<> Launcher::go_over_to(config::Config config, ProviderConfigs wanted) {
   co_await start_missing_pool_workers();
   expiry_.reconfigure(node_ages(config));
   min_ready_.reconfigure(config.labels);
+  report_limits();
+}
+
+// A limit that is not set has no figure.
+void Launcher::report_limits() const {
+  telemetry::MetricsBatch batch(context_.metrics);
+  for (const auto& [name, provider] : providers_) {
+    double sum = 0;
+    bool is_limited = true;
+    for (const auto& [pool_name, pool] : provider.provider->config().pools()) {
+      is_limited = is_limited && pool.max_servers.has_value();
+      sum += static_cast<double>(std::max<std::int64_t>(pool.max_servers.value_or(0), 0));
+    }
+    if (is_limited) batch.gauge("nodepool.provider." + name + ".max_servers", sum);
+  }
+  for (const auto& [tenant, limits] : context_.tenant_limits) {
+    const std::string prefix = "nodepool.tenant_limits." + telemetry::key_part(tenant) + ".";
+    for (const auto& [resource, limit] : limits.limits) {
+      batch.gauge(prefix + telemetry::key_part(resource), static_cast<double>(limit));
+    }
+  }
 }
 
 Task<> Launcher::start_provider(const config::ProviderSection& section,
@@ -173,7 +194,8 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   std::shared_ptr<driver::Provider> provider =
       drivers_.driver(section.driver)
           .provider(std::move(config),
-                    {context_.runtime, context_.store, nodes_, images_, threads_, context_.log});
+                    {context_.runtime, context_.store, nodes_, images_, threads_, context_.log,
+                     context_.metrics});
   std::string failure;
   try {
     co_await provider->start();

@@ -30,6 +30,7 @@ class Launcher {
     std::string hostname;  // as gethostname() says
     std::string fqdn;
     std::optional<history::Journal> history = {};  // nothing: no history is written
+    telemetry::Metrics metrics = {};
   };
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,
@@ -70,6 +71,8 @@ class Launcher {
   std::optional<Resources> need_of(std::string_view provider, std::string_view pool,
                                    std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
+  // Tells statsd the limits that are configured now.
+  void report_limits() const;
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
 
   LauncherContext context_;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -11,12 +12,15 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "async/file_watch.h"
 #include "async/signals.h"
 #include "async/task_scope.h"
+#include "config/environment.h"
 #include "config/load.h"
 #include "drivers/registry.h"
 #include "launcher/launcher.h"
@@ -26,6 +30,7 @@
 #include "program/open_store.h"
 #include "program/options.h"
 #include "telemetry/log.h"
+#include "telemetry/metrics.h"
 #include "telemetry/stack_dump.h"
 #include "telemetry/version.h"
 
@@ -55,6 +60,16 @@ std::shared_ptr<telemetry::Log> open_log(const program::Options& options) {
     log.file = "/var/log/nodepool/" + kProgram.log_name + ".log";
   }
   return std::make_shared<telemetry::Log>(log);
+}
+
+// A name that cannot be looked up ends the launcher: figures that nobody gets go unnoticed.
+telemetry::Metrics open_metrics() {
+  const config::Environment environment = config::process_environment();
+  const auto value = [&environment](std::string_view name) {
+    const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  return telemetry::Metrics::to_statsd(value("STATSD_HOST"), value("STATSD_PORT"));
 }
 
 launcher::Launcher::Options host_names() {
@@ -130,6 +145,7 @@ class LauncherDaemon {
       store_ = co_await program::open_store_in_time(runtime_, config.store, config.zookeeper, log_);
       launcher::Launcher::Options options = host_names();
       options.history = program::journal_of(config);
+      options.metrics = metrics_;
       launcher_.emplace(runtime_, *store_, log_sink_, drivers_, options);
       co_await launcher_->start(std::move(config));
       co_await reload_on_change(watch, *launcher_);
@@ -204,6 +220,7 @@ class LauncherDaemon {
 
   program::Options options_;
   telemetry::Logger log_;
+  telemetry::Metrics metrics_ = open_metrics();
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_ = async::Random::from_system();

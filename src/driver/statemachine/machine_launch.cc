@@ -23,17 +23,27 @@ class ScanFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The machine came up, but cannot be reached.
+class NoAddress : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace
 
 struct MachineLaunch::Failure {
   std::string message;
+  std::string_view result = kLaunchFailed;  // for metrics
   bool quota = false;
   bool may_try_again = true;
 };
 
 MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
                              std::optional<UploadedImage> image)
-    : context_(std::move(context)), launch_(launch), image_(std::move(image)) {}
+    : context_(std::move(context)),
+      launch_(launch),
+      image_(std::move(image)),
+      metrics_(context_.metrics, context_.runtime.clock) {}
 
 const MachineLabel& MachineLaunch::label() const {
   return context_.config.machine_label(*launch_.node().pool, launch_.node().type.front());
@@ -50,6 +60,7 @@ Task<> MachineLaunch::run() {
       error = std::current_exception();
     }
     const std::optional<Failure> failure = error ? failure_of(error) : std::nullopt;
+    metrics_.ended(failure ? failure->result : kLaunchReady, launch_.node());
     if (!failure) break;
     const bool last = journal_.attempt >= context_.config.launch_retries();
     launch_.node().launch_journal = journal_.to_json();  // for whoever takes the node back
@@ -71,11 +82,21 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     std::rethrow_exception(error);
   } catch (const async::Cancelled&) {
     throw;
-  } catch (const coordination::StoreError&) {
+  } catch (const coordination::StoreError& failure) {
+    if (failure.kind() == coordination::StoreError::Kind::session_expired) {
+      metrics_.ended(kLaunchSessionLost, launch_.node());
+    }
     throw;
   } catch (const CloudError& failure) {
-    return Failure{failure.what(), failure.kind() == CloudError::Kind::quota,
+    return Failure{failure.what(), result_of(failure.kind()),
+                   failure.kind() == CloudError::Kind::quota,
                    failure.kind() != CloudError::Kind::permanent};
+  } catch (const async::DeadlineExceeded& failure) {
+    return Failure{failure.what(), kLaunchTimedOut};
+  } catch (const ScanFailed& failure) {
+    return Failure{failure.what(), kLaunchKeyScanFailed};
+  } catch (const NoAddress& failure) {
+    return Failure{failure.what(), kLaunchWithoutAddress};
   } catch (const std::exception& failure) {
     return Failure{failure.what()};
   }
@@ -185,7 +206,7 @@ void MachineLaunch::describe(const Instance& instance) {
 Task<> MachineLaunch::scan() {
   model::Node& node = launch_.node();
   if (node.interface_ip.value_or("").empty()) {
-    throw CloudError(CloudError::Kind::failed, "the machine has no address to reach it by");
+    throw NoAddress("the machine has no address to reach it by");
   }
   if (!label().host_key_checking) co_return;
   node.launch_journal = journal_.to_json();

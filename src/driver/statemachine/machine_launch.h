@@ -4,6 +4,7 @@
 #include <string>
 
 #include "driver/driver.h"
+#include "driver/launch_metrics.h"
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_config.h"
@@ -25,6 +26,7 @@ struct MachineLaunchContext {
   const StateMachineConfig& config;
   nodescan::Scanner& scanner;
   telemetry::Logger log;
+  telemetry::Metrics metrics = {};
 };
 
 // The launch of one node: attempts at making a machine, each undone before the next, until one has
@@ -58,6 +60,7 @@ class MachineLaunch {
   NodeLaunch& launch_;
   std::optional<UploadedImage> image_;
   LaunchJournal journal_;
+  LaunchMetrics metrics_;
 };
 
 // Deletes all machines that carry the metadata of a node, when it is not known whether, or which,

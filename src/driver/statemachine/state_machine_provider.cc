@@ -220,7 +220,8 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   }
   MachineLaunch machine(
       {context_.runtime, *adapter_, *config_, scanner_,
-       log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id)},
+       log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
+       context_.metrics},
       launch, std::move(image));
   co_await machine.run();
 }
@@ -294,6 +295,8 @@ Task<> StateMachineProvider::remove_leaks() {
     }
     if (failure.empty()) {
       log_.warning("Deleted leaked {} {}", resource.type, resource.id);
+      context_.metrics.count(
+          fmt::format("nodepool.provider.{}.leaked.{}s", config_->name(), resource.type));
     } else {
       log_.error("Leaked {} {} could not be deleted: {}", resource.type, resource.id, failure);
     }

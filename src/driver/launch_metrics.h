@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string_view>
+
+#include "async/clock.h"
+#include "driver/cloud_error.h"
+#include "model/node.h"
+#include "telemetry/metrics.h"
+
+namespace nodepool::driver {
+
+// What statsd is told of the launch of one node: a timer and a counter for how it, or an attempt at
+// it, has ended.
+//
+//   nodepool.launch.RESULT                     nodepool.launch.provider.PROVIDER.AZ.RESULT
+//   nodepool.launch.provider.PROVIDER.RESULT   nodepool.launch.requestor.REQUESTOR.RESULT
+class LaunchMetrics {
+ public:
+  // The launch begins now: all times count from here.
+  LaunchMetrics(telemetry::Metrics metrics, const async::Clock& clock)
+      : metrics_(std::move(metrics)), clock_(clock), begun_(clock.now()) {}
+
+  // `result` is one of the words below, or of result_of().
+  void ended(std::string_view result, const model::Node& node) const;
+
+ private:
+  telemetry::Metrics metrics_;
+  const async::Clock& clock_;
+  async::Clock::TimePoint begun_;
+};
+
+// Results, in the words of the Python Nodepool.
+inline constexpr std::string_view kLaunchReady = "ready";
+inline constexpr std::string_view kLaunchTimedOut = "error.servercreatetimeout";
+inline constexpr std::string_view kLaunchKeyScanFailed = "error.keyscan";
+inline constexpr std::string_view kLaunchWithoutAddress = "error.network";
+inline constexpr std::string_view kLaunchSessionLost = "error.zksession";
+inline constexpr std::string_view kLaunchFailed = "error.unknown";
+
+// The result of a launch that ended with this failure.
+std::string_view result_of(CloudError::Kind kind);
+
+}  // namespace nodepool::driver

@@ -1,0 +1,185 @@
+#include "driver/simple/simple_machines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace nodepool::driver {
+
+namespace {
+
+bool has(const Metadata& metadata, std::string_view key, std::string_view value) {
+  const auto found = metadata.find(key);
+  return found != metadata.end() && found->second == value;
+}
+
+// Asking again may help.
+bool may_pass(CloudError::Kind kind) {
+  return kind == CloudError::Kind::transient || kind == CloudError::Kind::unknown_outcome;
+}
+
+}  // namespace
+
+SimpleMachines::SimpleMachines(const ProviderContext& context, std::string provider,
+                               std::shared_ptr<SimpleAdapter> cloud, SimpleOptions options)
+    : runtime_(context.runtime),
+      log_(context.log.child("driver." + provider)),
+      provider_(std::move(provider)),
+      cloud_(std::move(cloud)),
+      options_(options),
+      tasks_(context.runtime, context.threads, provider_, options.tasks, context.metrics, log_),
+      listing_(context.runtime, "list_instances", [this] { return list(); }) {}
+
+Task<> SimpleMachines::start() {
+  tasks_.start();
+  co_return;
+}
+
+Task<> SimpleMachines::stop() {
+  co_await listing_.stop();
+  co_await tasks_.stop();
+}
+
+// --- making a machine
+
+Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
+  const StateMachine::Make make_instance = [this, &spec, &machine] { return make(spec, machine); };
+  const StateMachine::Find find_instance = [this, &spec, &machine] {
+    return find(spec.node_id, machine);
+  };
+  const std::string id = co_await machine.step("instance", make_instance, find_instance);
+  machine.enter("waiting for the instance");
+  const model::Json external_id = model::json_string(id);
+  const auto shows_until = runtime_.clock.now() + options_.settling_time;
+  bool was_seen = false;
+  while (true) {
+    const std::optional<SimpleInstance> seen = co_await look_at(external_id);
+    if (seen && seen->state == SimpleInstance::State::ready) co_return *seen;
+    if (seen && seen->state == SimpleInstance::State::failed) {
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("instance {} failed: {}", id, seen->failure));
+    }
+    if (!seen && (was_seen || runtime_.clock.now() >= shows_until)) {
+      throw CloudError(CloudError::Kind::failed, "instance " + id + " is not there any more");
+    }
+    was_seen = was_seen || seen.has_value();
+  }
+}
+
+Task<std::string> SimpleMachines::make(CreateSpec spec, StateMachine& machine) {
+  auto call = [cloud = cloud_, spec = std::move(spec)] { return cloud->create_instance(spec); };
+  std::string id = co_await tasks_.submit("create_instance", std::move(call));
+  machine.set_external_id(model::json_string(id));
+  co_return id;
+}
+
+Task<std::optional<std::string>> SimpleMachines::find(std::string node_id, StateMachine& machine) {
+  const auto listing = co_await listing_.get({});
+  for (const SimpleInstance& instance : *listing) {
+    if (instance.state == SimpleInstance::State::deleted) continue;
+    if (!has(instance.metadata, kNodeIdKey, node_id)) continue;
+    if (!has(instance.metadata, kProviderNameKey, provider_)) continue;
+    machine.set_external_id(instance.external_id);
+    co_return instance.external_id.string_value();
+  }
+  co_return std::nullopt;
+}
+
+// The pause before it makes sure that the listing is younger than what the caller has just done. A
+// listing that fails tells nothing; the caller's time limit ends that.
+Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external_id) {
+  while (true) {
+    co_await runtime_.clock.sleep_for(options_.poll_interval);
+    std::string failure;
+    try {
+      const auto listing = co_await listing_.get(options_.poll_interval);
+      const auto found = std::ranges::find(*listing, external_id, &SimpleInstance::external_id);
+      const bool is_there =
+          found != listing->end() && found->state != SimpleInstance::State::deleted;
+      co_return is_there ? std::optional(*found) : std::nullopt;
+    } catch (const CloudError& error) {
+      if (!may_pass(error.kind())) throw;
+      failure = error.what();
+    }
+    log_.warning("Could not list the instances, trying again: {}", failure);
+  }
+}
+
+// --- deleting one
+
+Task<> SimpleMachines::remove(model::Json external_id) {
+  const bool was_there = co_await call_delete(external_id.string_value());
+  bool is_there = was_there;
+  while (is_there) is_there = (co_await look_at(external_id)).has_value();
+}
+
+Task<bool> SimpleMachines::call_delete(std::string id) {
+  auto call = [cloud = cloud_, id = std::move(id)] { cloud->delete_instance(id); };
+  try {
+    co_await tasks_.submit("delete_instance", std::move(call));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+// --- what there is
+
+Task<SimpleMachines::Listing> SimpleMachines::list() {
+  auto call = [cloud = cloud_] { return cloud->list_instances(); };
+  co_return co_await tasks_.submit("list_instances", std::move(call));
+}
+
+Task<std::vector<Instance>> SimpleMachines::instances() {
+  const auto listing = co_await listing_.get(options_.poll_interval);
+  std::vector<Instance> instances;
+  for (const SimpleInstance& instance : *listing) {
+    if (instance.state != SimpleInstance::State::deleted) instances.push_back(instance);
+  }
+  co_return instances;
+}
+
+Task<std::vector<Resource>> SimpleMachines::resources() {
+  const std::vector<Instance> all = co_await instances();
+  std::vector<Resource> resources;
+  for (const Instance& instance : all) {
+    resources.push_back(
+        {std::string(kInstanceResource), instance.external_id.string_value(), instance.metadata});
+  }
+  co_return resources;
+}
+
+Task<> SimpleMachines::remove_resource(Resource resource) {
+  co_await call_delete(std::move(resource.id));
+}
+
+Task<Limits> SimpleMachines::limits() {
+  auto call = [cloud = cloud_] { return cloud->quota_limits(); };
+  co_return co_await tasks_.submit("quota_limits", std::move(call));
+}
+
+Task<Resources> SimpleMachines::need(std::string pool, std::string label) {
+  auto call = [cloud = cloud_, pool = std::move(pool), label = std::move(label)] {
+    return cloud->quota_for_label(pool, label);
+  };
+  co_return co_await tasks_.submit("quota_for_label", std::move(call));
+}
+
+Task<std::optional<std::string>> SimpleMachines::label_problem(std::string pool,
+                                                               std::string label) {
+  auto call = [cloud = cloud_, pool = std::move(pool), label = std::move(label)] {
+    return cloud->label_problem(pool, label);
+  };
+  co_return co_await tasks_.submit("label_problem", std::move(call));
+}
+
+std::unique_ptr<Adapter> SimpleDriver::adapter(std::shared_ptr<const ProviderConfig> config,
+                                               ProviderContext context) const {
+  const std::string provider = config->name();
+  Cloud simple = cloud(std::move(config));
+  return std::make_unique<SimpleMachines>(context, provider, std::move(simple.adapter),
+                                          simple.options);
+}
+
+}  // namespace nodepool::driver

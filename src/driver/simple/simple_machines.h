@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/driver.h"
+#include "driver/simple/simple_adapter.h"
+#include "driver/simple/simple_driver.h"
+#include "driver/simple/task_manager.h"
+#include "driver/statemachine/shared_answer.h"
+
+namespace nodepool::driver {
+
+// The Adapter of a simple driver: machines by way of a SimpleAdapter on threads.
+class SimpleMachines final : public Adapter {
+ public:
+  SimpleMachines(const ProviderContext& context, std::string provider,
+                 std::shared_ptr<SimpleAdapter> cloud, SimpleOptions options);
+
+  Task<> start() override;
+  Task<> stop() override;
+  Task<Instance> create(CreateSpec spec, StateMachine& machine) override;
+  Task<> remove(model::Json external_id) override;
+  Task<std::vector<Instance>> instances() override;
+  Task<std::vector<Resource>> resources() override;
+  Task<> remove_resource(Resource resource) override;
+  Task<Limits> limits() override;
+  Task<Resources> need(std::string pool, std::string label) override;
+  Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
+  async::Duration settling_time() const override { return options_.settling_time; }
+
+ private:
+  using Listing = std::vector<SimpleInstance>;
+
+  Task<Listing> list();
+  Task<std::string> make(CreateSpec spec, StateMachine& machine);
+  Task<std::optional<std::string>> find(std::string node_id, StateMachine& machine);
+  // Returns whether the machine was there, as far as the cloud says.
+  Task<bool> call_delete(std::string id);
+  // What the next listing says of the machine; nothing if it does not show it.
+  Task<std::optional<SimpleInstance>> look_at(model::Json external_id);
+
+  async::Runtime runtime_;
+  telemetry::Logger log_;
+  std::string provider_;
+  std::shared_ptr<SimpleAdapter> cloud_;
+  SimpleOptions options_;
+  TaskManager tasks_;
+  SharedAnswer<Listing> listing_;
+};
+
+}  // namespace nodepool::driver

@@ -1,0 +1,170 @@
+#include "telemetry/metrics.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <stdexcept>
+#include <system_error>
+
+namespace nodepool::telemetry {
+
+namespace {
+
+constexpr std::string_view kDefaultHost = "localhost";
+constexpr std::string_view kDefaultPort = "8125";
+
+// A datagram of this size is never cut into pieces on its way.
+constexpr std::size_t kLargestDatagram = 511;
+
+// Lines of the statsd protocol. Reference: github.com/statsd/statsd, docs/metric_types.md.
+std::string count_line(std::string_view key, std::int64_t increment) {
+  return fmt::format("{}:{}|c", key, increment);
+}
+
+std::string time_line(std::string_view key, std::chrono::nanoseconds duration) {
+  const std::chrono::duration<double, std::milli> milliseconds = duration;
+  return fmt::format("{}:{:.6f}|ms", key, milliseconds.count());
+}
+
+// A signed value is a change of the gauge: only after a zero is it what the gauge is to be.
+std::string gauge_lines(std::string_view key, double value) {
+  const std::string line = fmt::format("{}:{}|g", key, value);
+  return value < 0 ? fmt::format("{}:0|g\n{}", key, line) : line;
+}
+
+// A socket that remembers where to send.
+class StatsdSocket {
+ public:
+  StatsdSocket(const std::string& host, const std::string& port) {
+    addrinfo hints{};
+    hints.ai_family = AF_INET;
+    hints.ai_socktype = SOCK_DGRAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
+    if (error != 0) {
+      throw std::runtime_error(
+          fmt::format("statsd server {}, port {}: {}", host, port, ::gai_strerror(error)));
+    }
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, &::freeaddrinfo);
+    descriptor_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor_ < 0 || ::connect(descriptor_, found->ai_addr, found->ai_addrlen) != 0) {
+      const int reason = errno;
+      if (descriptor_ >= 0) ::close(descriptor_);
+      throw std::system_error(reason, std::generic_category(), "statsd server " + host);
+    }
+  }
+  ~StatsdSocket() { ::close(descriptor_); }
+  StatsdSocket(const StatsdSocket&) = delete;
+  StatsdSocket& operator=(const StatsdSocket&) = delete;
+
+  void send(std::string_view datagram) const {
+    ::send(descriptor_, datagram.data(), datagram.size(), MSG_NOSIGNAL);
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+void require_port(const std::string& port) {
+  std::uint16_t number = 0;
+  const char* end = port.data() + port.size();
+  const auto [stop, error] = std::from_chars(port.data(), end, number);
+  if (error != std::errc() || stop != end || number == 0) {
+    throw std::runtime_error("STATSD_PORT: \"" + port + "\" is no port from 1 to 65535");
+  }
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_';
+}
+
+}  // namespace
+
+Metrics Metrics::to_statsd(const std::string& host, const std::string& port) {
+  if (host.empty() && port.empty()) return Metrics();
+  const std::string known_port(port.empty() ? kDefaultPort : port);
+  require_port(known_port);
+  auto socket = std::make_shared<const StatsdSocket>(
+      std::string(host.empty() ? kDefaultHost : host), known_port);
+  return Metrics(
+      [socket = std::move(socket)](std::string_view datagram) { socket->send(datagram); });
+}
+
+void Metrics::send(std::string_view datagram) const {
+  if (send_) (*send_)(datagram);
+}
+
+void Metrics::count(std::string_view key, std::int64_t increment) const {
+  if (enabled()) send(count_line(key, increment));
+}
+
+void Metrics::gauge(std::string_view key, double value) const {
+  if (enabled()) send(gauge_lines(key, value));
+}
+
+void Metrics::time(std::string_view key, std::chrono::nanoseconds duration) const {
+  if (enabled()) send(time_line(key, duration));
+}
+
+void Metrics::time_and_count(std::string_view key, std::chrono::nanoseconds duration) const {
+  MetricsBatch(*this).time_and_count(key, duration);
+}
+
+MetricsBatch::~MetricsBatch() {
+  if (!datagram_.empty()) metrics_.send(datagram_);
+}
+
+// Lines that belong together are never parted.
+void MetricsBatch::add(std::string_view lines) {
+  if (!metrics_.enabled()) return;
+  if (!datagram_.empty() && datagram_.size() + 1 + lines.size() > kLargestDatagram) {
+    metrics_.send(datagram_);
+    datagram_.clear();
+  }
+  if (!datagram_.empty()) datagram_ += '\n';
+  datagram_ += lines;
+}
+
+void MetricsBatch::count(std::string_view key, std::int64_t increment) {
+  add(count_line(key, increment));
+}
+
+void MetricsBatch::gauge(std::string_view key, double value) {
+  add(gauge_lines(key, value));
+}
+
+void MetricsBatch::time(std::string_view key, std::chrono::nanoseconds duration) {
+  add(time_line(key, duration));
+}
+
+void MetricsBatch::time_and_count(std::string_view key, std::chrono::nanoseconds duration) {
+  time(key, duration);
+  count(key);
+}
+
+std::string key_part(std::string_view name) {
+  std::string part(name);
+  std::ranges::replace_if(part, [](char c) { return c == '.' || c == ':'; }, '_');
+  return part;
+}
+
+std::string key_part_of_text(std::string_view text) {
+  std::string part;
+  for (const char c : text) {
+    if (is_plain(c)) {
+      part += c;
+    } else if (!part.empty() && part.back() != '_') {
+      part += '_';
+    }
+  }
+  return part;
+}
+
+}  // namespace nodepool::telemetry

@@ -1,0 +1,156 @@
+#include "telemetry/metrics.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+namespace nodepool::telemetry {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// What a statsd server hears.
+class UdpReceiver {
+ public:
+  UdpReceiver() : descriptor_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(descriptor_, generic, size) != 0 ||
+        ::getsockname(descriptor_, generic, &size) != 0) {
+      throw std::runtime_error("no UDP socket on the loopback interface");
+    }
+    port_ = ntohs(address.sin_port);
+  }
+  ~UdpReceiver() { ::close(descriptor_); }
+  UdpReceiver(const UdpReceiver&) = delete;
+  UdpReceiver& operator=(const UdpReceiver&) = delete;
+
+  std::string port() const { return std::to_string(port_); }
+
+  // The next datagram; "nothing" if none comes.
+  std::string next() const {
+    pollfd waiting{descriptor_, POLLIN, 0};
+    if (::poll(&waiting, 1, 10'000) != 1) return "nothing";
+    std::array<char, 2048> buffer{};
+    const ssize_t size = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+    return {buffer.data(), static_cast<std::size_t>(size)};
+  }
+
+ private:
+  int descriptor_;
+  int port_ = 0;
+};
+
+class MetricsTest : public testing::Test {
+ protected:
+  std::vector<std::string> datagrams_;
+  Metrics metrics_{[this](std::string_view datagram) { datagrams_.emplace_back(datagram); }};
+};
+
+TEST(Statsd, a_server_hears_every_kind_of_figure) {
+  const UdpReceiver server;
+  const Metrics metrics = Metrics::to_statsd("127.0.0.1", server.port());
+  ASSERT_TRUE(metrics.enabled());
+  metrics.count("nodepool.a");
+  EXPECT_EQ(server.next(), "nodepool.a:1|c");
+  metrics.time("nodepool.b", milliseconds(5));
+  EXPECT_EQ(server.next(), "nodepool.b:5.000000|ms");
+  metrics.gauge("nodepool.c", -1);
+  EXPECT_EQ(server.next(), "nodepool.c:0|g\nnodepool.c:-1|g");
+}
+
+TEST(Statsd, a_host_is_looked_up) {
+  const UdpReceiver server;
+  const Metrics metrics = Metrics::to_statsd("", server.port());
+  metrics.count("nodepool.local");
+  EXPECT_EQ(server.next(), "nodepool.local:1|c");
+}
+
+TEST(Statsd, without_host_and_port_nothing_is_sent) {
+  const Metrics metrics = Metrics::to_statsd("", "");
+  EXPECT_FALSE(metrics.enabled());
+  metrics.time_and_count("nodepool.a", seconds(1));
+}
+
+TEST(Statsd, what_nobody_hears_is_lost_without_an_error) {
+  std::string port;
+  {
+    const UdpReceiver gone;
+    port = gone.port();
+  }
+  const Metrics metrics = Metrics::to_statsd("127.0.0.1", port);
+  for (int i = 0; i < 10; ++i) metrics.count("nodepool.a");
+}
+
+TEST(Statsd, what_is_no_server_is_refused) {
+  EXPECT_THROW(Metrics::to_statsd("no.such.host.invalid", ""), std::runtime_error);
+  EXPECT_THROW(Metrics::to_statsd("127.0.0.1", "many"), std::runtime_error);
+  EXPECT_THROW(Metrics::to_statsd("127.0.0.1", "70000"), std::runtime_error);
+}
+
+TEST_F(MetricsTest, figures_have_the_form_that_statsd_reads) {
+  metrics_.count("a", 3);
+  metrics_.gauge("b", 10);
+  metrics_.gauge("c", 0.5);
+  metrics_.gauge("d", std::numeric_limits<double>::infinity());
+  metrics_.time("e", microseconds(1500));
+  EXPECT_THAT(datagrams_, ElementsAre("a:3|c", "b:10|g", "c:0.5|g", "d:inf|g", "e:1.500000|ms"));
+}
+
+TEST_F(MetricsTest, a_timer_and_its_counter_travel_together) {
+  metrics_.time_and_count("nodepool.launch.ready", seconds(2));
+  EXPECT_THAT(datagrams_,
+              ElementsAre("nodepool.launch.ready:2000.000000|ms\nnodepool.launch.ready:1|c"));
+}
+
+TEST_F(MetricsTest, a_batch_fills_datagrams_of_less_than_512_bytes) {
+  {
+    MetricsBatch batch(metrics_);
+    for (int i = 100; i < 160; ++i) batch.gauge("nodepool.figure." + std::to_string(i), -i);
+  }
+  ASSERT_GT(datagrams_.size(), 1U);
+  std::size_t lines = 0;
+  for (const std::string& datagram : datagrams_) {
+    EXPECT_LT(datagram.size(), 512U);
+    // A negative gauge and the zero before it are never parted.
+    EXPECT_THAT(datagram.substr(0, datagram.find('\n')), HasSubstr(":0|g"));
+    lines += 1 + static_cast<std::size_t>(std::ranges::count(datagram, '\n'));
+  }
+  EXPECT_EQ(lines, 120U);
+}
+
+TEST_F(MetricsTest, an_empty_batch_sends_nothing) {
+  {
+    const MetricsBatch batch(metrics_);
+  }
+  EXPECT_THAT(datagrams_, SizeIs(0));
+}
+
+TEST(MetricKeys, names_become_parts_of_keys) {
+  EXPECT_EQ(key_part("NodePool:min-ready"), "NodePool_min-ready");
+  EXPECT_EQ(key_part("zuul.example.org"), "zuul_example_org");
+  EXPECT_EQ(key_part_of_text("compute: create server"), "compute_create_server");
+  EXPECT_EQ(key_part_of_text("list_instances"), "list_instances");
+  EXPECT_EQ(key_part_of_text("a|b@c\nd"), "a_b_c_d");
+}
+
+}  // namespace
+}  // namespace nodepool::telemetry
