@@ -52,5 +52,7 @@ def common(plan):
         'oslo_concurrency': {'lock_path': plan.folder('lock')},
         'oslo_messaging_notifications': {'driver': 'noop'},
         'keystone_authtoken': {**service_account(plan), 'service_token_roles': 'service',
-                               'service_token_roles_required': 'true'},
+                               'service_token_roles_required': 'true',
+                               # A revoked token is refused at once.
+                               'token_cache_time': -1},
     }
