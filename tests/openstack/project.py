@@ -34,6 +34,11 @@ class Project:
         return [server for server in self.servers()
                 if server['metadata'].get('nodepool_node_id') == node_id]
 
+    def deleted_servers(self):
+        """The ids of those that have been."""
+        path = f'/servers/detail?deleted=true&all_tenants=1&project_id={self.api.project_id}'
+        return {server['id'] for server in self.admin.get('compute', path)['servers']}
+
     def create_server(self, name, flavor='m1.tiny', network='provider', metadata=None, **more):
         """Asks for a server; returns its id."""
         return self.api.post('compute', '/servers', {'server': {
