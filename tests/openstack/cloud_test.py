@@ -1,6 +1,5 @@
 """The cloud itself: what the other tests rely on."""
 import hashlib
-import signal
 import socket
 
 import pytest
@@ -136,34 +135,24 @@ def test_revoked_tokens_are_refused(project):
 
 
 def test_an_api_is_killed_and_started_again(cloud, project, booted):
-    cloud.processes.signal('nova-api', signal.SIGKILL)
-    with pytest.raises(requests.ConnectionError):
-        project.servers()
-    cloud.start()
+    with cloud.killed('nova-api'):
+        with pytest.raises(requests.ConnectionError):
+            project.servers()
     assert [server['id'] for server in project.servers()] == [booted['id']]
 
 
 def test_an_api_is_stopped_and_goes_on(cloud, project, booted):
-    cloud.processes.signal('nova-api', signal.SIGSTOP)
-    try:
+    with cloud.paused('nova-api'):
         with pytest.raises(requests.Timeout):
             requests.get(cloud.plan.url('nova'), timeout=0.5)
-    finally:
-        cloud.processes.signal('nova-api', signal.SIGCONT)
     assert [server['id'] for server in project.servers()] == [booted['id']]
 
 
 def test_a_server_without_a_hypervisor_stays_in_build(cloud, project):
-    for service in 'nova-compute1', 'nova-compute2':
-        cloud.processes.signal(service, signal.SIGSTOP)
-    try:
+    with cloud.paused('nova-compute1', 'nova-compute2'):
         made = project.create_server('stuck')
-        wait_until('it is on a host',
-                   lambda: project.server(made)['OS-EXT-STS:task_state'] is not None)
+        wait_until('it is on a host', lambda: project.server(made)['OS-EXT-STS:task_state'] is not None)
         assert project.server(made)['status'] == 'BUILD'
-    finally:
-        for service in 'nova-compute1', 'nova-compute2':
-            cloud.processes.signal(service, signal.SIGCONT)
     project.await_status(made, 'ACTIVE')
 
 

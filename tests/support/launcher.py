@@ -34,11 +34,12 @@ class Launcher:
         directory.mkdir(parents=True)
         self.config = directory / 'nodepool.yaml'
         self.log = directory / 'log'
-        self.config.write_text(json.dumps({**content, **self.own_keys(directory)}, indent=1))  # JSON is YAML
+        self.config.write_text(json.dumps({**self.own_keys(directory), **content}, indent=1))  # JSON is YAML
         self.environment = {**os.environ, **(environment or {})}
         self.process = None
 
     def own_keys(self, directory):
+        """Of the configuration, besides the content."""
         return {'history': {'directory': str(directory)}}
 
     def daemon(self):

@@ -31,8 +31,14 @@ def make_databases(plan):
     statements = [f'create database if not exists {name} character set utf8mb3' for name in DATABASES]
     statements += [f"create user if not exists cloud@'{ADDRESS}' identified by '{PASSWORD}'",
                    f"grant all on *.* to cloud@'{ADDRESS}'"]
-    subprocess.run(['mariadb', '--no-defaults', f'--host={ADDRESS}', f'--port={plan.port("database")}',
-                    '--user=root'], input=';\n'.join(statements), text=True, check=True)
+    query(plan, ';\n'.join(statements))
+
+
+def query(plan, statement):
+    """What the database's program prints: a line for each row, without headings."""
+    return subprocess.run(['mariadb', '--no-defaults', f'--host={ADDRESS}', f'--port={plan.port("database")}',
+                           '--user=root', '--skip-column-names'], input=statement, text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
 
 
 def erlang_names(plan):

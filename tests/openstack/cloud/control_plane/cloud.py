@@ -1,5 +1,7 @@
 """The whole cloud: what is started in which order."""
 import concurrent.futures
+import contextlib
+import signal
 
 from control_plane import backing, compute, identity, image, network, seed, volume
 from control_plane.plan import PASSWORD, REGION
@@ -31,6 +33,29 @@ class Cloud:
         self.processes.end([name for name in names if name not in ('epmd', 'mariadb', 'rabbitmq')])
         self.processes.end([name for name in names if name in ('mariadb', 'rabbitmq')])
         self.processes.end([name for name in names if name == 'epmd'])
+
+    @contextlib.contextmanager
+    def killed(self, *names):
+        """Services are dead in the meantime."""
+        for name in names:
+            self.processes.signal(name, signal.SIGKILL)
+        yield
+        self.start()
+
+    @contextlib.contextmanager
+    def paused(self, *names):
+        """Services are there in the meantime, but do nothing."""
+        for name in names:
+            self.processes.signal(name, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for name in names:
+                self.processes.signal(name, signal.SIGCONT)
+
+    def query(self, statement):
+        """The database's answer as text: what an API that is away cannot tell."""
+        return backing.query(self.plan, statement)
 
     def start_backing(self):
         self.processes.once('mariadb', lambda: backing.make_database_directory(self.plan, self.processes))
