@@ -1,5 +1,6 @@
 import os
 import pathlib
+import signal
 
 import pytest
 
@@ -10,12 +11,17 @@ from installation import CloudLauncher
 from project import UNLIMITED, Project
 
 
+WITH_CINDER = os.environ.get('CLOUD_CINDER') == '1'
+
+
 def pytest_addoption(parser):
     parser.addoption('--driver', action='store_true',
                      help='also the tests of the openstack driver, which is not there yet')
 
 
-WITH_CINDER = os.environ.get('CLOUD_CINDER') == '1'
+def pytest_configure():
+    # Whoever ends the suite lets the fixtures end what they have started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -52,17 +58,13 @@ def empty(cloud, name, quota):
 @pytest.fixture
 def project(cloud):
     """Of `cloud: fake`, without limits."""
-    project = empty(cloud, 'nodepool', UNLIMITED)
-    yield project
-    project.clear()
+    return empty(cloud, 'nodepool', UNLIMITED)
 
 
 @pytest.fixture
 def tiny(cloud):
     """Of `cloud: fake-tiny`: 2 instances, 4 cores, 8 GiB, 1 floating IP."""
-    project = empty(cloud, 'tiny', {'instances': 2, 'cores': 4, 'ram': 8192})
-    yield project
-    project.clear()
+    return empty(cloud, 'tiny', {'instances': 2, 'cores': 4, 'ram': 8192})
 
 
 @pytest.fixture(scope='session')
