@@ -1,28 +1,14 @@
 """An installation for tests: ZooKeeper servers, launchers of this project and of the Python Nodepool."""
 import json
-import os
 import pathlib
-import signal
 import subprocess
 import sys
-import time
 
 import kazoo.exceptions
+from launcher import BINARIES, PATIENCE, Launcher, wait_until
 from zuul.zk.vendor.client import ZuulKazooClient  # Zuul changes kazoo: plain clients fail beside it
 
-BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
 PYTHON_PROGRAMS = pathlib.Path(sys.executable).parent
-PATIENCE = 60  # seconds
-
-
-def wait_until(what, condition, patience=PATIENCE):
-    """Returns the first true value of condition(); throws with `what` when it takes too long."""
-    deadline = time.monotonic() + patience
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f'not in time: {what}')
-        time.sleep(0.02)
-    return value
 
 
 class Servers:
@@ -70,42 +56,10 @@ def static_provider(name, hosts, pool=None):
     return {'name': name, 'driver': 'static', 'pools': [{'name': 'main', 'nodes': nodes, **(pool or {})}]}
 
 
-class Launcher:
-    """A launcher process with a configuration of its own. Its commands use the same configuration."""
-
+class ZooKeeperLauncher(Launcher):
     def __init__(self, directory, servers, providers, labels, more=None):
-        directory.mkdir(parents=True)
-        self.config = directory / 'nodepool.yaml'
-        self.log = directory / 'log'
-        content = {**servers.section(), 'labels': [{'name': label} for label in labels],
-                   'providers': providers, **self.own_keys(directory), **(more or {})}
-        self.config.write_text(json.dumps(content, indent=1))  # JSON is YAML
-        self.process = None
-
-    def start(self):
-        with self.log.open('a') as log:
-            self.process = subprocess.Popen(self.daemon(), stdout=log, stderr=subprocess.STDOUT)
-
-    def stop(self, number=signal.SIGINT):
-        """Ends it and returns its exit status."""
-        if self.process is None:
-            return None
-        self.process.send_signal(number)
-        try:
-            status = self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        self.process = None
-        return status
-
-    def run(self, *arguments):
-        """The output of a command."""
-        done = subprocess.run([*self.command(), *arguments], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=PATIENCE)
-        if done.returncode != 0:
-            raise RuntimeError(f'{arguments}: exit status {done.returncode}: {done.stdout}{done.stderr}')
-        return done.stdout
+        super().__init__(directory, {**servers.section(), 'labels': [{'name': label} for label in labels],
+                                     'providers': providers, **(more or {})})
 
     def rows(self, *arguments):
         """The rows of a command that prints a table, by column."""
@@ -114,18 +68,13 @@ class Launcher:
         return [dict(zip(lines[0], line)) for line in lines[1:]]
 
 
-class OwnLauncher(Launcher):
-    def own_keys(self, directory):
-        return {'history': {'directory': str(directory)}}
-
-    def daemon(self):
-        return [BINARIES / 'nodepool-launcher', '-f', '-c', self.config]
-
-    def command(self):
-        return [BINARIES / 'nodepool', '-c', self.config]
+class OwnLauncher(ZooKeeperLauncher):
+    """Of this project."""
 
 
-class PythonLauncher(Launcher):
+class PythonLauncher(ZooKeeperLauncher):
+    """Of the Python Nodepool."""
+
     def own_keys(self, _):
         return {}
 

@@ -1,0 +1,1 @@
+"""Starts and stops the services of an OpenStack on the loopback."""

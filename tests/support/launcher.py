@@ -1,0 +1,75 @@
+"""A launcher process for suites written in Python, with a configuration of its own, and its commands."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
+PATIENCE = 60  # seconds
+
+
+def wait_until(what, condition, patience=PATIENCE):
+    """Returns the first true value of condition(); throws with `what` when it takes too long."""
+    deadline = time.monotonic() + patience
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f'not in time: {what}')
+        time.sleep(0.02)
+    return value
+
+
+class CommandFailed(RuntimeError):
+    def __init__(self, arguments, status, output):
+        super().__init__(f'{arguments}: exit status {status}: {output}')
+        self.status = status
+        self.output = output
+
+
+class Launcher:
+    """A launcher of this project. `content` is what its nodepool.yaml says."""
+
+    def __init__(self, directory, content, environment=None):
+        directory.mkdir(parents=True)
+        self.config = directory / 'nodepool.yaml'
+        self.log = directory / 'log'
+        self.config.write_text(json.dumps({**self.own_keys(directory), **content}, indent=1))  # JSON is YAML
+        self.environment = {**os.environ, **(environment or {})}
+        self.process = None
+
+    def own_keys(self, directory):
+        """Of the configuration, besides the content."""
+        return {'history': {'directory': str(directory)}}
+
+    def daemon(self):
+        return [BINARIES / 'nodepool-launcher', '-f', '-c', self.config]
+
+    def command(self):
+        return [BINARIES / 'nodepool', '-c', self.config]
+
+    def start(self):
+        with self.log.open('a') as log:
+            self.process = subprocess.Popen(self.daemon(), stdout=log, stderr=subprocess.STDOUT,
+                                            env=self.environment)
+
+    def stop(self, number=signal.SIGINT):
+        """Ends it and returns its exit status."""
+        if self.process is None:
+            return None
+        self.process.send_signal(number)
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.process = None
+        return status
+
+    def run(self, *arguments):
+        """The output of a command; throws CommandFailed."""
+        done = subprocess.run([*self.command(), *arguments], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=PATIENCE, env=self.environment)
+        if done.returncode != 0:
+            raise CommandFailed(arguments, done.returncode, done.stdout + done.stderr)
+        return done.stdout
