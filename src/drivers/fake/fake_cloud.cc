@@ -75,6 +75,10 @@ void FakeCloud::create(std::string id, ServerSpec spec, bool is_broken, TimePoin
   if (const auto excess = driver::excess(behaviour.limits, used, server.resources)) {
     throw CloudError(CloudError::Kind::quota, "Quota exceeded for " + to_string(*excess));
   }
+  if (to_be_broken_ > 0) {
+    --to_be_broken_;
+    is_broken = true;
+  }
   server.spec = std::move(spec);
   give_addresses(server);
   machines_.emplace(std::move(id), Machine{.server = std::move(server),
@@ -149,14 +153,13 @@ std::optional<CloudImage> FakeCloud::image(std::string_view id_or_name) const {
 // ------------------------------------------------------------------------------------------
 
 void FakeCloud::fail_next(CloudCall call, Failure failure, std::size_t times) {
-  failures_[call].insert(failures_[call].end(), times, failure);
+  failures_[call] = {failure, times};
 }
 
 std::optional<Failure> FakeCloud::take_failure(CloudCall call) {
-  auto& waiting = failures_[call];
-  if (waiting.empty()) return std::nullopt;
-  const Failure failure = waiting.front();
-  waiting.pop_front();
+  auto& [failure, times] = failures_[call];
+  if (times == 0) return std::nullopt;
+  --times;
   return failure;
 }
 

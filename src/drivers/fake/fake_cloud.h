@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "async/clock.h"
@@ -82,8 +82,12 @@ class FakeCloud {
   // By id or name.
   std::optional<driver::CloudImage> image(std::string_view id_or_name) const;
 
-  // For tests: the next `times` calls of this kind fail like this.
+  // For tests: the next `times` calls of this kind fail like this, in place of what was said of
+  // them before; the next machines do not come up.
   void fail_next(CloudCall call, Failure failure, std::size_t times = 1);
+  void break_next(std::size_t times = 1) { to_be_broken_ = times; }
+
+  // How the call that is about to be made fails because of that.
   std::optional<Failure> take_failure(CloudCall call);
 
  private:
@@ -97,9 +101,10 @@ class FakeCloud {
   void forget_gone(TimePoint now);
   static Server seen(const Machine& machine, TimePoint now);
 
-  std::map<std::string, Machine> machines_;           // by id
-  std::map<std::string, driver::CloudImage> images_;  // by id
-  std::map<CloudCall, std::deque<Failure>> failures_;
+  std::map<std::string, Machine> machines_;                        // by id
+  std::map<std::string, driver::CloudImage> images_;               // by id
+  std::map<CloudCall, std::pair<Failure, std::size_t>> failures_;  // and how often they are to come
+  std::size_t to_be_broken_ = 0;
 };
 
 // The clouds of a process, by name: providers come and go with the configuration, clouds stay.

@@ -58,9 +58,9 @@ class LauncherProcess::Launch final : public NodeLaunch {
 
   Task<> save() override {
     if (before_save_) before_save_(node_);
-    const std::string text = to_record(node_);
-    node_.stat = co_await process_.store_.set(model::node_path(node_.id), text, node_.stat.version);
-    process_.nodes_.written(node_.id, text, node_.stat);
+    node_.stat = co_await process_.store_.set(model::node_path(node_.id), to_record(node_),
+                                              node_.stat.version);
+    process_.nodes_.written(node_, node_.stat);
   }
 
  private:
@@ -70,15 +70,17 @@ class LauncherProcess::Launch final : public NodeLaunch {
   BeforeSave before_save_;
 };
 
-LauncherProcess::LauncherProcess(Installation& installation, const MakeProvider& make_provider)
+LauncherProcess::LauncherProcess(Installation& installation, const MakeProvider& make_provider,
+                                 WaitForWire wait_for_wire)
     : installation_(installation),
+      wait_for_wire_(std::move(wait_for_wire)),
       runtime_{loop_.executor(), installation.clock, installation.random},
       store_(installation.server, runtime_),
       log_(logger_to(installation.log)),
       nodes_(runtime_, store_, log_),
       images_(runtime_, store_, log_),
       followers_(runtime_, ignore),
-      jobs_(runtime_, ignore) {
+      jobs_(std::make_unique<async::TaskScope>(runtime_, ignore)) {
   followers_.spawn("nodes", nodes_.run());
   followers_.spawn("images", images_.run());
   settle();
@@ -93,7 +95,7 @@ LauncherProcess::~LauncherProcess() {
 
 std::shared_ptr<Job> LauncherProcess::begin(Task<> task) {
   auto job = std::make_shared<Job>();
-  jobs_.spawn("job", watched(std::move(task), job));
+  jobs_->spawn("job", watched(std::move(task), job));
   return job;
 }
 
@@ -152,7 +154,7 @@ void LauncherProcess::run_until_ended(const Job& job) {
 }
 
 bool LauncherProcess::step() {
-  if (loop_.poll(1) > 0 || wait_for_wire()) return true;
+  if (loop_.poll(1) > 0 || wait_for_wire_()) return true;
   const auto next = installation_.clock.next_wakeup();
   if (next == async::Clock::TimePoint::max()) return false;
   installation_.clock.advance_to(next);
@@ -160,7 +162,7 @@ bool LauncherProcess::step() {
 }
 
 void LauncherProcess::settle() {
-  while (loop_.poll() || wait_for_wire()) {
+  while (loop_.poll() || wait_for_wire_()) {
   }
 }
 
@@ -176,10 +178,11 @@ void LauncherProcess::pass(async::Duration duration) {
 }
 
 void LauncherProcess::cancel() {
-  jobs_.cancel();
-  while (!jobs_.empty()) {
+  jobs_->cancel();
+  while (!jobs_->empty()) {
     if (!step()) throw std::runtime_error("what was cancelled does not end");
   }
+  jobs_ = std::make_unique<async::TaskScope>(runtime_, ignore);
 }
 
 }  // namespace nodepool::driver::harness

@@ -33,8 +33,15 @@ class LauncherProcess {
   // Called before each write of a node's record by its launch; may throw.
   using BeforeSave = std::function<void(const model::Node& node)>;
 
-  // Starts it; returns when the tables are complete and the provider has been started.
-  LauncherProcess(Installation& installation, const MakeProvider& make_provider);
+  // Called when nothing can run, before time passes: waits for what sockets may bring, and returns
+  // whether there may be something to run now.
+  using WaitForWire = std::function<bool()>;
+
+  // Starts it; returns when the tables are complete and the provider has been started. By default
+  // the provider has no sockets.
+  LauncherProcess(
+      Installation& installation, const MakeProvider& make_provider,
+      WaitForWire wait_for_wire = [] { return false; });
   ~LauncherProcess();
   LauncherProcess(const LauncherProcess&) = delete;
   LauncherProcess& operator=(const LauncherProcess&) = delete;
@@ -79,10 +86,6 @@ class LauncherProcess {
   // Cancels everything that has been begun, and waits for its end: an orderly stop.
   void cancel();
 
-  // Called when nothing can run, before time passes: waits for what sockets may bring, and returns
-  // whether there may be something to run now. By default there are no sockets.
-  std::function<bool()> wait_for_wire = [] { return false; };
-
  private:
   class Launch;
 
@@ -91,6 +94,7 @@ class LauncherProcess {
   Task<model::Node> read(std::string node_id);
 
   Installation& installation_;
+  WaitForWire wait_for_wire_;
   async::EventLoop loop_;
   async::Runtime runtime_;
   coordination::MemoryStore store_;
@@ -100,7 +104,7 @@ class LauncherProcess {
   async::ThreadPool threads_{1, "test"};
   std::unique_ptr<Provider> provider_;
   async::TaskScope followers_;
-  async::TaskScope jobs_;
+  std::unique_ptr<async::TaskScope> jobs_;
 };
 
 }  // namespace nodepool::driver::harness

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/driver.h"
+#include "tests/driver/harness/installation.h"
+#include "tests/driver/harness/launcher_process.h"
+
+// What every driver that makes machines promises, as tests: whatever goes wrong, a node has one
+// machine while it is needed and none after that. They go through driver::Provider, with launches
+// whose records are in a store, and launchers that die and are started again over a cloud that
+// stays.
+//
+// A driver's test derives from CloudFixture, links nodepool_driver_contract, and writes, in this
+// namespace,
+//
+//   INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
+//
+// All runs in the installation's virtual time. A driver whose cloud is a server on the loopback
+// overrides wait_for_wire(), so that time passes only while the wire is silent. What a cloud, or
+// its double, cannot be made to do is skipped, with a line that says so; a fixture that could do it
+// and does not is a gap in the driver's tests.
+namespace nodepool::drivers::contract {
+
+namespace harness = driver::harness;
+
+// The configuration that the suite expects: a provider with one pool and two labels, one made from
+// an image that is in the cloud, the other from a diskimage; launch-retries 3, launch-timeout and
+// boot-timeout as they are by default, no limits of the pool's own. Machines have addresses that
+// contain "fake", or host-key-checking is off.
+inline constexpr const char* kProvider = "fake-contract";
+inline constexpr const char* kPool = "main";
+inline constexpr const char* kLabel = "small";
+inline constexpr const char* kBuiltLabel = "built";
+inline constexpr const char* kDiskimage = "trixie";
+
+// What can go wrong with a cloud.
+enum class Trouble {
+  quota,           // a machine is refused for want of quota
+  no_capacity,     // … because the cloud is full
+  creation_error,  // … for another reason, which may pass
+  broken_machine,  // a machine is made, but does not come up
+  answer_lost,     // a machine is made, and the answer is lost
+  question_lost,   // a machine is not made, and the answer is lost
+  deletion_error,  // a machine is not deleted
+  listing_error,   // looking at machines, one or all, fails
+  limits_error,    // the limits are not told
+  image_error,     // an image is not accepted
+  busy,            // any call: "later", as with the statuses 429 and 503
+  token_expired,   // any call: the credentials are to be shown anew
+};
+
+// A machine that there is in the cloud.
+struct Machine {
+  std::string id;
+  driver::Metadata metadata;
+};
+
+// One cloud, and what the suite does to it behind Nodepool's back. One is made for each test, and
+// outlives all launchers.
+class CloudFixture {
+ public:
+  CloudFixture() = default;
+  virtual ~CloudFixture() = default;
+  CloudFixture(const CloudFixture&) = delete;
+  CloudFixture& operator=(const CloudFixture&) = delete;
+
+  // The provider as a program makes it that has just been started: it shares nothing with those of
+  // before but the cloud. See kProvider.
+  virtual std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) = 0;
+
+  // All machines that are not gone.
+  virtual std::vector<Machine> machines() = 0;
+
+  // --- what not every cloud can; false: it cannot
+
+  // The next `times` calls that this concerns go wrong; none of those that were to.
+  virtual bool provoke(Trouble /*trouble*/, std::size_t /*times*/) { return false; }
+  // Machines take so long to come up. Called before the provider is made, as the next one is.
+  virtual bool set_boot_time(async::Duration /*time*/) { return false; }
+  // The quota is such that so many machines with kLabel fit, with nothing else there.
+  virtual bool set_room(std::size_t /*machines*/) { return false; }
+  // Makes a machine with kLabel's needs that Nodepool knows nothing of.
+  virtual bool add_machine(driver::Metadata /*metadata*/) { return false; }
+
+  // --- time
+
+  // See LauncherProcess::WaitForWire.
+  virtual bool wait_for_wire() { return false; }
+  // After how many continuations more of a launch's tasks the suite lets the next launcher die.
+  // More than 1 where each death takes long.
+  virtual std::size_t stride() const { return 1; }
+};
+
+// A driver under test.
+struct Backend {
+  std::function<std::unique_ptr<CloudFixture>(harness::Installation&)> make_fixture;
+
+  // Keeps addresses out of the test names.
+  friend void PrintTo(const Backend& /*backend*/, std::ostream* out) { *out << "backend"; }
+};
+
+// `Fixture` is constructed with the installation, which outlives it: for its clock, above all.
+template <typename Fixture>
+Backend backend() {
+  return {
+      [](harness::Installation& installation) { return std::make_unique<Fixture>(installation); }};
+}
+
+// The first provider of a nodepool.yaml with this text, as `driver` reads it: for fixtures. Throws
+// config::ConfigError.
+std::shared_ptr<const driver::ProviderConfig> read_provider(const driver::Driver& driver,
+                                                            const std::string& yaml);
+
+class DriverContract : public testing::TestWithParam<Backend> {
+ protected:
+  DriverContract() : cloud_(GetParam().make_fixture(installation_)) {}
+
+  // A launcher is started; the one that ran before, if any, dies.
+  harness::LauncherProcess& start();
+  driver::Provider& provider() { return process_->provider(); }
+
+  std::string add_node(std::string_view label = kLabel) {
+    return installation_.add_node(kProvider, kPool, label);
+  }
+  model::Node node(const std::string& id) { return installation_.node(id); }
+  bool is_recorded(const std::string& id);
+
+  // Runs what has been begun to its end.
+  std::shared_ptr<harness::Job> finish(std::shared_ptr<harness::Job> job);
+
+  // Launches a new node with the running launcher (if there is none, a new one), and expects that
+  // it becomes ready.
+  model::Node launch_new(std::string_view label = kLabel);
+
+  // The same for one that is expected to fail. Returns how it did, and its id.
+  struct Failed {
+    driver::LaunchError error;
+    std::string node_id;
+  };
+  Failed fail_to_launch(std::string_view label = kLabel);
+
+  // Takes a node back and expects that this goes well.
+  void take_back(const std::string& id);
+
+  // Runs up to `steps` continuations. Returns whether the job had ended by then.
+  bool run_for(const harness::Job& job, std::size_t steps);
+
+  // The ids of all machines in the cloud; of those that carry a node's id.
+  std::set<std::string> machine_ids();
+  std::set<std::string> machines_of(const std::string& node_id);
+
+  // Expects that the node is ready, and that the cloud has one machine of it: its own.
+  void expect_one_machine(const std::string& id);
+
+  static driver::Metadata marks(const std::string& provider, const std::string& node_id);
+
+  harness::Installation installation_;
+  std::unique_ptr<CloudFixture> cloud_;
+  std::unique_ptr<harness::LauncherProcess> process_;
+};
+
+// Ends the test if the cloud cannot be made to do this.
+#define NODEPOOL_NEEDS(done)                                    \
+  do {                                                          \
+    if (!(done)) GTEST_SKIP() << "not with this cloud: " #done; \
+  } while (false)
+
+}  // namespace nodepool::drivers::contract

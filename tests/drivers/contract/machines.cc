@@ -1,0 +1,137 @@
+// Machines that are made and deleted as they should be.
+
+#include "driver/statemachine/instance.h"
+#include "tests/drivers/contract/contract.h"
+
+namespace nodepool::drivers::contract {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::SizeIs;
+
+TEST_P(DriverContract, a_node_gets_a_machine_that_says_whose_it_is) {
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  EXPECT_THAT(cloud_->machines().at(0).metadata, IsSupersetOf(marks(kProvider, node.id)));
+  EXPECT_FALSE(node.interface_ip.value_or("").empty());
+  EXPECT_FALSE(node.image_id.value_or("").empty());
+  EXPECT_EQ(
+      driver::Resources::parse(node.resources).value_or(driver::Resources()).amount("instances"),
+      1);
+}
+
+TEST_P(DriverContract, a_node_that_is_taken_back_has_no_machine_any_more) {
+  const Node node = launch_new();
+  take_back(node.id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+  EXPECT_FALSE(is_recorded(node.id));
+}
+
+TEST_P(DriverContract, deleting_it_again_is_no_mistake) {
+  const Node node = launch_new();
+  const Node other = launch_new();
+  take_back(node.id);
+  EXPECT_EQ(process_->run(provider().take_back(node)), std::nullopt);
+  expect_one_machine(other.id);
+}
+
+async::Task<> take_back_from(driver::Provider& provider, Node node) {
+  co_await provider.take_back(std::move(node));
+}
+
+TEST_P(DriverContract, two_may_delete_a_machine_at_the_same_time) {
+  const Node node = launch_new();
+  const auto one = process_->take_back(node.id);
+  const auto other = process_->begin(take_back_from(provider(), node));
+  EXPECT_EQ(finish(one)->failure(), "");
+  EXPECT_EQ(finish(other)->failure(), "");
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(DriverContract, many_are_made_and_deleted_side_by_side) {
+  start();
+  std::vector<std::shared_ptr<harness::Job>> jobs;
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(add_node());
+  for (const std::string& id : ids) jobs.push_back(process_->launch(id));
+  for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+  for (const std::string& id : ids) expect_one_machine(id);
+  EXPECT_THAT(machine_ids(), SizeIs(5));
+  jobs.clear();
+  for (const std::string& id : ids) jobs.push_back(process_->take_back(id));
+  for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(DriverContract, a_ready_machine_is_usable) {
+  const Node node = launch_new();
+  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+}
+
+TEST_P(DriverContract, the_machine_is_in_the_zone_that_was_chosen) {
+  start();
+  process_->run(provider().available());
+  for (const std::string& zone : provider().zones(kPool)) {
+    Node node = this->node(add_node());
+    node.az = zone;
+    installation_.write(node);
+    EXPECT_EQ(finish(process_->launch(node.id))->failure(), "");
+    EXPECT_EQ(this->node(node.id).az, zone);
+  }
+}
+
+TEST_P(DriverContract, a_machine_that_comes_up_slowly_is_recorded_meanwhile) {
+  NODEPOOL_NEEDS(cloud_->set_boot_time(minutes(10)));
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(minutes(5));
+  EXPECT_FALSE(job->ended);
+  EXPECT_EQ(node(id).state, NodeState::building);
+  EXPECT_THAT(machines_of(id), testing::ElementsAre(node(id).external_id_text()));
+  EXPECT_EQ(finish(job)->failure(), "");
+  expect_one_machine(id);
+}
+
+TEST_P(DriverContract, a_machine_that_never_comes_up_is_given_up) {
+  NODEPOOL_NEEDS(cloud_->set_boot_time(hours(100)));
+  start();
+  const auto begun = installation_.clock.now();
+  const Failed failed = fail_to_launch();
+  EXPECT_EQ(failed.error.kind(), driver::LaunchError::Kind::failed);
+  EXPECT_EQ(installation_.clock.now() - begun, hours(3)) << "an hour for each attempt";
+  EXPECT_THAT(machines_of(failed.node_id), SizeIs(1)) << "of the last attempt";
+  take_back(failed.node_id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(DriverContract, a_machine_is_taken_back_before_it_has_come_up) {
+  NODEPOOL_NEEDS(cloud_->set_boot_time(minutes(10)));
+  const std::string id = add_node();
+  start().launch(id);
+  process_->pass(minutes(5));
+  process_->cancel();
+  EXPECT_THAT(machines_of(id), SizeIs(1));
+  take_back(id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+TEST_P(DriverContract, a_provider_that_is_stopped_waits_for_its_calls) {
+  NODEPOOL_NEEDS(cloud_->set_boot_time(minutes(10)));
+  const std::string id = add_node();
+  const auto launch = start().launch(id);
+  process_->pass(minutes(1));
+  const auto stop = process_->begin(provider().stop());
+  process_->pass(minutes(5));
+  EXPECT_FALSE(stop->ended);
+  EXPECT_EQ(finish(launch)->failure(), "");
+  EXPECT_EQ(finish(stop)->failure(), "");
+  expect_one_machine(id);
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::contract

@@ -1,0 +1,160 @@
+// What a provider knows of its cloud, and what it clears away.
+
+#include "driver/cloud_error.h"
+#include "driver/statemachine/instance.h"
+#include "tests/drivers/contract/contract.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::contract {
+namespace {
+
+using driver::Limits;
+using driver::Resources;
+using model::Node;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::SizeIs;
+
+// --- quota
+
+TEST_P(DriverContract, a_node_takes_what_its_label_was_said_to_need) {
+  start();
+  process_->run(provider().available());
+  const Resources need = provider().need(kPool, kLabel);
+  EXPECT_EQ(need.amount("instances"), 1);
+  const Node node = launch_new();
+  EXPECT_EQ(Resources::parse(node.resources), need);
+}
+
+TEST_P(DriverContract, what_is_available_does_not_depend_on_the_own_nodes) {
+  NODEPOOL_NEEDS(cloud_->set_room(4));
+  start();
+  const Limits before = process_->run(provider().available());
+  EXPECT_THAT(before, testing::Not(IsEmpty()));
+  launch_new();
+  EXPECT_EQ(process_->run(provider().available()), before);
+}
+
+TEST_P(DriverContract, what_others_use_is_not_available) {
+  NODEPOOL_NEEDS(cloud_->set_room(4));
+  start();
+  const Limits before = process_->run(provider().available());
+  NODEPOOL_NEEDS(cloud_->add_machine({}) && cloud_->add_machine(marks("other", "0000000000")));
+  const Limits after = process_->run(provider().available());
+  const Resources need = provider().need(kPool, kLabel);
+  EXPECT_EQ(after, driver::remaining(before, need + need));
+}
+
+TEST_P(DriverContract, limits_of_before_count_while_the_cloud_does_not_tell_them) {
+  NODEPOOL_NEEDS(cloud_->set_room(4));
+  start();
+  const Limits before = process_->run(provider().available());
+  NODEPOOL_NEEDS(cloud_->provoke(Trouble::limits_error, 1));
+  EXPECT_EQ(process_->run(provider().available()), before);
+}
+
+// --- leaks
+
+TEST_P(DriverContract, what_belongs_to_no_node_is_deleted_at_the_second_look) {
+  NODEPOOL_NEEDS(cloud_->add_machine(marks(kProvider, "0000009999")));
+  const Node node = launch_new();
+  process_->run(provider().remove_leaks());
+  EXPECT_THAT(machine_ids(), SizeIs(2));
+  process_->run(provider().remove_leaks());
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(machine_ids(), ElementsAre(node.external_id_text()));
+}
+
+TEST_P(DriverContract, what_belongs_to_others_stays) {
+  NODEPOOL_NEEDS(cloud_->add_machine({}) && cloud_->add_machine(marks("other", "0000009999")));
+  start();
+  for (int look = 0; look < 3; ++look) process_->run(provider().remove_leaks());
+  EXPECT_THAT(machine_ids(), SizeIs(2));
+}
+
+TEST_P(DriverContract, a_launch_may_take_longer_than_looks_for_leaks) {
+  NODEPOOL_NEEDS(cloud_->set_boot_time(std::chrono::minutes(10)));
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  for (int look = 0; look < 5; ++look) {
+    process_->pass(std::chrono::minutes(1));
+    process_->run(provider().remove_leaks());
+  }
+  EXPECT_EQ(finish(job)->failure(), "");
+  expect_one_machine(id);
+}
+
+// --- images
+
+constexpr const char* kImageName = "trixie-1700000000";
+
+driver::Metadata image_marks() {
+  return {{std::string(driver::kBuildIdKey), "b1"},
+          {std::string(driver::kUploadIdKey), "0000000000"},
+          {std::string(driver::kProviderNameKey), kProvider}};
+}
+
+// Uploads a small file.
+async::Task<std::string> upload(driver::Provider& provider) {
+  const test_support::TemporaryDirectory directory;
+  driver::ProviderImage image;
+  image.name = kDiskimage;
+  driver::ImageFile file;
+  file.path = directory.write("image.raw", std::string(100'000, 'x'));
+  file.format = "raw";
+  const driver::ImageSupport::Progress progress = [](std::uint64_t) {};
+  co_return co_await provider.images()->upload(image, kImageName, file, image_marks(), progress);
+}
+
+// The ids of the images that carry the suite's marks.
+async::Task<std::vector<std::string>> our_images(driver::Provider& provider) {
+  const std::vector<driver::CloudImage> all = co_await provider.images()->list();
+  std::vector<std::string> ids;
+  for (const driver::CloudImage& image : all) {
+    const auto provider_name = image.metadata.find(driver::kProviderNameKey);
+    if (provider_name != image.metadata.end() && provider_name->second == kProvider) {
+      EXPECT_THAT(image.metadata, IsSupersetOf(image_marks()));
+      EXPECT_EQ(image.name, kImageName);
+      ids.push_back(image.id);
+    }
+  }
+  co_return ids;
+}
+
+TEST_P(DriverContract, an_image_is_uploaded_used_and_deleted) {
+  start();
+  NODEPOOL_NEEDS(provider().images() != nullptr);
+  EXPECT_TRUE(provider().label_problem(kPool, kBuiltLabel)) << "there is none yet";
+  const std::string id = process_->run(upload(provider()));
+  EXPECT_THAT(process_->run(our_images(provider())), ElementsAre(id));
+
+  model::ImageUpload record;
+  record.image = kDiskimage;
+  record.build_id = "b1";
+  record.provider = kProvider;
+  record.state = model::UploadState::ready;
+  record.external_id = model::json_string(id);
+  installation_.add_upload(record);
+  process_->settle();
+  EXPECT_EQ(provider().label_problem(kPool, kBuiltLabel), std::nullopt);
+  const Node node = launch_new(kBuiltLabel);
+  expect_one_machine(node.id);
+  take_back(node.id);
+
+  process_->run(provider().images()->remove(kImageName, id));
+  EXPECT_THAT(process_->run(our_images(provider())), IsEmpty());
+  process_->run(provider().images()->remove(kImageName, id));
+}
+
+TEST_P(DriverContract, an_upload_that_fails_leaves_nothing) {
+  start();
+  NODEPOOL_NEEDS(provider().images() != nullptr && cloud_->provoke(Trouble::image_error, 1));
+  EXPECT_THROW(process_->run(upload(provider())), driver::CloudError);
+  EXPECT_THAT(process_->run(our_images(provider())), IsEmpty());
+  process_->run(upload(provider()));
+  EXPECT_THAT(process_->run(our_images(provider())), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::contract

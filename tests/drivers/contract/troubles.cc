@@ -1,0 +1,125 @@
+// Clouds that refuse, fail, and do not answer.
+
+#include "driver/cloud_error.h"
+#include "tests/drivers/contract/contract.h"
+
+namespace nodepool::drivers::contract {
+namespace {
+
+using driver::LaunchError;
+using model::Node;
+using model::NodeState;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// More calls than all attempts of a launch make.
+constexpr std::size_t kAlways = 100;
+
+TEST_P(DriverContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
+  NODEPOOL_NEEDS(cloud_->provoke(Trouble::quota, 1));
+  const Failed failed = fail_to_launch();
+  EXPECT_EQ(failed.error.kind(), LaunchError::Kind::quota) << failed.error.what();
+  EXPECT_EQ(node(failed.node_id).state, NodeState::aborted);
+  take_back(failed.node_id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+  expect_one_machine(launch_new().id);
+}
+
+TEST_P(DriverContract, a_project_that_is_full_has_room_again_when_a_machine_goes) {
+  NODEPOOL_NEEDS(cloud_->set_room(2));
+  const Node first = launch_new();
+  launch_new();
+  const Failed failed = fail_to_launch();
+  EXPECT_EQ(failed.error.kind(), LaunchError::Kind::quota) << failed.error.what();
+  take_back(failed.node_id);
+  take_back(first.id);
+  expect_one_machine(launch_new().id);
+  EXPECT_THAT(machine_ids(), SizeIs(2));
+}
+
+TEST_P(DriverContract, another_attempt_may_succeed) {
+  bool any = false;
+  for (const Trouble trouble :
+       {Trouble::no_capacity, Trouble::creation_error, Trouble::broken_machine}) {
+    if (!cloud_->provoke(trouble, 1)) continue;
+    any = true;
+    expect_one_machine(launch_new().id);
+  }
+  NODEPOOL_NEEDS(any);
+}
+
+TEST_P(DriverContract, attempts_come_to_an_end_and_leave_nothing) {
+  bool any = false;
+  for (const Trouble trouble :
+       {Trouble::no_capacity, Trouble::creation_error, Trouble::broken_machine}) {
+    if (!cloud_->provoke(trouble, kAlways)) continue;
+    any = true;
+    const Failed failed = fail_to_launch();
+    EXPECT_EQ(failed.error.kind(), LaunchError::Kind::failed) << failed.error.what();
+    EXPECT_EQ(node(failed.node_id).state, NodeState::failed);
+    EXPECT_LE(machines_of(failed.node_id).size(), 1U) << "of the last attempt";
+    take_back(failed.node_id);
+    EXPECT_THAT(machine_ids(), IsEmpty());
+    cloud_->provoke(trouble, 0);
+  }
+  NODEPOOL_NEEDS(any);
+}
+
+TEST_P(DriverContract, a_machine_whose_making_was_not_answered_is_found) {
+  NODEPOOL_NEEDS(cloud_->provoke(Trouble::answer_lost, 1));
+  expect_one_machine(launch_new().id);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
+}
+
+TEST_P(DriverContract, a_machine_that_was_never_asked_for_is_made_after_all) {
+  NODEPOOL_NEEDS(cloud_->provoke(Trouble::question_lost, 2));
+  expect_one_machine(launch_new().id);
+  EXPECT_THAT(machine_ids(), SizeIs(1));
+}
+
+TEST_P(DriverContract, a_deletion_that_fails_succeeds_another_time) {
+  NODEPOOL_NEEDS(cloud_->provoke(Trouble::deletion_error, 2));
+  const Node node = launch_new();
+  for (int attempt = 0; attempt < 4 && is_recorded(node.id); ++attempt) {
+    const auto job = finish(process_->take_back(node.id));
+    EXPECT_EQ(is_recorded(node.id), !job->failure().empty()) << job->failure();
+    EXPECT_EQ(machine_ids().empty(), job->failure().empty());
+  }
+  EXPECT_FALSE(is_recorded(node.id));
+}
+
+TEST_P(DriverContract, machines_that_cannot_be_seen_for_a_while_are_not_made_twice) {
+  for (std::size_t times = 1; times <= 2; ++times) {
+    NODEPOOL_NEEDS(cloud_->provoke(Trouble::listing_error, times));
+    const Node node = launch_new();
+    expect_one_machine(node.id);
+    NODEPOOL_NEEDS(cloud_->provoke(Trouble::answer_lost, 1) &&
+                   cloud_->provoke(Trouble::listing_error, times));
+    expect_one_machine(launch_new().id);
+  }
+  EXPECT_THAT(machine_ids(), SizeIs(4));
+}
+
+// Clouds limit the rate of calls, and are restarted.
+TEST_P(DriverContract, a_cloud_that_is_busy_is_asked_later) {
+  for (std::size_t calls = 1; calls <= 4; ++calls) {
+    NODEPOOL_NEEDS(cloud_->provoke(Trouble::busy, calls));
+    const Node node = launch_new();
+    expect_one_machine(node.id);
+    NODEPOOL_NEEDS(cloud_->provoke(Trouble::busy, calls));
+    take_back(node.id);
+    EXPECT_THAT(machine_ids(), IsEmpty());
+  }
+}
+
+TEST_P(DriverContract, credentials_that_have_run_out_are_shown_anew) {
+  NODEPOOL_NEEDS(cloud_->provoke(Trouble::token_expired, 1));
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  cloud_->provoke(Trouble::token_expired, 1);
+  take_back(node.id);
+  EXPECT_THAT(machine_ids(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::contract
