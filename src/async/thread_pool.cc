@@ -45,10 +45,15 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::start(const Executor& loop, std::move_only_function<void()> call,
                        std::move_only_function<void()> on_return) {
   if (!threads_) threads_ = std::make_unique<Threads>(count_, name_);
+  ++*under_way_;
+  auto tell = [under_way = under_way_, on_return = std::move(on_return)]() mutable {
+    --*under_way;
+    on_return();
+  };
   asio::post(threads_->calls, [guard = asio::make_work_guard(loop), loop, call = std::move(call),
-                               on_return = std::move(on_return)]() mutable {
+                               tell = std::move(tell)]() mutable {
     call();
-    asio::post(loop, std::move(on_return));
+    asio::post(loop, std::move(tell));
   });
 }
 

@@ -53,6 +53,10 @@ class ThreadPool {
   void start(const Executor& loop, std::move_only_function<void()> call,
              std::move_only_function<void()> on_return);
 
+  // Whether no call is under way: each that was started has returned, and its task, or on_return,
+  // has been told.
+  bool idle() const { return *under_way_ == 0; }
+
  private:
   template <typename Result>
   struct Outcome {
@@ -66,6 +70,7 @@ class ThreadPool {
   std::size_t count_;
   std::string name_;
   std::unique_ptr<Threads> threads_;  // null before the first call
+  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);  // the loop's
 };
 
 template <>

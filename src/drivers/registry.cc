@@ -1,5 +1,6 @@
 #include "drivers/registry.h"
 
+#include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/openstack/openstack_driver.h"
 #include "drivers/static_nodes/static_driver.h"
@@ -8,6 +9,7 @@ namespace nodepool::drivers {
 
 driver::DriverRegistry all_drivers() {
   std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
   drivers.push_back(std::make_unique<openstack::OpenStackDriver>());
   drivers.push_back(std::make_unique<static_nodes::StaticDriver>());

@@ -1,0 +1,117 @@
+#include "drivers/example/example_adapter.h"
+
+namespace nodepool::drivers::example {
+
+namespace {
+
+using driver::CloudError;
+using driver::Resources;
+using driver::SimpleInstance;
+
+// The kind tells the framework how to go on, the text tells a person what happened. A client that
+// talks to a network would also have errors that are `transient`, and some whose outcome nobody
+// knows.
+CloudError translated(const sample_cloud::Refusal& refusal) {
+  using Code = sample_cloud::Refusal::Code;
+  switch (refusal.code()) {
+    case Code::quota_exceeded:
+      return {CloudError::Kind::quota, refusal.what()};
+    case Code::no_such_machine:
+      return {CloudError::Kind::not_found, refusal.what()};
+    case Code::no_such_type:
+    case Code::no_such_image:
+      return {CloudError::Kind::permanent, refusal.what()};
+  }
+  return {CloudError::Kind::failed, refusal.what()};
+}
+
+Resources resources_of(const std::string& instance_type) {
+  const sample_cloud::InstanceType type = sample_cloud::Project::instance_type(instance_type);
+  return Resources({{"instances", 1},
+                    {"cores", static_cast<double>(type.cores)},
+                    {"ram", static_cast<double>(type.memory)}});
+}
+
+}  // namespace
+
+std::string ExampleAdapter::create_instance(const driver::CreateSpec& spec) {
+  const ExampleLabel& label = config_->label(spec.pool, spec.label);
+  sample_cloud::Order order;
+  order.name = spec.hostname;
+  order.image = label.image_id;
+  order.type = label.instance_type;
+  order.ssh_key = label.ssh_key;
+  // Without it, the machine would be lost after a crash, and never be found to be left over.
+  order.tags.insert(spec.metadata.begin(), spec.metadata.end());
+  try {
+    return project_->create_machine(order);
+  } catch (const sample_cloud::Refusal& refusal) {
+    throw translated(refusal);
+  }
+}
+
+void ExampleAdapter::delete_instance(const std::string& id) {
+  try {
+    project_->delete_machine(id);
+  } catch (const sample_cloud::Refusal& refusal) {
+    throw translated(refusal);
+  }
+}
+
+std::vector<SimpleInstance> ExampleAdapter::list_instances() {
+  std::vector<SimpleInstance> instances;
+  for (const sample_cloud::Machine& machine : project_->list_machines()) {
+    instances.push_back(describe(machine));
+  }
+  return instances;
+}
+
+SimpleInstance ExampleAdapter::describe(const sample_cloud::Machine& machine) const {
+  SimpleInstance instance;
+  instance.external_id = model::json_string(machine.id);
+  instance.metadata.insert(machine.order.tags.begin(), machine.order.tags.end());
+  instance.resources = resources_of(machine.order.type);
+  instance.cloud = "example";
+  instance.region = config_->region();
+  switch (machine.status) {
+    case sample_cloud::Machine::Status::starting:
+      instance.state = SimpleInstance::State::building;
+      break;
+    case sample_cloud::Machine::Status::running:
+      instance.state = SimpleInstance::State::ready;
+      instance.interface_ip = machine.public_address;
+      instance.public_ipv4 = machine.public_address;
+      instance.private_ipv4 = machine.private_address;
+      break;
+    case sample_cloud::Machine::Status::broken:
+      instance.state = SimpleInstance::State::failed;
+      instance.failure = "it does not start";
+      break;
+  }
+  return instance;
+}
+
+driver::Limits ExampleAdapter::quota_limits() {
+  const sample_cloud::Quota quota = project_->quota();
+  return {{"instances", static_cast<double>(quota.machines)},
+          {"cores", static_cast<double>(quota.cores)},
+          {"ram", static_cast<double>(quota.memory)}};
+}
+
+Resources ExampleAdapter::quota_for_label(const std::string& pool, const std::string& label) {
+  try {
+    return resources_of(config_->label(pool, label).instance_type);
+  } catch (const sample_cloud::Refusal& refusal) {
+    throw translated(refusal);
+  }
+}
+
+std::optional<std::string> ExampleAdapter::label_problem(const std::string& pool,
+                                                         const std::string& label) {
+  const std::string& image = config_->label(pool, label).image_id;
+  if (image.empty()) return "the label has no cloud-image";
+  if (!sample_cloud::Project::has_image(image)) return "there is no image " + image;
+  return std::nullopt;
+}
+
+}  // namespace nodepool::drivers::example

@@ -1,0 +1,88 @@
+#include "drivers/example/example_cloud.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace nodepool::sample_cloud {
+
+namespace {
+
+const std::map<std::string, InstanceType>& catalogue() {
+  static const std::map<std::string, InstanceType> kTypes{
+      {"small", {1, 2048}}, {"medium", {2, 4096}}, {"large", {8, 16384}}};
+  return kTypes;
+}
+
+}  // namespace
+
+InstanceType Project::instance_type(const std::string& name) {
+  const auto found = catalogue().find(name);
+  if (found == catalogue().end()) {
+    throw Refusal(Refusal::Code::no_such_type,
+                  "there is no instance type " + name + ", only small, medium and large");
+  }
+  return found->second;
+}
+
+bool Project::has_image(const std::string& name) {
+  static const std::set<std::string> kImages{"debian-12", "ubuntu-24.04", "broken"};
+  return kImages.contains(name);
+}
+
+void Project::require_room_for(const InstanceType& type) const {
+  std::int64_t cores = type.cores;
+  std::int64_t memory = type.memory;
+  for (const auto& [id, machine] : machines_) {
+    const InstanceType& taken = instance_type(machine.order.type);
+    cores += taken.cores;
+    memory += taken.memory;
+  }
+  const auto count = static_cast<std::int64_t>(machines_.size()) + 1;
+  if (count > quota_.machines || cores > quota_.cores || memory > quota_.memory) {
+    throw Refusal(
+        Refusal::Code::quota_exceeded,
+        fmt::format("quota exceeded: {} machines, {} cores, {} MiB", count, cores, memory));
+  }
+}
+
+std::string Project::create_machine(const Order& order) {
+  const std::lock_guard lock(mutex_);
+  if (!has_image(order.image)) {
+    throw Refusal(Refusal::Code::no_such_image, "there is no image " + order.image);
+  }
+  require_room_for(instance_type(order.type));
+  const std::string id = fmt::format("m-{:06}", ++last_id_);
+  machines_[id] = {.id = id, .order = order, .public_address = {}, .private_address = {}};
+  return id;
+}
+
+void Project::delete_machine(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (machines_.erase(id) == 0) {
+    throw Refusal(Refusal::Code::no_such_machine, "there is no machine " + id);
+  }
+}
+
+std::vector<Machine> Project::list_machines() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Machine> listing;
+  for (auto& [id, machine] : machines_) {
+    listing.push_back(machine);
+    if (machine.status != Machine::Status::starting) continue;
+    const bool comes_up = machine.order.image != "broken";
+    machine.status = comes_up ? Machine::Status::running : Machine::Status::broken;
+    // Nobody tries to reach a host with "fake" in its name.
+    if (comes_up) machine.public_address = id + ".fake.example.org";
+    if (comes_up) machine.private_address = id + ".fake.internal";
+  }
+  return listing;
+}
+
+std::shared_ptr<Project> Cloud::project(const std::string& region, const std::string& name) {
+  std::shared_ptr<Project>& project = projects_[{region, name}];
+  if (!project) project = std::make_shared<Project>();
+  return project;
+}
+
+}  // namespace nodepool::sample_cloud

@@ -1,0 +1,203 @@
+#include "drivers/example/example_config.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "config/nodepool_schema.h"
+#include "config/section.h"
+
+namespace nodepool::drivers::example {
+
+namespace {
+
+using namespace config;
+
+// The schema is all that the manual, the strict check, the warnings and the defaults are made from.
+const Schema& cloud_image_schema() {
+  static const Schema schema{
+      .description = "An image that is in the cloud.",
+      .fields = {
+          {.key = "name",
+           .type = string(),
+           .required = Required::always,
+           .description = "What labels call it; and its id in the cloud, without `image-id`."},
+          {.key = "image-id", .type = string(), .description = "Its id in the cloud."},
+          {.key = "username",
+           .type = string(),
+           .description = "User to log in as; copied to the node."},
+          {.key = "key",
+           .type = string(),
+           .description = "SSH public key that this user is to accept."},
+          {.key = "python-path",
+           .type = string(),
+           .default_value = "auto",
+           .description = "The machine's Python interpreter, for Ansible; copied to the node."},
+          {.key = "connection-type",
+           .type = string(),
+           .default_value = "ssh",
+           .description = "How requestors connect: `ssh`, `network_cli`, `winrm`, … SSH host keys "
+                          "are read for the first two only."},
+          {.key = "connection-port",
+           .type = integer_between(1, 65535),
+           .default_note = "5986 for `winrm`, else 22",
+           .description = "Port to connect to."},
+      }};
+  return schema;
+}
+
+const Schema& label_schema() {
+  static const Schema schema{
+      .description = "A kind of machine that the pool makes.",
+      .fields = {
+          {.key = "name",
+           .type = label_name(),
+           .required = Required::always,
+           .description = "The entry of the top-level `labels`."},
+          {.key = "cloud-image",
+           .type = string(),
+           .required = Required::strictly,
+           .description = "The image it is made from: an entry of the provider's `cloud-images`."},
+          {.key = "instance-type",
+           .type = string(),
+           .required = Required::always,
+           .description = "Its size: `small`, `medium` or `large`."},
+      }};
+  return schema;
+}
+
+const Schema& pool_schema() {
+  static const Schema schema{
+      .description = "A group of machines.",
+      .fields = joined(
+          common_pool_fields(),
+          {{.key = "labels",
+            .type = list_of(section(label_schema())),
+            .required = Required::strictly,
+            .description = "The kinds of machines."},
+           {.key = "use-internal-ip",
+            .type = boolean(),
+            .default_value = "false",
+            .description = "Whether machines are reached by their private address."},
+           {.key = "host-key-checking",
+            .type = boolean(),
+            .accepted = Accepted::by_daemons,
+            .default_value = "true",
+            .description = "Whether SSH host keys are read before a machine is handed out."}})};
+  return schema;
+}
+
+}  // namespace
+
+const config::Schema& example_schema() {
+  static const Schema schema{
+      .description =
+          "Machines that do not exist, in a cloud inside the launcher: a model for "
+          "authors of drivers.",
+      .fields = {
+          {.key = "region",
+           .type = string(),
+           .required = Required::strictly,
+           .description = "Region of the cloud; any name."},
+          {.key = "project",
+           .type = string(),
+           .required = Required::strictly,
+           .description = "Project in the cloud; any name. Each has a quota of 10 machines, 40 "
+                          "cores and 80 GiB."},
+          {.key = "cloud-images",
+           .type = list_of(section(cloud_image_schema())),
+           .description = "Images that labels can use. The cloud has `debian-12` and "
+                          "`ubuntu-24.04`; and `broken`, with which no machine comes up."},
+          {.key = "boot-timeout",
+           .type = integer(),
+           .default_value = "60",
+           .unit = "seconds",
+           .description = "How long a machine that runs may take to show its SSH host keys."},
+          {.key = "launch-retries",
+           .type = integer(),
+           .default_value = "3",
+           .description = "How often a machine is tried to be made in all."},
+          {.key = "rate-limit",
+           .type = integer(),
+           .default_value = "1",
+           .unit = "calls per second",
+           .description = "The most calls of the cloud in a second. 0: no limit."},
+          {.key = "pools",
+           .type = list_of(section(pool_schema())),
+           .required = Required::strictly,
+           .description = "Groups of machines."},
+      }};
+  return schema;
+}
+
+ExampleConfig::ExampleConfig(const config::ProviderSection& section, const config::Config& config)
+    : StateMachineConfig(section) {
+  const Schema schema = provider_schema(example_schema());
+  const Section provider(section.value, schema, section.file, section.path);
+  region_ = provider.optional_text("region").value_or("");
+  project_ = provider.optional_text("project").value_or("");
+  rate_limit_ = static_cast<double>(provider.integer("rate-limit"));
+  boot_timeout_ = std::chrono::seconds(provider.integer("boot-timeout"));
+  launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
+  for (const Section& image : provider.sections("cloud-images")) load_cloud_image(image);
+  for (const Section& pool : provider.sections("pools")) load_pool(pool, section, config);
+}
+
+void ExampleConfig::load_cloud_image(const Section& section) {
+  constexpr std::int64_t kSshPort = 22;
+  constexpr std::int64_t kWinrmPort = 5986;
+  const std::string name = section.text("name");
+  CloudImage image;
+  image.image_id = section.optional_text("image-id").value_or(name);
+  image.ssh_key = section.optional_text("key").value_or("");
+  image.access.username = section.optional_text("username");
+  image.access.python_path = section.text("python-path");
+  image.access.connection_type = section.text("connection-type");
+  image.access.connection_port =
+      section.optional_integer("connection-port")
+          .value_or(image.access.connection_type == "winrm" ? kWinrmPort : kSshPort);
+  cloud_images_.insert_or_assign(name, std::move(image));
+}
+
+void ExampleConfig::load_pool(const Section& section, const ProviderSection& provider,
+                              const Config& config) {
+  driver::PoolConfig pool = driver::load_common_pool(section, provider);
+  driver::MachinePool machine_pool;
+  machine_pool.use_internal_ip = section.boolean("use-internal-ip");
+  for (const Section& label : section.sections("labels")) {
+    load_label(label, section, config, pool, machine_pool);
+  }
+  machine_pools_.insert_or_assign(pool.name, std::move(machine_pool));
+  pools_.insert_or_assign(pool.name, std::move(pool));
+}
+
+void ExampleConfig::load_label(const Section& section, const Section& pool_section,
+                               const Config& config, driver::PoolConfig& pool,
+                               driver::MachinePool& machine_pool) {
+  const std::string name = section.text("name");
+  find_label(config, section, "name", name);
+  driver::MachineLabel machine;
+  machine.host_key_checking = pool_section.boolean("host-key-checking");
+  ExampleLabel label;
+  label.instance_type = section.text("instance-type");
+  if (const auto image_name = section.optional_text("cloud-image")) {
+    const auto image = cloud_images_.find(*image_name);
+    if (image == cloud_images_.end()) {
+      throw section.error("cloud-image", "the provider has no cloud image `" + *image_name + "`");
+    }
+    machine.cloud_image = *image_name;
+    machine.access = image->second.access;
+    label.image_id = image->second.image_id;
+    label.ssh_key = image->second.ssh_key;
+  }
+  pool.labels.insert(name);
+  machine_pool.labels.insert_or_assign(name, std::move(machine));
+  labels_.insert_or_assign({pool.name, name}, std::move(label));
+}
+
+const ExampleLabel& ExampleConfig::label(std::string_view pool, std::string_view label) const {
+  const auto found = labels_.find({std::string(pool), std::string(label)});
+  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+}  // namespace nodepool::drivers::example

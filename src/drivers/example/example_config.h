@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "driver/statemachine/state_machine_config.h"
+
+namespace nodepool::drivers::example {
+
+// What only this driver needs to know of a label.
+struct ExampleLabel {
+  std::string image_id;  // in the cloud; empty: the configuration names no image
+  std::string ssh_key;
+  std::string instance_type;
+};
+
+// A provider section. The framework reads the base class, the adapter what is added here.
+class ExampleConfig final : public driver::StateMachineConfig {
+ public:
+  // Throws config::ConfigError.
+  ExampleConfig(const config::ProviderSection& section, const config::Config& config);
+
+  const std::string& region() const { return region_; }
+  const std::string& project() const { return project_; }
+  double rate_limit() const { return rate_limit_; }  // calls a second
+
+  // Throws std::out_of_range for what is not configured.
+  const ExampleLabel& label(std::string_view pool, std::string_view label) const;
+
+ private:
+  // An entry of `cloud-images`.
+  struct CloudImage {
+    std::string image_id;
+    std::string ssh_key;
+    driver::ImageAccess access;
+  };
+
+  void load_cloud_image(const config::Section& section);
+  void load_pool(const config::Section& section, const config::ProviderSection& provider,
+                 const config::Config& config);
+  void load_label(const config::Section& section, const config::Section& pool_section,
+                  const config::Config& config, driver::PoolConfig& pool,
+                  driver::MachinePool& machine_pool);
+
+  std::string region_;
+  std::string project_;
+  double rate_limit_ = 0;
+  std::map<std::string, CloudImage, std::less<>> cloud_images_;
+  std::map<std::pair<std::string, std::string>, ExampleLabel> labels_;  // pool, label
+};
+
+// The schema of the provider section.
+const config::Schema& example_schema();
+
+}  // namespace nodepool::drivers::example

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "driver/simple/simple_driver.h"
+#include "drivers/example/example_cloud.h"
+
+namespace nodepool::drivers::example {
+
+// `driver: example`: the model for authors of drivers. See docs/drivers/writing-a-driver.md.
+class ExampleDriver final : public driver::SimpleDriver {
+ public:
+  // `cloud` is inside the process, so that it lives as long as the driver, over all changes of the
+  // configuration.
+  explicit ExampleDriver(
+      std::shared_ptr<sample_cloud::Cloud> cloud = std::make_shared<sample_cloud::Cloud>())
+      : cloud_(std::move(cloud)) {}
+
+  std::string_view name() const override { return "example"; }
+  const config::Schema& schema() const override;
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+
+ protected:
+  Cloud cloud(std::shared_ptr<const driver::ProviderConfig> config) const override;
+
+ private:
+  std::shared_ptr<sample_cloud::Cloud> cloud_;
+};
+
+}  // namespace nodepool::drivers::example

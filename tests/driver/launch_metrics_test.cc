@@ -1,0 +1,51 @@
+#include "driver/launch_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace nodepool::driver {
+namespace {
+
+TEST(LaunchMetrics, a_launch_counts_for_its_provider_zone_and_requestor) {
+  std::string sent;
+  const telemetry::Metrics metrics(
+      [&sent](std::string_view datagram) { sent += std::string(datagram) + "\n"; });
+  async::VirtualClock clock;
+  model::Node node;
+  node.provider = "rack";
+  const LaunchMetrics launch(metrics, clock);
+  clock.advance_by(std::chrono::seconds(2));
+  launch.ended(kLaunchReady, node);
+  EXPECT_EQ(sent,
+            "nodepool.launch.ready:2000.000000|ms\n"
+            "nodepool.launch.ready:1|c\n"
+            "nodepool.launch.provider.rack.ready:2000.000000|ms\n"
+            "nodepool.launch.provider.rack.ready:1|c\n");
+  sent.clear();
+  node.az = "az1";
+  node.requestor = "NodePool:min-ready";
+  launch.ended(result_of(CloudError::Kind::quota), node);
+  EXPECT_EQ(sent,
+            "nodepool.launch.error.quota:2000.000000|ms\n"
+            "nodepool.launch.error.quota:1|c\n"
+            "nodepool.launch.provider.rack.error.quota:2000.000000|ms\n"
+            "nodepool.launch.provider.rack.error.quota:1|c\n"
+            "nodepool.launch.provider.rack.az1.error.quota:2000.000000|ms\n"
+            "nodepool.launch.provider.rack.az1.error.quota:1|c\n"
+            "nodepool.launch.requestor.NodePool_min-ready.error.quota:2000.000000|ms\n"
+            "nodepool.launch.requestor.NodePool_min-ready.error.quota:1|c\n");
+}
+
+TEST(LaunchMetrics, failures_of_the_cloud_have_the_words_of_the_python_nodepool) {
+  using Kind = CloudError::Kind;
+  EXPECT_EQ(result_of(Kind::no_capacity), "error.capacity");
+  EXPECT_EQ(result_of(Kind::failed), "error.status");
+  for (const Kind kind :
+       {Kind::not_found, Kind::auth, Kind::unknown_outcome, Kind::transient, Kind::permanent}) {
+    EXPECT_EQ(result_of(kind), "error.unknown");
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::driver
