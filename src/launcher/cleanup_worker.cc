@@ -26,6 +26,10 @@ constexpr auto kInterval = std::chrono::seconds(60);
 // Seconds. A node is recorded before its launch begins: until then it looks like one that was left.
 constexpr double kLaunchBegins = 300;
 
+// Seconds. A record that is for no request is a static host's, until its launcher has seen that it
+// is the first; while it is there the host is not registered anew.
+constexpr double kRegistrationEnds = 5;
+
 // What happens in quick succession is dealt with together.
 constexpr auto kGathering = std::chrono::seconds(5);
 
@@ -173,9 +177,10 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id)
 // -------------------------------------------------------------
 
 bool CleanupWorker::is_orphan(const Node& node) const {
-  return node.state == NodeState::init &&
-         (!node.allocated_to || context_.requests.find(*node.allocated_to) == nullptr) &&
-         context_.runtime.clock.wall_seconds() - node.state_time > kLaunchBegins;
+  if (node.state != NodeState::init) return false;
+  if (node.allocated_to && context_.requests.find(*node.allocated_to) != nullptr) return false;
+  const double age = context_.runtime.clock.wall_seconds() - node.state_time;
+  return age > (node.allocated_to ? kLaunchBegins : kRegistrationEnds);
 }
 
 Task<> CleanupWorker::delete_orphans() {
