@@ -154,8 +154,9 @@ void LauncherFixture::pass(async::Duration duration) {
 }
 
 void LauncherFixture::step() {
-  if (process_->loop.poll(1) == 0) clock_.advance_to(clock_.next_wakeup());
-  for (const auto& other : others_) other->loop.poll();
+  bool ran = process_->loop.poll(1) > 0;
+  for (const auto& other : others_) ran = other->loop.poll(1) > 0 || ran;
+  if (!ran) clock_.advance_to(clock_.next_wakeup());
 }
 
 std::string LauncherFixture::request(std::vector<std::string> labels,

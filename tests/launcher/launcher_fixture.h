@@ -47,8 +47,8 @@ class LauncherFixture : public testing::Test {
   void settle();
   // Lets time pass, step by step from one timer to the next.
   void pass(async::Duration duration);
-  // Runs one continuation of the launcher's tasks, and whatever others then can run; if it has
-  // none, time passes to the next timer.
+  // Runs one continuation of each launcher's tasks; if there are none, time passes to the next
+  // timer.
   void step();
 
   // What a requestor does, on a session of its own. The first one returns before any launcher has
