@@ -130,6 +130,7 @@ TEST_F(ResumeTest, a_launcher_may_die_anywhere_and_another_one_takes_over) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
     ASSERT_LT(steps, kMany);
     start(kFake);
+    pass(seconds(10));  // it learns the quota: then each of them takes half of the requests
     ended = request_and_run_for(steps);
     kill();
     expect_the_same_nodes_to_be_handed_out();
