@@ -8,6 +8,7 @@
 #include "config/load.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
+#include "drivers/fake/fake_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 #include "model/paths.h"
 
@@ -34,10 +35,14 @@ struct LauncherFixture::Process {
 
 namespace {
 
-driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud) {
+driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud, const std::string& clouds_yaml,
+                                    std::shared_ptr<drivers::fake::FakeClouds> fake_clouds) {
+  const config::Environment environment{{"OS_CLIENT_CONFIG_FILE", clouds_yaml}};
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
   drivers.push_back(std::make_unique<CloudDriver>(std::move(cloud)));
+  drivers.push_back(
+      std::make_unique<drivers::fake::FakeDriver>(environment, std::move(fake_clouds)));
   return driver::DriverRegistry(std::move(drivers));
 }
 
@@ -45,7 +50,8 @@ driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud) {
 
 LauncherFixture::LauncherFixture()
     : requestor_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
-      drivers_(make_drivers(cloud_)) {}
+      drivers_(make_drivers(cloud_, directory_.write("clouds.yaml", "clouds: {fake: {auth: {}}}"),
+                            fake_clouds_)) {}
 
 LauncherFixture::~LauncherFixture() {
   for (const auto& other : others_) other->store->kill_for_tests();
@@ -147,8 +153,21 @@ void LauncherFixture::pass(async::Duration duration) {
   settle();
 }
 
+void LauncherFixture::step() {
+  bool ran = process_->loop.poll(1) > 0;
+  for (const auto& other : others_) ran = other->loop.poll(1) > 0 || ran;
+  if (!ran) clock_.advance_to(clock_.next_wakeup());
+}
+
 std::string LauncherFixture::request(std::vector<std::string> labels,
                                      const std::function<void(NodeRequest&)>& change) {
+  const std::string id = post_request(std::move(labels), change);
+  settle();
+  return id;
+}
+
+std::string LauncherFixture::post_request(std::vector<std::string> labels,
+                                          const std::function<void(NodeRequest&)>& change) {
   NodeRequest request;
   request.node_types = std::move(labels);
   request.requestor = "test";
@@ -157,7 +176,6 @@ std::string LauncherFixture::request(std::vector<std::string> labels,
   const std::string path =
       loop_.run(requestor_->create(model::request_path("200-"), to_record(request),
                                    coordination::CreateMode::persistent_sequential));
-  settle();
   return std::string(coordination::base_name(path));
 }
 

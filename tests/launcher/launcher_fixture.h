@@ -13,10 +13,12 @@
 #include "config/config.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "drivers/fake/fake_cloud.h"
 #include "launcher/launcher.h"
 #include "model/node.h"
 #include "model/node_request.h"
 #include "tests/launcher/cloud_double.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::launcher {
 
@@ -45,8 +47,14 @@ class LauncherFixture : public testing::Test {
   void settle();
   // Lets time pass, step by step from one timer to the next.
   void pass(async::Duration duration);
+  // Runs one continuation of each launcher's tasks; if there are none, time passes to the next
+  // timer.
+  void step();
 
-  // What a requestor does, on a session of its own.
+  // What a requestor does, on a session of its own. The first one returns before any launcher has
+  // heard of it.
+  std::string post_request(std::vector<std::string> labels,
+                           const std::function<void(model::NodeRequest&)>& change = {});
   std::string request(std::vector<std::string> labels,
                       const std::function<void(model::NodeRequest&)>& change = {});
   void cancel(const std::string& request_id);
@@ -83,6 +91,9 @@ class LauncherFixture : public testing::Test {
   coordination::MemoryServer server_;
   std::unique_ptr<coordination::MemoryStore> requestor_;
   std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
+  test_support::TemporaryDirectory directory_;
+  std::shared_ptr<drivers::fake::FakeClouds> fake_clouds_ =
+      std::make_shared<drivers::fake::FakeClouds>();  // of `driver: fake`, with `cloud: fake`
   driver::DriverRegistry drivers_;
   std::vector<std::string> log_;  // warnings and errors
   // Where the next launcher writes its history.

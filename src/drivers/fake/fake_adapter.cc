@@ -85,27 +85,27 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
 }
 
 Task<Instance> FakeAdapter::create(CreateSpec spec, driver::StateMachine& machine) {
-  const driver::StateMachine::Make make = [&]() -> Task<std::string> {
-    const std::string id = co_await client_.create(server_spec(spec));
-    machine.set_external_id(model::json_string(id));
-    co_return id;
-  };
-  const driver::StateMachine::Find look = [&]() -> Task<std::optional<std::string>> {
-    const auto id = co_await find(spec.metadata);
-    if (id) machine.set_external_id(model::json_string(*id));
-    co_return id;
-  };
-  const std::string id = co_await machine.step("server", make, look);
+  const driver::StateMachine::Make make = [&] { return make_server(spec, machine); };
+  const driver::StateMachine::Find find = [&] { return find_server(spec, machine); };
+  const std::string id = co_await machine.step("server", make, find);
   machine.enter("waiting for the server");
   const Server server = co_await wait_until_active(id);
   co_return describe(server);
 }
 
-Task<std::optional<std::string>> FakeAdapter::find(Metadata metadata) {
+Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::StateMachine& machine) {
+  std::string id = co_await client_.create(server_spec(spec));
+  machine.set_external_id(model::json_string(id));
+  co_return id;
+}
+
+Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec,
+                                                          driver::StateMachine& machine) {
   const std::vector<Server> servers = co_await client_.servers();
   const auto found = std::ranges::find_if(
-      servers, [&](const Server& server) { return carries(server.spec.metadata, metadata); });
+      servers, [&](const Server& server) { return carries(server.spec.metadata, spec.metadata); });
   if (found == servers.end()) co_return std::nullopt;
+  machine.set_external_id(model::json_string(found->id));
   co_return found->id;
 }
 
@@ -159,6 +159,7 @@ Instance FakeAdapter::describe(const Server& server) const {
 Task<std::vector<Instance>> FakeAdapter::instances() {
   const std::vector<Server> servers = co_await client_.servers();
   std::vector<Instance> all;
+  all.reserve(servers.size());
   for (const Server& server : servers) all.push_back(describe(server));
   co_return all;
 }
@@ -166,6 +167,7 @@ Task<std::vector<Instance>> FakeAdapter::instances() {
 Task<std::vector<Resource>> FakeAdapter::resources() {
   const std::vector<Server> servers = co_await client_.servers();
   std::vector<Resource> all;
+  all.reserve(servers.size());
   for (const Server& server : servers) {
     all.push_back({std::string(driver::kInstanceResource), server.id, server.spec.metadata});
   }

@@ -34,7 +34,9 @@ class FakeAdapter final : public driver::Adapter {
 
  private:
   ServerSpec server_spec(const driver::CreateSpec& spec) const;
-  Task<std::optional<std::string>> find(driver::Metadata metadata);
+  Task<std::string> make_server(const driver::CreateSpec& spec, driver::StateMachine& machine);
+  Task<std::optional<std::string>> find_server(const driver::CreateSpec& spec,
+                                               driver::StateMachine& machine);
   Task<Server> wait_until_active(std::string id);
   driver::Instance describe(const Server& server) const;
 

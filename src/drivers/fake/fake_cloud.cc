@@ -99,6 +99,7 @@ void FakeCloud::remove(const std::string& id, TimePoint now) {
 std::vector<Server> FakeCloud::servers(TimePoint now) {
   forget_gone(now);
   std::vector<Server> all;
+  all.reserve(machines_.size());
   for (const auto& [id, machine] : machines_) all.push_back(seen(machine, now));
   return all;
 }
@@ -138,6 +139,7 @@ void FakeCloud::remove_image(const std::string& id) {
 
 std::vector<CloudImage> FakeCloud::images() const {
   std::vector<CloudImage> all;
+  all.reserve(images_.size());
   for (const auto& [id, image] : images_) all.push_back(image);
   return all;
 }

@@ -1,0 +1,158 @@
+// Launchers that end in the middle of a launch, whenever that is: another one finishes the same
+// machines for the same request.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/paths.h"
+#include "tests/launcher/launcher_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using model::RequestState;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::SizeIs;
+
+constexpr auto kFake = R"(
+labels: [{name: small}]
+providers:
+  - name: fake-sky
+    cloud: fake
+    cloud-images: [{name: Fake Precise}]
+    fake-cloud: {boot-time: 20, latency: 2, delete-time: 5}
+    pools:
+      - name: main
+        labels: [{name: small, cloud-image: Fake Precise, flavor-name: Fake Flavor}]
+)";
+
+// More continuations than a launch takes.
+constexpr std::size_t kMany = 20'000;
+
+class ResumeTest : public LauncherFixture {
+ protected:
+  RequestState state(const std::string& request_id) const {
+    const auto entry = server_.tree().get(model::request_path(request_id));
+    return model::parse_node_request(request_id, entry).state;
+  }
+
+  std::set<std::string> node_ids() {
+    const auto ids = children(std::string(model::kNodesRoot));
+    return {ids.begin(), ids.end()};
+  }
+
+  std::set<std::string> machines() {
+    std::set<std::string> ids;
+    for (const auto& server : fake_clouds_->cloud("fake-sky")->servers(clock_.now())) {
+      ids.insert(server.id);
+    }
+    return ids;
+  }
+
+  // Posts a request for two nodes and runs so many continuations of the launcher. Returns whether
+  // the request was fulfilled before that.
+  bool request_and_run_for(std::size_t steps) {
+    request_ = post_request({"small", "small"});
+    for (std::size_t i = 0; i < steps; ++i) {
+      if (state(request_) == RequestState::fulfilled) return true;
+      step();
+    }
+    return false;
+  }
+
+  // Expects that the request comes to be fulfilled, by nodes that are in the store now if there are
+  // any, each with a machine of its own, and no machine besides; then gives them back.
+  void expect_the_same_nodes_to_be_handed_out() {
+    const std::set<std::string> begun = node_ids();
+    // Not longer than it takes: the search for leaks would hide a machine too many.
+    for (int i = 0; i < 120 && state(request_) != RequestState::fulfilled; ++i) pass(seconds(1));
+    ASSERT_EQ(state(request_), RequestState::fulfilled);
+    const std::vector<std::string> handed_out = read_request(request_).nodes;
+    ASSERT_THAT(handed_out, SizeIs(2));
+    EXPECT_THAT(handed_out, IsSupersetOf(begun));
+    std::set<std::string> made;
+    for (const std::string& id : handed_out) {
+      EXPECT_EQ(read_node(id).state, NodeState::ready);
+      made.insert(read_node(id).external_id_text());
+    }
+    EXPECT_THAT(made, SizeIs(2));
+    EXPECT_EQ(machines(), made);
+    EXPECT_THAT(contenders(), IsEmpty());
+    accept(request_);
+    for (const std::string& id : handed_out) give_back(id);
+    pass(minutes(1));
+    EXPECT_THAT(nodes(), IsEmpty());
+    EXPECT_THAT(machines(), IsEmpty());
+  }
+
+  std::string request_;
+};
+
+TEST_F(ResumeTest, a_launcher_may_die_anywhere_and_be_started_again) {
+  bool ended = false;
+  for (std::size_t steps = 1; !ended; ++steps) {
+    SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
+    ASSERT_LT(steps, kMany);
+    start(kFake);
+    ended = request_and_run_for(steps);
+    kill();
+    start(kFake);
+    expect_the_same_nodes_to_be_handed_out();
+    if (HasFailure()) return;
+    stop();
+  }
+}
+
+TEST_F(ResumeTest, a_launcher_may_be_stopped_anywhere_and_started_again) {
+  bool ended = false;
+  for (std::size_t steps = 1; !ended; ++steps) {
+    SCOPED_TRACE(testing::Message() << "stop after " << steps << " continuations");
+    ASSERT_LT(steps, kMany);
+    start(kFake);
+    ended = request_and_run_for(steps);
+    stop();
+    start(kFake);
+    expect_the_same_nodes_to_be_handed_out();
+    if (HasFailure()) return;
+    stop();
+  }
+}
+
+TEST_F(ResumeTest, a_launcher_may_die_anywhere_and_another_one_takes_over) {
+  start_another(kFake);
+  bool ended = false;
+  for (std::size_t steps = 1; !ended; ++steps) {
+    SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
+    ASSERT_LT(steps, kMany);
+    start(kFake);
+    pass(seconds(10));  // it learns the quota: then each of them takes half of the requests
+    ended = request_and_run_for(steps);
+    kill();
+    expect_the_same_nodes_to_be_handed_out();
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(ResumeTest, launchers_may_die_again_and_again) {
+  for (std::size_t life = 20; life < 400; life += 7) {
+    SCOPED_TRACE(testing::Message() << "deaths after " << life << " continuations each");
+    start(kFake);
+    request_and_run_for(life);
+    for (int death = 0; death < 5; ++death) {
+      kill();
+      start(kFake);
+      for (std::size_t i = 0; i < life; ++i) step();
+    }
+    expect_the_same_nodes_to_be_handed_out();
+    if (HasFailure()) return;
+    stop();
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
