@@ -85,7 +85,8 @@ class AdapterTest : public testing::Test {
           log_ += std::string(message) + "\n";
         });
     adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, threads_,
-                                                  telemetry::Logger(log, "test"), pace_);
+                                                  telemetry::Logger(log, "test"),
+                                                  http::Client::Observer(), pace_);
   }
 
   static driver::CreateSpec spec(const std::string& node_id, const std::string& label) {

@@ -43,6 +43,14 @@ TEST_F(ProjectTest, zones_that_are_available_are_shown) {
   EXPECT_THAT(loop_.run(adapter().zones("main")), ElementsAre("az1"));
 }
 
+TEST_F(ProjectTest, networks_of_the_configuration_that_are_missing_are_named) {
+  EXPECT_THAT(loop_.run(adapter().missing()), IsEmpty());
+  cloud_.networks[0]["name"] = "renamed";
+  loop_.run(adapter().stop());
+  make_adapter();
+  EXPECT_THAT(loop_.run(adapter().missing()), ElementsAre("there is no network `private`"));
+}
+
 TEST_F(ProjectTest, a_cloud_may_keep_its_zones_to_itself) {
   cloud_.fail("GET /compute/os-availability-zone", {403}, "Policy");
   EXPECT_THAT(loop_.run(adapter().zones("main")), IsEmpty());
