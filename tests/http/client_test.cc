@@ -8,7 +8,7 @@
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "http/file_body.h"
-#include "tests/http/http_server.h"
+#include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::http {

@@ -34,6 +34,8 @@ bool needs_floating_ip(const Server& server, const AddressChoice& choice, const 
 struct PortChoice {
   std::string port_id;
   std::string fixed_address;
+
+  friend bool operator==(const PortChoice&, const PortChoice&) = default;
 };
 
 // Nothing if the server has no port; throws CloudError(failed) if none of them will do.

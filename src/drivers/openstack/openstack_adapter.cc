@@ -1,5 +1,8 @@
 #include "drivers/openstack/openstack_adapter.h"
 
+#include <algorithm>
+#include <set>
+
 #include "driver/cloud_error.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
@@ -13,10 +16,11 @@ using driver::CloudError;
 
 OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    std::shared_ptr<const OpenStackConfig> config,
-                                   async::ThreadPool& threads, telemetry::Logger log, Pace pace)
+                                   async::ThreadPool& threads, telemetry::Logger log,
+                                   http::Client::Observer on_attempt, Pace pace)
     : config_(std::move(config)),
       pace_(pace),
-      api_(runtime, config_->cloud(), config_->rate(), log),
+      api_(runtime, config_->cloud(), config_->rate(), log, on_attempt),
       view_(runtime, api_, config_->cloud(), pace_),
       context_{runtime, *config_, api_, view_, pace_, host_has_ipv6(), std::move(log)},
       images_(context_, threads),
@@ -68,6 +72,25 @@ Task<driver::Limits> OpenStackAdapter::limits() {
   const bool has_volume = co_await api_.has_volume();
   if (has_volume) limits.merge(co_await api_.volume().limits());
   co_return limits;
+}
+
+Task<std::vector<std::string>> OpenStackAdapter::missing() {
+  std::set<std::string> lacks;
+  const auto topology = co_await view_.topology();
+  const auto zones = co_await view_.zones();
+  for (const auto& [pool_name, pool] : config_->pools()) {
+    for (const std::string& zone : config_->machine_pool(pool_name).zones) {
+      const bool is_there = zones->empty() || std::ranges::find(*zones, zone) != zones->end();
+      if (!is_there) lacks.insert("no availability zone `" + zone + "` is available");
+    }
+    for (const std::string& label : pool.labels) {
+      for (const std::string& network : config_->label(pool_name, label).networks) {
+        if (topology->find(network) == nullptr)
+          lacks.insert("there is no network `" + network + "`");
+      }
+    }
+  }
+  co_return std::vector<std::string>(lacks.begin(), lacks.end());
 }
 
 Task<driver::Resources> OpenStackAdapter::need(std::string pool, std::string label) {

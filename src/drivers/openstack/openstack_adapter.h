@@ -19,9 +19,10 @@ namespace nodepool::drivers::openstack {
 // An OpenStack cloud. See docs/drivers/openstack.md for the calls that are made.
 class OpenStackAdapter final : public driver::Adapter {
  public:
-  // `threads` outlive it.
+  // `threads` outlive it. `on_attempt` is told of every attempt at a call.
   OpenStackAdapter(const async::Runtime& runtime, std::shared_ptr<const OpenStackConfig> config,
-                   async::ThreadPool& threads, telemetry::Logger log, Pace pace = {});
+                   async::ThreadPool& threads, telemetry::Logger log,
+                   http::Client::Observer on_attempt = {}, Pace pace = {});
 
   async::Task<> stop() override;
 
@@ -32,6 +33,7 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
   async::Task<driver::Limits> limits() override;
+  async::Task<std::vector<std::string>> missing() override;
   async::Task<driver::Resources> need(std::string pool, std::string label) override;
   async::Task<std::vector<std::string>> zones(std::string pool) override;
   async::Task<std::optional<std::string>> label_problem(std::string pool,

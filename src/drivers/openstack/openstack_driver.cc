@@ -6,6 +6,7 @@
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/config/openstack_schema.h"
 #include "drivers/openstack/openstack_adapter.h"
+#include "http/attempt_metrics.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -33,8 +34,10 @@ std::unique_ptr<driver::Adapter> OpenStackDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
   auto openstack = std::dynamic_pointer_cast<const OpenStackConfig>(std::move(config));
   telemetry::Logger log = context.log.child("driver.openstack." + openstack->name());
-  return std::make_unique<OpenStackAdapter>(context.runtime, std::move(openstack), context.threads,
-                                            std::move(log));
+  std::string prefix = "nodepool.task." + openstack->name();
+  return std::make_unique<OpenStackAdapter>(
+      context.runtime, std::move(openstack), context.threads, std::move(log),
+      http::attempt_metrics(context.metrics, std::move(prefix)));
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -38,7 +38,10 @@ bool may_pass(const CloudError& error) {
 
 ServerLaunch::ServerLaunch(ServerContext context, driver::CreateSpec spec,
                            driver::StateMachine& machine)
-    : context_(std::move(context)), spec_(std::move(spec)), machine_(machine) {}
+    : context_(std::move(context)),
+      spec_(std::move(spec)),
+      machine_(machine),
+      requested_at_(context_.runtime.clock.now()) {}
 
 const OpenStackLabel& ServerLaunch::label() const {
   return context_.config.label(spec_.pool, spec_.label);
@@ -61,6 +64,7 @@ Task<Instance> ServerLaunch::run() {
 
 Task<std::string> ServerLaunch::make_server() {
   ServerRequest wanted = co_await request();
+  requested_at_ = context_.runtime.clock.now();
   std::string id;
   try {
     id = co_await context_.api.compute().create(std::move(wanted));
@@ -127,10 +131,11 @@ driver::Metadata ServerLaunch::metadata() const {
   return metadata;
 }
 
-// Until it has settled it is looked for again and again: the lists that others have asked for will
-// do.
+// In a list from after the request: an older one may show what an earlier attempt made.
 Task<std::optional<std::string>> ServerLaunch::find_server() {
-  const auto list = co_await servers_if_answered(context_, context_.pace.poll);
+  const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
+  const auto list =
+      co_await servers_if_answered(context_, std::min(context_.pace.poll, since_request));
   if (!list) co_return std::nullopt;
   const auto ours = [this](const Server& server) {
     return std::ranges::all_of(spec_.metadata, [&server](const auto& entry) {

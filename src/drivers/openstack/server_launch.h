@@ -49,6 +49,7 @@ class ServerLaunch {
   ServerContext context_;
   driver::CreateSpec spec_;
   driver::StateMachine& machine_;
+  async::Clock::TimePoint requested_at_;  // the server; or when this run began
 };
 
 // The servers, no older than the pace says. nullptr if the cloud does not answer now: whoever waits

@@ -71,8 +71,9 @@ bool speaks_of_quota(std::string_view message) {
          text.find("number of ports exceeded") != std::string::npos;
 }
 
-async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect) {
-  const std::string call = request.name;
+async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
+                                 std::string about) {
+  const std::string call = about.empty() ? request.name : request.name + " " + about;
   try {
     http::Response response = co_await client.send(std::move(request));
     if (response.is_success()) co_return response;

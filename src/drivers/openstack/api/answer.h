@@ -12,7 +12,9 @@ enum class Effect { none, creates };
 
 // Sends the request, whose name says what for, and returns the answer if it is a success. Throws
 // CloudError: of what kind, the status, the text of the answer and the effect say.
-async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect);
+// `about` is the id of what the call is about, for messages; may be empty.
+async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
+                                 std::string about = {});
 
 // The body of an answer. Throws CloudError(failed) if it is no JSON object.
 Element parse_answer(const std::string& call, const http::Response& response);

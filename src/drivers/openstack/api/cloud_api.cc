@@ -20,12 +20,12 @@ http::ClientOptions options_for(const Cloud& cloud, double spacing) {
 
 struct CloudApi::Services {
   Services(const async::Runtime& runtime, const Cloud& cloud, const http::ClientOptions& options,
-           const telemetry::Logger& log)
-      : identity(runtime, cloud, options, log),
-        compute(runtime, ServiceKind::compute, cloud, identity, options, log),
-        network(runtime, ServiceKind::network, cloud, identity, options, log),
-        image(runtime, ServiceKind::image, cloud, identity, options, log),
-        volume(runtime, ServiceKind::volume, cloud, identity, options, log) {}
+           const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+      : identity(runtime, cloud, options, log, on_attempt),
+        compute(runtime, ServiceKind::compute, cloud, identity, options, log, on_attempt),
+        network(runtime, ServiceKind::network, cloud, identity, options, log, on_attempt),
+        image(runtime, ServiceKind::image, cloud, identity, options, log, on_attempt),
+        volume(runtime, ServiceKind::volume, cloud, identity, options, log, on_attempt) {}
 
   Identity identity;
   Service compute;
@@ -35,8 +35,9 @@ struct CloudApi::Services {
 };
 
 CloudApi::CloudApi(const async::Runtime& runtime, const Cloud& cloud, double spacing,
-                   const telemetry::Logger& log)
-    : services_(std::make_unique<Services>(runtime, cloud, options_for(cloud, spacing), log)),
+                   const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+    : services_(
+          std::make_unique<Services>(runtime, cloud, options_for(cloud, spacing), log, on_attempt)),
       compute_(services_->compute),
       network_(services_->network),
       image_(services_->image),

@@ -8,6 +8,7 @@
 #include "drivers/openstack/api/network.h"
 #include "drivers/openstack/api/volume.h"
 #include "drivers/openstack/clouds/cloud.h"
+#include "http/client.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
@@ -16,9 +17,9 @@ namespace nodepool::drivers::openstack {
 class CloudApi {
  public:
   // `spacing`: the least time between two calls of one service, in seconds; 0: none. `cloud`
-  // outlives it.
+  // outlives it. `on_attempt` is told of every attempt at a call.
   CloudApi(const async::Runtime& runtime, const Cloud& cloud, double spacing,
-           const telemetry::Logger& log);
+           const telemetry::Logger& log, const http::Client::Observer& on_attempt);
   ~CloudApi();
 
   Compute& compute() { return compute_; }

@@ -120,7 +120,8 @@ async::Task<std::string> Compute::create(ServerRequest request) {
 }
 
 async::Task<> Compute::remove(std::string server_id) {
-  Call call{.name = "delete server " + server_id,
+  Call call{.name = "delete server",
+            .about = server_id,
             .method = "DELETE",
             .path = "/servers/" + url_text(server_id)};
   co_await service_.send(std::move(call));
@@ -179,7 +180,8 @@ async::Task<driver::Limits> Compute::limits() {
 }
 
 async::Task<std::string> Compute::console_log(std::string server_id) {
-  Call call{.name = "get console log of " + server_id,
+  Call call{.name = "get console log",
+            .about = server_id,
             .method = "POST",
             .path = "/servers/" + url_text(server_id) + "/action"};
   call.body["os-getConsoleOutput"] = Json::object();

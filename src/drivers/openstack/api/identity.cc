@@ -44,10 +44,10 @@ std::vector<Endpoint> read_catalog(const Element& token) {
 }  // namespace
 
 Identity::Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
-                   telemetry::Logger log)
+                   telemetry::Logger log, http::Client::Observer on_attempt)
     : runtime_(runtime),
       cloud_(cloud),
-      client_(runtime, std::move(options), std::move(log)),
+      client_(runtime, std::move(options), std::move(log), std::move(on_attempt)),
       token_(runtime, "an OpenStack token", [this] { return ask(); }) {}
 
 async::Task<Identity::TokenPointer> Identity::token() {

@@ -26,7 +26,7 @@ class Identity {
 
   // `cloud` outlives it.
   Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
-           telemetry::Logger log);
+           telemetry::Logger log, http::Client::Observer on_attempt);
 
   // A token that is good for some time yet. Throws CloudError: auth if the credentials are not
   // accepted, permanent if they are incomplete.

@@ -62,7 +62,7 @@ async::Task<std::vector<Subnet>> NetworkApi::subnets() {
 }
 
 async::Task<std::vector<Port>> NetworkApi::ports_of(std::string server_id) {
-  co_return read_all(co_await service_.list("list ports of server " + server_id,
+  co_return read_all(co_await service_.list("list ports of server",
                                             "/ports?device_id=" + url_text(server_id), "ports"),
                      read_port);
 }
@@ -73,7 +73,8 @@ async::Task<std::vector<Port>> NetworkApi::down_ports() {
 }
 
 async::Task<> NetworkApi::remove_port(std::string id) {
-  Call call{.name = "delete port " + id, .method = "DELETE", .path = "/ports/" + url_text(id)};
+  Call call{
+      .name = "delete port", .about = id, .method = "DELETE", .path = "/ports/" + url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 
@@ -84,7 +85,7 @@ async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips() {
 
 async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips_of(std::string port_id) {
   co_return read_all(
-      co_await service_.list("list floating IPs of port " + port_id,
+      co_await service_.list("list floating IPs of port",
                              "/floatingips?port_id=" + url_text(port_id), "floatingips"),
       read_floating_ip);
 }
@@ -102,7 +103,8 @@ async::Task<FloatingIp> NetworkApi::create_floating_ip(std::string network_id, s
 }
 
 async::Task<> NetworkApi::remove_floating_ip(std::string id) {
-  Call call{.name = "delete floating IP " + id,
+  Call call{.name = "delete floating IP",
+            .about = id,
             .method = "DELETE",
             .path = "/floatingips/" + url_text(id)};
   co_await service_.send_if_there(std::move(call));

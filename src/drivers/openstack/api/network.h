@@ -23,10 +23,10 @@ struct Subnet {
 
 struct Port {
   std::string id;
-  std::string network_id;
-  std::string device_owner;
-  std::string created_at;
-  std::vector<std::string> addresses;  // in the port's order
+  std::string network_id = {};
+  std::string device_owner = {};
+  std::string created_at = {};
+  std::vector<std::string> addresses = {};  // in the port's order
 };
 
 struct FloatingIp {

@@ -34,11 +34,12 @@ std::string next_page(const Element& answer, const std::string& key) {
 }  // namespace
 
 Service::Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud,
-                 Identity& identity, http::ClientOptions options, telemetry::Logger log)
+                 Identity& identity, http::ClientOptions options, telemetry::Logger log,
+                 http::Client::Observer on_attempt)
     : kind_(kind),
       cloud_(cloud),
       identity_(identity),
-      client_(runtime, std::move(options), std::move(log)) {}
+      client_(runtime, std::move(options), std::move(log), std::move(on_attempt)) {}
 
 async::Task<bool> Service::exists() {
   const Identity::TokenPointer token = co_await identity_.token();
@@ -68,7 +69,7 @@ async::Task<http::Response> Service::send(Call call) {
     request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
     if (!call.body.is_null()) request.headers.emplace_back("Content-Type", "application/json");
     try {
-      co_return co_await openstack::send(client_, std::move(request), call.effect);
+      co_return co_await openstack::send(client_, std::move(request), call.effect, call.about);
     } catch (const CloudError& error) {
       if (error.kind() != CloudError::Kind::auth || !is_first) throw;
     }

@@ -13,7 +13,8 @@ namespace nodepool::drivers::openstack {
 
 // One call of a service's API.
 struct Call {
-  std::string name;  // "create server": for messages and logs
+  std::string name;        // "delete server": for messages, logs and metrics; without ids
+  std::string about = {};  // the id of what it is about, for messages
   std::string method = "GET";
   std::string path;  // below the endpoint: "/servers/ID", with its query
   Json body = {};    // null: none
@@ -28,7 +29,7 @@ class Service {
  public:
   // `identity` and `cloud` outlive it.
   Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud, Identity& identity,
-          http::ClientOptions options, telemetry::Logger log);
+          http::ClientOptions options, telemetry::Logger log, http::Client::Observer on_attempt);
 
   // Whether the cloud has it. Throws CloudError.
   async::Task<bool> exists();

@@ -1,4 +1,4 @@
-#include "tests/http/http_server.h"
+#include "tests/support/http_server.h"
 
 #include <fmt/format.h>
 

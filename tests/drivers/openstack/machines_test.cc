@@ -1,0 +1,267 @@
+#include "tests/drivers/openstack/adapter_fixture.h"
+
+namespace nodepool::drivers::openstack {
+namespace {
+
+using driver::CloudError;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using Kind = CloudError::Kind;
+using Json = StandIn::Json;
+
+TEST_F(AdapterTest, a_machine_is_made_and_described) {
+  const driver::Instance instance = create();
+  ASSERT_THAT(cloud_.servers, SizeIs(1));
+  const std::string id = cloud_.servers.begin()->first;
+  EXPECT_EQ(instance.external_id.text, "\"" + id + "\"");
+  EXPECT_EQ(launch_.node().external_id, instance.external_id);
+  EXPECT_EQ(cloud_.servers[id]["addresses"]["private"][0]["addr"], *instance.private_ipv4);
+  EXPECT_EQ(instance.public_ipv4, "");
+  EXPECT_EQ(instance.public_ipv6, "");
+  EXPECT_EQ(instance.cloud, "one");
+  EXPECT_EQ(instance.region, "north");
+  EXPECT_EQ(instance.az, "az1");
+  EXPECT_EQ(instance.host_id, "host-1");
+  EXPECT_EQ(instance.resources, driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 2048}}));
+  const Json server = Json::parse(cloud_.bodies("POST /compute/servers").at(0))["server"];
+  EXPECT_EQ(server["name"], "np0000000001");
+  EXPECT_EQ(server["imageRef"], image_);
+  EXPECT_EQ(server["flavorRef"], "id-small");
+  EXPECT_EQ(server["config_drive"], true);
+  EXPECT_EQ(server["security_groups"], Json::parse(R"([{"name": "ssh"}])"));
+  EXPECT_EQ(server["metadata"]["groups"], "os,jammy,small");
+  EXPECT_EQ(server["metadata"]["nodepool_node_id"], "0000000001");
+  EXPECT_FALSE(server.contains("networks"));
+  EXPECT_THAT(log_, Not(HasSubstr("secret")));
+}
+
+TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {
+  const driver::Instance instance = create("special");
+  const Json server = Json::parse(cloud_.bodies("POST /compute/servers").at(0))["server"];
+  EXPECT_EQ(server["imageRef"], "");
+  EXPECT_EQ(server["block_device_mapping_v2"], Json::parse(R"([{"boot_index": "0",
+      "delete_on_termination": true, "destination_type": "volume", "uuid": ")" +
+                                                           image_ + R"(",
+      "source_type": "image", "volume_size": "20"}])"));
+  EXPECT_EQ(server["networks"], Json::parse(R"([{"uuid": "id-net"}])"));
+  EXPECT_EQ(server["key_name"], "k");
+  EXPECT_EQ(server["user_data"], "aGVsbG8=");
+  EXPECT_EQ(server["metadata"]["a"], "b");
+  EXPECT_EQ(server["metadata"]["r"], "for zuul");
+  const driver::Resources need(
+      {{"instances", 1}, {"cores", 4}, {"ram", 8192}, {"volumes", 1}, {"volume-gb", 20}});
+  EXPECT_EQ(instance.resources, need);
+  EXPECT_EQ(loop_.run(adapter().need("main", "special")), need);
+}
+
+TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
+  constexpr int kMachines = 100;
+  pace_.poll = std::chrono::milliseconds(250);
+  std::vector<std::unique_ptr<Launch>> launches;
+  int made = 0;
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const auto launch_one = [](async::Task<driver::Instance> creating, int& made) -> async::Task<> {
+    co_await std::move(creating);
+    ++made;
+  };
+  const auto start = clock_.now();
+  for (int i = 0; i < kMachines; ++i) {
+    launches.push_back(std::make_unique<Launch>(std::to_string(i)));
+    scope.spawn("launch",
+                launch_one(create_with(*launches.back(), spec(std::to_string(i), "small")), made));
+  }
+  loop_.run(scope.join());
+  const auto rounds = (clock_.now() - start) / pace_.poll;
+  EXPECT_EQ(made, kMachines);
+  EXPECT_THAT(cloud_.servers, SizeIs(kMachines));
+  EXPECT_EQ(cloud_.count("POST /compute/servers"), kMachines);
+  EXPECT_LE(cloud_.count("GET /compute/servers/detail"), rounds + 2);
+  EXPECT_EQ(cloud_.count("GET /compute/flavors/detail"), 1);
+  EXPECT_EQ(cloud_.count("GET /network/networks"), 1);
+  EXPECT_EQ(cloud_.count("GET /network/subnets"), 1);
+  EXPECT_EQ(cloud_.count("GET /image/images"), 1);
+  EXPECT_EQ(cloud_.count_all("POST /identity"), 1);
+  const int lists = cloud_.count("GET /compute/servers/detail");
+  EXPECT_EQ(cloud_.count_all(""), kMachines + lists + 5);
+}
+
+TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
+  const driver::Instance instance = create();
+  loop_.run(adapter().remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+  loop_.run(adapter().remove(instance.external_id));
+  EXPECT_EQ(cloud_.count("DELETE /compute/servers/ID"), 2);
+  EXPECT_EQ(failure_of(adapter().remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
+}
+
+TEST_F(AdapterTest, a_refusal_for_want_of_quota_is_told_as_such) {
+  cloud_.fail("POST /compute/servers", {403},
+              "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances");
+  EXPECT_EQ(failure().kind(), Kind::quota);
+  EXPECT_TRUE(launch_.node().external_id.is_null());
+  cloud_.fail("POST /compute/servers", {403}, "Policy does not allow it");
+  EXPECT_EQ(failure().kind(), Kind::permanent);
+}
+
+TEST_F(AdapterTest, a_machine_in_error_is_known_so_that_it_can_be_deleted) {
+  cloud_.next_status = "ERROR";
+  cloud_.next_fault = "VolumeSizeExceedsAvailableQuota: Requested volume exceeds allowed quota";
+  EXPECT_EQ(failure().kind(), Kind::quota);
+  ASSERT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_EQ(launch_.node().external_id.text, "\"" + cloud_.servers.begin()->first + "\"");
+  loop_.run(adapter().remove(launch_.node().external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+
+  launch_.journal = {};
+  cloud_.next_fault = "No valid host was found. There are not enough hosts available.";
+  const CloudError error = failure();
+  EXPECT_EQ(error.kind(), Kind::failed);
+  EXPECT_THAT(error.what(), HasSubstr("No valid host"));
+}
+
+TEST_F(AdapterTest, what_the_cloud_does_not_accept_is_asked_for_anew) {
+  create();
+  launch_.journal = {};
+  cloud_.fail("POST /compute/servers", {400}, "Invalid imageRef");
+  EXPECT_EQ(failure().kind(), Kind::failed);
+  create();
+  EXPECT_EQ(cloud_.count("GET /compute/flavors/detail"), 2);
+  EXPECT_EQ(cloud_.count("GET /network/networks"), 2);
+}
+
+TEST_F(AdapterTest, a_lost_answer_does_not_make_a_second_machine) {
+  cloud_.fail("POST /compute/servers", {-1});
+  create();
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_EQ(cloud_.count("POST /compute/servers"), 1);
+  EXPECT_EQ(launch_.node().external_id.text, "\"" + cloud_.servers.begin()->first + "\"");
+}
+
+TEST_F(AdapterTest, a_lost_question_is_asked_again_when_nothing_has_shown_up) {
+  for (const int loss : {0, 503}) {
+    cloud_.servers.clear();
+    launch_.journal = {};
+    cloud_.forget_calls();
+    cloud_.fail("POST /compute/servers", {loss});
+    create();
+    EXPECT_THAT(cloud_.servers, SizeIs(1));
+    EXPECT_EQ(cloud_.count("POST /compute/servers"), 2);
+  }
+}
+
+TEST_F(AdapterTest, storms_are_weathered) {
+  cloud_.fail("POST /compute/servers", {429, 429});
+  cloud_.fail("GET /compute/servers/detail", {503, 500, 0, 502, 504});
+  cloud_.fail("GET /compute/flavors/detail", {503});
+  const driver::Instance instance = create();
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  cloud_.fail("DELETE /compute/servers/ID", {503});
+  cloud_.fail("GET /compute/servers/detail", {503, 503, 503, 503, 503});
+  loop_.run(adapter().remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, an_expired_token_is_replaced_once) {
+  create();
+  cloud_.expire_tokens();
+  launch_.journal = {};
+  create();
+  EXPECT_EQ(cloud_.count_all("POST /identity"), 2);
+}
+
+TEST_F(AdapterTest, a_token_is_renewed_before_its_end) {
+  cloud_.token_life = "0";
+  loop_.run(adapter().zones("main"));
+  loop_.run(adapter().limits());
+  EXPECT_GE(cloud_.count_all("POST /identity"), 3);
+}
+
+TEST_F(AdapterTest, credentials_that_are_not_accepted_are_told_as_such) {
+  cloud_.password = "changed";
+  const CloudError error = failure();
+  EXPECT_EQ(error.kind(), Kind::auth);
+  EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
+}
+
+TEST_F(AdapterTest, a_machine_that_vanishes_is_no_reason_to_wait_for_ever) {
+  cloud_.looks_until_active = 1'000'000;
+  cloud_.servers_answer = R"({"servers": []})";
+  EXPECT_THAT(failure().what(), HasSubstr("vanished"));
+}
+
+TEST_F(AdapterTest, flavors_and_images_that_are_missing_are_named) {
+  const auto flavor = failure_of(adapter().need("main", "none"));
+  EXPECT_EQ(flavor->kind(), Kind::permanent);
+  EXPECT_THAT(flavor->what(), HasSubstr("`m9`"));
+  EXPECT_THAT(loop_.run(adapter().label_problem("main", "none")).value(), HasSubstr("`gone`"));
+  EXPECT_EQ(loop_.run(adapter().label_problem("main", "small")), std::nullopt);
+  cloud_.add_image("gone");
+  EXPECT_EQ(loop_.run(adapter().label_problem("main", "none")), std::nullopt);
+}
+
+TEST_F(AdapterTest, lists_are_read_page_by_page) {
+  for (int i = 0; i < 7; ++i) cloud_.add_server("s", "id-small", Json::object());
+  cloud_.page = 3;
+  EXPECT_THAT(loop_.run(adapter().instances()), SizeIs(7));
+  EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 3);
+}
+
+TEST_F(AdapterTest, pages_in_a_circle_are_an_error) {
+  cloud_.add_server("s", "id-small", Json::object());
+  cloud_.endless_pages = true;
+  EXPECT_THAT(failure_of(adapter().instances())->what(), HasSubstr("never end"));
+}
+
+TEST_F(AdapterTest, answers_of_the_wrong_shape_are_errors_that_name_the_call) {
+  pace_.poll = std::chrono::milliseconds(0);
+  for (const char* answer :
+       {"", "[]", "nonsense", R"({"servers": 5})", R"({"servers": [5]})", R"({"servers": [{}]})",
+        R"({"servers": [{"id": 1, "status": "ACTIVE"}]})",
+        R"({"servers": [{"id": "a", "status": "ACTIVE", "addresses": {"n": [{}]}}]})"}) {
+    cloud_.servers_answer = answer;
+    const auto error = failure_of(adapter().instances());
+    ASSERT_TRUE(error) << answer;
+    EXPECT_EQ(error->kind(), Kind::failed) << answer;
+    EXPECT_THAT(error->what(), HasSubstr("compute: list servers")) << answer;
+  }
+}
+
+TEST_F(AdapterTest, a_floating_ip_is_attached_where_there_is_no_other_way_in) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  const driver::Instance instance = create();
+  ASSERT_THAT(cloud_.floating_ips, SizeIs(1));
+  const Json floating_ip = cloud_.floating_ips.begin()->second;
+  EXPECT_EQ(floating_ip["floating_network_id"], "id-ext");
+  EXPECT_EQ(floating_ip["fixed_ip_address"], *instance.private_ipv4);
+  EXPECT_EQ(floating_ip["floating_ip_address"], *instance.public_ipv4);
+  EXPECT_EQ(instance.interface_ip, instance.public_ipv4);
+  loop_.run(adapter().remove(instance.external_id));
+  EXPECT_THAT(cloud_.floating_ips, IsEmpty());
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, a_floating_ip_whose_answer_is_lost_is_not_made_twice) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  cloud_.fail("POST /network/floatingips", {-1});
+  create();
+  EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
+}
+
+TEST_F(AdapterTest, a_floating_ip_that_is_refused_for_quota_leaves_a_machine_to_delete) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  cloud_.fail("POST /network/floatingips", {409}, "Quota exceeded for resources: ['floatingip'].");
+  EXPECT_EQ(failure().kind(), Kind::quota);
+  loop_.run(adapter().remove(launch_.node().external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(AdapterTest, the_console_can_be_read) {
+  EXPECT_EQ(loop_.run(adapter().console_log(model::Json{"\"id-1\""})), "login:");
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::openstack

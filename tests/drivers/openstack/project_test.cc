@@ -1,0 +1,168 @@
+#include "tests/drivers/openstack/adapter_fixture.h"
+
+namespace nodepool::drivers::openstack {
+namespace {
+
+using driver::CloudError;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = CloudError::Kind;
+using Json = StandIn::Json;
+
+// What there is in the project besides the making of machines.
+using ProjectTest = AdapterTest;
+
+TEST_F(ProjectTest, limits_are_those_of_both_services_and_minus_one_is_none) {
+  EXPECT_EQ(
+      loop_.run(adapter().limits()),
+      (driver::Limits{{"instances", 10}, {"ram", 51200}, {"volumes", 20}, {"volume-gb", 1000}}));
+}
+
+TEST_F(ProjectTest, a_cloud_without_volumes_has_no_limits_of_them) {
+  cloud_.has_volume_service = false;
+  EXPECT_EQ(loop_.run(adapter().limits()), (driver::Limits{{"instances", 10}, {"ram", 51200}}));
+}
+
+TEST_F(ProjectTest, machines_of_others_count_by_flavor_and_volumes) {
+  cloud_.volumes = {{{"id", "id-v"}, {"size", 7}}};
+  const std::string known = cloud_.add_server("a", "id-big", {{"owner", "x"}});
+  cloud_.servers[known]["os-extended-volumes:volumes_attached"] = Json::array({{{"id", "id-v"}}});
+  cloud_.add_server("b", "id-of-a-deleted-flavor", Json::object());
+  const auto instances = loop_.run(adapter().instances());
+  ASSERT_THAT(instances, SizeIs(2));
+  EXPECT_EQ(instances[0].resources,
+            driver::Resources(
+                {{"instances", 1}, {"cores", 4}, {"ram", 8192}, {"volumes", 1}, {"volume-gb", 7}}));
+  EXPECT_EQ(instances[0].metadata.at("owner"), "x");
+  EXPECT_EQ(instances[1].resources, driver::Resources({{"instances", 1}}));
+}
+
+TEST_F(ProjectTest, zones_that_are_available_are_shown) {
+  EXPECT_THAT(loop_.run(adapter().zones("main")), ElementsAre("az1"));
+}
+
+TEST_F(ProjectTest, networks_of_the_configuration_that_are_missing_are_named) {
+  EXPECT_THAT(loop_.run(adapter().missing()), IsEmpty());
+  cloud_.networks[0]["name"] = "renamed";
+  loop_.run(adapter().stop());
+  make_adapter();
+  EXPECT_THAT(loop_.run(adapter().missing()), ElementsAre("there is no network `private`"));
+}
+
+TEST_F(ProjectTest, a_cloud_may_keep_its_zones_to_itself) {
+  cloud_.fail("GET /compute/os-availability-zone", {403}, "Policy");
+  EXPECT_THAT(loop_.run(adapter().zones("main")), IsEmpty());
+}
+
+TEST_F(ProjectTest, leaked_machines_are_shown_and_deleted) {
+  cloud_.add_server("a", "id-big", {{"nodepool_provider_name", "os"}});
+  const auto resources = loop_.run(adapter().resources());
+  ASSERT_THAT(resources, SizeIs(1));
+  EXPECT_EQ(resources[0].type, "instance");
+  EXPECT_EQ(resources[0].metadata.at("nodepool_provider_name"), "os");
+  loop_.run(adapter().remove_resource(resources[0]));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
+TEST_F(ProjectTest, ports_that_stay_down_and_unused_are_deleted) {
+  provider_options_ = "    port-cleanup-interval: 1\n";
+  cloud_.ports.clear();
+  const std::string unused = cloud_.add_port("", "id-net", "10.0.0.9", "compute:az1", "DOWN");
+  const std::string router = cloud_.add_port("", "id-net", "10.0.0.1", "network:router", "DOWN");
+  loop_.run(adapter().resources());
+  EXPECT_THAT(cloud_.ports, SizeIs(2));
+  while (cloud_.ports.contains(unused)) {
+    loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
+    loop_.run(adapter().resources());
+  }
+  EXPECT_TRUE(cloud_.ports.contains(router));
+}
+
+TEST_F(ProjectTest, floating_ips_that_lead_nowhere_are_deleted_where_the_operator_says_so) {
+  const auto add = [this](const std::string& id, const Json& port) {
+    cloud_.floating_ips[id] = {
+        {"id", id}, {"floating_ip_address", "198.51.100.1"}, {"port_id", port}, {"status", "DOWN"}};
+  };
+  add("id-free", nullptr);
+  add("id-used", "id-port");
+  loop_.run(adapter().resources());
+  EXPECT_THAT(cloud_.floating_ips, SizeIs(2));
+  provider_options_ = "    clean-floating-ips: true\n";
+  loop_.run(adapter().stop());
+  make_adapter();
+  loop_.run(adapter().resources());
+  EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
+  EXPECT_TRUE(cloud_.floating_ips.contains("id-used"));
+}
+
+class ImagesTest : public AdapterTest {
+ protected:
+  async::Task<std::string> upload() {
+    const driver::ImageFile file{.path = directory_.write("image.qcow2", content_),
+                                 .format = "qcow2",
+                                 .md5 = "m",
+                                 .sha256 = "s"};
+    return adapter().images()->upload(
+        {}, "trixie-1700000000", file,
+        {{"nodepool_upload_id", "7"}, {"nodepool_provider_name", "os"}, {"min_ram", "512"}},
+        [this](std::uint64_t sent) { sent_ = sent; });
+  }
+
+  std::string content_ = std::string(3'000'000, 'x') + "end";
+  std::uint64_t sent_ = 0;
+};
+
+TEST_F(ImagesTest, an_image_is_uploaded_with_its_properties) {
+  cloud_options_ = "disable_vendor_agent: {vm_mode: hvm}, ";
+  const std::string id = loop_.run(upload());
+  EXPECT_TRUE(cloud_.image_files.at(id) == content_);
+  EXPECT_EQ(sent_, content_.size());
+  const Json image = cloud_.images.at(id);
+  EXPECT_EQ(image["status"], "active");
+  EXPECT_EQ(image["name"], "trixie-1700000000");
+  EXPECT_EQ(image["disk_format"], "qcow2");
+  EXPECT_EQ(image["container_format"], "bare");
+  EXPECT_EQ(image["visibility"], "private");
+  EXPECT_EQ(image["min_ram"], 512);
+  EXPECT_EQ(image["vm_mode"], "hvm");
+  EXPECT_EQ(image["nodepool_upload_id"], "7");
+  EXPECT_EQ(image["owner_specified.openstack.md5"], "m");
+  EXPECT_EQ(image["owner_specified.openstack.sha256"], "s");
+  EXPECT_EQ(image["owner_specified.openstack.object"], "images/trixie-1700000000");
+
+  EXPECT_EQ(loop_.run(upload()), id);  // the same again
+  EXPECT_EQ(cloud_.count("POST /image/images"), 1);
+  const auto list = loop_.run(adapter().images()->list());
+  ASSERT_THAT(list, SizeIs(1));
+  EXPECT_EQ(list[0].metadata.at("nodepool_upload_id"), "7");
+  loop_.run(adapter().images()->remove("trixie-1700000000", id));
+  loop_.run(adapter().images()->remove("trixie-1700000000", id));
+  EXPECT_THAT(cloud_.images, SizeIs(1));
+}
+
+TEST_F(ImagesTest, a_failed_upload_leaves_nothing) {
+  cloud_.fail("PUT /image/images/ID/file", {400});
+  EXPECT_EQ(failure_of(upload())->kind(), Kind::failed);
+  cloud_.fail("POST /image/images", {-1});
+  EXPECT_EQ(failure_of(upload())->kind(), Kind::unknown_outcome);
+  cloud_.image_status = "killed";
+  EXPECT_THAT(failure_of(upload())->what(), HasSubstr("killed"));
+  EXPECT_THAT(cloud_.images, SizeIs(1));  // that which is not ours
+}
+
+TEST_F(ImagesTest, an_image_whose_id_is_not_known_is_deleted_by_its_name) {
+  loop_.run(upload());
+  loop_.run(adapter().images()->remove("trixie-1700000000", ""));
+  loop_.run(adapter().images()->remove("jammy", ""));  // not ours
+  EXPECT_THAT(cloud_.images, SizeIs(1));
+}
+
+TEST_F(ImagesTest, import_tasks_are_said_not_to_be_supported) {
+  cloud_options_ = "image_api_use_tasks: true, ";
+  EXPECT_EQ(failure_of(upload())->kind(), Kind::permanent);
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::openstack

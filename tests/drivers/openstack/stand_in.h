@@ -1,0 +1,108 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/http_server.h"
+
+namespace nodepool::drivers::openstack {
+
+// A stand-in for the APIs of an OpenStack cloud, with the state that they have in common. Answers
+// have the form of those of a real cloud.
+class StandIn {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  explicit StandIn(const async::Runtime& runtime)
+      : server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
+
+  std::string url() const { return server_.url(); }
+  async::Task<> stop() { return server_.stop(); }
+
+  // How often a call was made: "GET /compute/servers/detail". Ids are "ID", queries are left out.
+  int count(const std::string& call) const;
+  int count_all(const std::string& prefix) const;
+  // The bodies of these calls.
+  std::vector<std::string> bodies(const std::string& call) const;
+  void forget_calls() { counts_.clear(); }
+
+  // The next calls of this kind get these statuses; 0: the connection is cut, -1: the same once the
+  // call has been carried out. Then all is well again.
+  void fail(const std::string& call, std::vector<int> statuses,
+            const std::string& message = "busy");
+
+  // --- the cloud
+  std::map<std::string, Json> servers;
+  std::map<std::string, Json> ports;
+  std::map<std::string, Json> floating_ips;
+  std::map<std::string, Json> images;
+  std::map<std::string, std::string> image_files;
+  std::vector<Json> networks;
+  std::vector<Json> subnets;
+  std::vector<Json> flavors;
+  std::vector<Json> volumes;
+
+  int looks_until_active = 2;  // how often a server is listed in BUILD
+  std::string next_status = "ACTIVE";
+  std::string next_fault;
+  std::string network_of_servers = "private";
+  bool has_volume_service = true;
+  std::string password = "secret";
+  std::string token_life = "3600";  // seconds
+  std::size_t page = 1000;          // servers
+  bool endless_pages = false;
+  std::string image_status = "active";
+  int looks_until_image = 1;
+  std::optional<std::string> servers_answer;  // instead of the list
+
+  void expire_tokens() { tokens_.clear(); }
+  std::string add_server(const std::string& name, const std::string& flavor, const Json& metadata);
+  std::string add_port(const std::string& device, const std::string& network,
+                       const std::string& address, const std::string& owner,
+                       const std::string& status);
+  std::string add_image(const std::string& name);
+
+ private:
+  struct Request {
+    std::string method;
+    std::string service;  // "compute"
+    std::vector<std::string> path;
+    std::map<std::string, std::string> query;
+    Json body;
+    std::string raw;
+  };
+  struct Reply {
+    int status = 200;
+    std::string body;
+    std::string headers = {};
+  };
+
+  async::Task<std::string> serve(const http::HttpServer::Call& call);
+  Reply route(const Request& request, const http::HttpServer::Call& call);
+  Reply identity(const Request& request);
+  Reply compute(const Request& request);
+  Reply network(const Request& request);
+  Reply image(const Request& request);
+  Reply volume(const Request& request);
+  Reply list_servers(const Request& request);
+  Reply create_server(const Request& request);
+  Reply create_floating_ip(const Request& request);
+  std::string new_id();
+
+  std::map<std::string, std::vector<std::string>> counts_;
+  std::map<std::string, std::deque<int>> failures_;
+  std::string failure_message_;
+  std::set<std::string> tokens_;
+  std::map<std::string, int> looks_;
+  int next_id_ = 0;
+  http::HttpServer server_;
+};
+
+}  // namespace nodepool::drivers::openstack
