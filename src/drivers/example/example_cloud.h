@@ -33,11 +33,11 @@ struct InstanceType {
 };
 
 struct Order {
-  std::string name;
-  std::string image;
-  std::string type;
-  std::string ssh_key;  // for the image's first user
-  std::map<std::string, std::string> tags;
+  std::string name = {};
+  std::string image = {};
+  std::string type = {};
+  std::string ssh_key = {};  // for the image's first user
+  std::map<std::string, std::string> tags = {};
 };
 
 struct Machine {
