@@ -84,7 +84,9 @@ class LauncherFixture : public testing::Test {
   std::unique_ptr<coordination::MemoryStore> requestor_;
   std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
   driver::DriverRegistry drivers_;
-  std::vector<std::string> log_;  // warnings and errors
+  std::vector<std::string> log_;      // warnings and errors
+  std::vector<std::string> figures_;  // for statsd
+  telemetry::Metrics metrics_{[this](std::string_view lines) { figures_.emplace_back(lines); }};
   // Where the next launcher writes its history.
   std::optional<history::Journal> journal_;
 

@@ -132,7 +132,7 @@ Task<SimpleMachines::Listing> SimpleMachines::list() {
 }
 
 Task<std::vector<Instance>> SimpleMachines::instances() {
-  const auto listing = co_await listing_.get(options_.poll_interval);
+  const auto listing = co_await listing_.get({});
   std::vector<Instance> instances;
   for (const SimpleInstance& instance : *listing) {
     if (instance.state != SimpleInstance::State::deleted) instances.push_back(instance);

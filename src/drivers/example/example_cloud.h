@@ -87,9 +87,13 @@ class Project {
 // The cloud as a whole.
 class Cloud {
  public:
+  // `quota` of each project.
+  explicit Cloud(Quota quota = {}) : quota_(quota) {}
+
   std::shared_ptr<Project> project(const std::string& region, const std::string& name);
 
  private:
+  Quota quota_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Project>> projects_;
 };
 
