@@ -143,6 +143,7 @@ Task<std::vector<Instance>> SimpleMachines::instances() {
 Task<std::vector<Resource>> SimpleMachines::resources() {
   const std::vector<Instance> all = co_await instances();
   std::vector<Resource> resources;
+  resources.reserve(all.size());
   for (const Instance& instance : all) {
     resources.push_back(
         {std::string(kInstanceResource), instance.external_id.string_value(), instance.metadata});
