@@ -25,7 +25,7 @@ struct LauncherFixture::Process {
         store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
         launcher(std::make_unique<Launcher>(
             runtime, *store, log, fixture.drivers_,
-            Launcher::Options{"host", "host.example", fixture.journal_})) {}
+            Launcher::Options{"host", "host.example", fixture.journal_, fixture.metrics_})) {}
 
   async::EventLoop loop;
   async::Runtime runtime;

@@ -132,7 +132,7 @@ Task<SimpleMachines::Listing> SimpleMachines::list() {
 }
 
 Task<std::vector<Instance>> SimpleMachines::instances() {
-  const auto listing = co_await listing_.get(options_.poll_interval);
+  const auto listing = co_await listing_.get({});
   std::vector<Instance> instances;
   for (const SimpleInstance& instance : *listing) {
     if (instance.state != SimpleInstance::State::deleted) instances.push_back(instance);
@@ -143,6 +143,7 @@ Task<std::vector<Instance>> SimpleMachines::instances() {
 Task<std::vector<Resource>> SimpleMachines::resources() {
   const std::vector<Instance> all = co_await instances();
   std::vector<Resource> resources;
+  resources.reserve(all.size());
   for (const Instance& instance : all) {
     resources.push_back(
         {std::string(kInstanceResource), instance.external_id.string_value(), instance.metadata});

@@ -81,7 +81,7 @@ std::vector<Machine> Project::list_machines() {
 
 std::shared_ptr<Project> Cloud::project(const std::string& region, const std::string& name) {
   std::shared_ptr<Project>& project = projects_[{region, name}];
-  if (!project) project = std::make_shared<Project>();
+  if (!project) project = std::make_shared<Project>(quota_);
   return project;
 }
 

@@ -33,11 +33,11 @@ struct InstanceType {
 };
 
 struct Order {
-  std::string name;
-  std::string image;
-  std::string type;
-  std::string ssh_key;  // for the image's first user
-  std::map<std::string, std::string> tags;
+  std::string name = {};
+  std::string image = {};
+  std::string type = {};
+  std::string ssh_key = {};  // for the image's first user
+  std::map<std::string, std::string> tags = {};
 };
 
 struct Machine {
@@ -87,9 +87,13 @@ class Project {
 // The cloud as a whole.
 class Cloud {
  public:
+  // `quota` of each project.
+  explicit Cloud(Quota quota = {}) : quota_(quota) {}
+
   std::shared_ptr<Project> project(const std::string& region, const std::string& name);
 
  private:
+  Quota quota_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Project>> projects_;
 };
 

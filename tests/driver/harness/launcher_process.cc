@@ -1,6 +1,7 @@
 #include "tests/driver/harness/launcher_process.h"
 
 #include <stdexcept>
+#include <thread>
 
 #include "model/paths.h"
 
@@ -154,7 +155,7 @@ void LauncherProcess::run_until_ended(const Job& job) {
 }
 
 bool LauncherProcess::step() {
-  if (loop_.poll(1) > 0 || wait_for_wire_()) return true;
+  if (loop_.poll(1) > 0 || wait_for_wire_() || wait_for_thread()) return true;
   const auto next = installation_.clock.next_wakeup();
   if (next == async::Clock::TimePoint::max()) return false;
   installation_.clock.advance_to(next);
@@ -162,8 +163,15 @@ bool LauncherProcess::step() {
 }
 
 void LauncherProcess::settle() {
-  while (loop_.poll() || wait_for_wire_()) {
+  while (loop_.poll() || wait_for_wire_() || wait_for_thread()) {
   }
+}
+
+// If a call is under way on a thread: runs what its return brings.
+bool LauncherProcess::wait_for_thread() {
+  if (threads_.idle()) return false;
+  while (loop_.poll(1) == 0) std::this_thread::yield();
+  return true;
 }
 
 void LauncherProcess::pass(async::Duration duration) {

@@ -74,8 +74,9 @@ class LauncherProcess {
   // Runs until the job has ended. Throws std::runtime_error if nothing can end it any more.
   void run_until_ended(const Job& job);
 
-  // Runs one continuation of a task; if none can run, time passes up to the next timer. Returns
-  // false if there is nothing left that could happen.
+  // Runs one continuation of a task; if none can run, time passes up to the next timer, but not
+  // while a call is under way on a thread. Returns false if there is nothing left that could
+  // happen.
   bool step();
 
   // Runs what can run without time passing.
@@ -89,6 +90,7 @@ class LauncherProcess {
  private:
   class Launch;
 
+  bool wait_for_thread();
   Task<> launch_node(std::string node_id, BeforeSave before_save);
   Task<> take_node_back(std::string node_id);
   Task<model::Node> read(std::string node_id);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "driver/statemachine/state_machine_provider.h"
 #include "tests/driver/harness/launcher_process.h"
@@ -22,6 +23,7 @@ class ProviderTest : public testing::Test {
     process_.reset();
     process_ = std::make_unique<harness::LauncherProcess>(
         installation_, [this](ProviderContext context) -> std::unique_ptr<Provider> {
+          context.metrics = metrics_;
           auto adapter = std::make_unique<ScriptedAdapter>(context.runtime, cloud_);
           return std::make_unique<StateMachineProvider>(config_, std::move(context),
                                                         std::move(adapter));
@@ -77,6 +79,8 @@ class ProviderTest : public testing::Test {
   std::shared_ptr<ScriptedCloud> cloud_ = std::make_shared<ScriptedCloud>();
   std::shared_ptr<ScriptedConfig> config_ = std::make_shared<ScriptedConfig>();
   harness::Installation installation_;
+  std::vector<std::string> figures_;  // for statsd
+  telemetry::Metrics metrics_{[this](std::string_view lines) { figures_.emplace_back(lines); }};
   std::unique_ptr<harness::LauncherProcess> process_;
 };
 
