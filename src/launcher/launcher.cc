@@ -37,10 +37,19 @@ NodeAges node_ages(const config::Config& config) {
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : context_{runtime,          store,        nodes_,
-               requests_,        components_,  images_,
-               threads_,         history_,     telemetry::Logger(std::move(log), "nodepool"),
-               options.hostname, options.fqdn, options.metrics, usage_},
+    : context_{runtime,
+               store,
+               nodes_,
+               requests_,
+               components_,
+               images_,
+               threads_,
+               history_,
+               telemetry::Logger(std::move(log), "nodepool"),
+               options.hostname,
+               options.fqdn,
+               options.metrics,
+               usage_},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
       log_(context_.log.child("NodePool")),
@@ -193,9 +202,8 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
                                 std::shared_ptr<const driver::ProviderConfig> config) {
   std::shared_ptr<driver::Provider> provider =
       drivers_.driver(section.driver)
-          .provider(std::move(config),
-                    {context_.runtime, context_.store, nodes_, images_, threads_, context_.log,
-                     context_.metrics});
+          .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
+                                        context_.log, context_.metrics});
   std::string failure;
   try {
     co_await provider->start();
