@@ -80,6 +80,13 @@ bool is_gone(const Server* server) {
   return server == nullptr || server->status == "DELETED" || server->status == "SOFT_DELETED";
 }
 
+// The cloud has tried, and given up.
+void throw_if_left(const Server& server) {
+  if (server.status != "ERROR" || !server.task.empty()) return;
+  throw CloudError(CloudError::Kind::failed,
+                   "server " + server.id + " could not be deleted: " + server.fault);
+}
+
 }  // namespace
 
 Task<> remove_server(ServerContext context, std::string server_id) {
@@ -93,7 +100,10 @@ Task<> remove_server(ServerContext context, std::string server_id) {
     // A list from before the removal might not show the server yet.
     const async::Duration max_age = std::min(context.pace.poll, clock.now() - requested_at);
     const auto list = co_await servers_if_answered(context, max_age);
-    if (list && is_gone(list->find(server_id))) co_return;
+    if (!list) continue;
+    const Server* server = list->find(server_id);
+    if (is_gone(server)) co_return;
+    throw_if_left(*server);
   }
 }
 

@@ -259,6 +259,16 @@ TEST_F(AdapterTest, a_floating_ip_that_is_refused_for_quota_leaves_a_machine_to_
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
+TEST_F(AdapterTest, a_removal_that_the_cloud_gives_up_fails_at_once) {
+  const driver::Instance instance = create();
+  cloud_.failing_deletions = 1;
+  const auto error = failure_of(adapter().remove(instance.external_id));
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("could not be deleted: the host does not answer"));
+  loop_.run(adapter().remove(instance.external_id));
+  EXPECT_THAT(cloud_.servers, IsEmpty());
+}
+
 TEST_F(AdapterTest, the_console_can_be_read) {
   EXPECT_EQ(loop_.run(adapter().console_log(model::Json{"\"id-1\""})), "login:");
 }

@@ -246,6 +246,12 @@ StandIn::Reply StandIn::compute(const Request& request) {
   if (request.method == "POST" && request.path.size() == 1) return create_server(request);
   if (request.path.size() > 2) return {200, R"({"output": "login:"})"};
   if (request.method == "GET") return list_servers(request);
+  if (servers.contains(request.path[1]) && failing_deletions > 0) {
+    --failing_deletions;
+    servers[request.path[1]]["status"] = "ERROR";
+    servers[request.path[1]]["fault"] = {{"message", "the host does not answer"}};
+    return {204, ""};
+  }
   if (servers.erase(request.path[1]) == 0) {
     return {404, R"({"itemNotFound": {"code": 404, "message": "no such server"}})"};
   }

@@ -52,6 +52,7 @@ class StandIn {
   int looks_until_active = 2;  // how often a server is listed in BUILD
   std::string next_status = "ACTIVE";
   std::string next_fault;
+  int failing_deletions = 0;  // of servers, accepted and then not carried out
   std::string network_of_servers = "private";
   bool has_volume_service = true;
   std::string password = "secret";

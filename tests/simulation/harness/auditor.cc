@@ -130,8 +130,6 @@ void Auditor::refresh(const WatchEvent& event) {
 void Auditor::learn_about(const std::string& id) {
   const auto node = nodes_.find(id);
   if (node == nodes_.end()) return;
-  const std::string machine = node->second.external_id_text();
-  if (!machine.empty()) machines_.insert(machine);
   if (!node->second.allocated_to) launched_for_.erase(id);  // it may serve another tenant next
   if (node->second.state != NodeState::init || !node->second.tenant_name) return;
   launched_for_.try_emplace(id, *node->second.tenant_name);

@@ -30,9 +30,6 @@ class Auditor {
   // Paths of all contenders for any lock, with the sessions they belong to (0: none).
   const std::map<std::string, std::int64_t>& contenders() const { return contenders_; }
 
-  // Whether a record has ever named the machine of a cloud.
-  bool has_seen_machine(const std::string& id) const { return machines_.contains(id); }
-
   // How many transactions there have been.
   std::uint64_t transactions() const { return transactions_; }
 
@@ -73,7 +70,6 @@ class Auditor {
   std::map<std::string, model::NodeRequest> requests_;
   std::map<std::string, std::int64_t> contenders_;
   std::map<std::string, std::string> launched_for_;  // node id -> tenant, if there is one
-  std::set<std::string> machines_;
   // What the transaction that is being looked at has changed, as it was before.
   std::map<std::string, model::Node> nodes_before_;
   std::map<std::string, model::NodeRequest> requests_before_;

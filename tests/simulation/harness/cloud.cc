@@ -34,11 +34,15 @@ bool Clouds::has_room(const std::string& provider, const Resources& need) const 
   return !excess(limits(provider), used, need);
 }
 
-std::string Clouds::make(const std::string& provider, const Resources& resources) {
+std::string Clouds::make(Machine machine) {
   std::string id = fmt::format("machine-{}", ++made_);
   journal_.count("machine: made");
-  journal_.note("cloud", fmt::format("{} makes {}", provider, id));
-  machines_.emplace(id, Machine{provider, resources});
+  journal_.note("cloud", fmt::format("{} makes {}", machine.provider, id));
+  for (const auto& [other, made] : machines_) {
+    if (made.metadata != machine.metadata) continue;
+    journal_.violation(fmt::format("{} and {} are for the same node", other, id));
+  }
+  machines_.emplace(id, std::move(machine));
   return id;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "driver/images.h"
 #include "driver/resources.h"
 #include "tests/simulation/harness/journal.h"
 
@@ -24,16 +25,18 @@ class Clouds {
   // Whether one more machine fits into what the provider allows.
   bool has_room(const std::string& provider, const driver::Resources& need) const;
 
-  // Makes a machine and returns its id.
-  std::string make(const std::string& provider, const driver::Resources& resources);
-
   // Harmless if there is no such machine.
   void remove(const std::string& id) { machines_.erase(id); }
 
   struct Machine {
     std::string provider;
     driver::Resources resources;
+    driver::Metadata metadata;
   };
+
+  // Makes a machine and returns its id. A second one for the same node is a violation.
+  std::string make(Machine machine);
+
   const std::map<std::string, Machine>& machines() const { return machines_; }
 
  private:

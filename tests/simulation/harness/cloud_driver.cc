@@ -1,7 +1,5 @@
 #include "tests/simulation/harness/cloud_driver.h"
 
-#include <stdexcept>
-
 #include "config/nodepool_schema.h"
 #include "tests/simulation/harness/chance.h"
 
@@ -9,85 +7,152 @@ namespace nodepool::simulation {
 
 namespace {
 
-using driver::LaunchError;
+using driver::CloudError;
+using driver::CreateSpec;
+using driver::Instance;
 using driver::Limits;
-using model::Node;
+using driver::Resource;
 
-class CloudConfig final : public driver::ProviderConfig {
+// How long a launch, or an attempt at it, may take.
+constexpr auto kLaunchTimeout = std::chrono::minutes(10);
+
+class CloudConfig final : public driver::StateMachineConfig {
  public:
   CloudConfig(const config::ProviderSection& section, const config::Schema& schema)
-      : ProviderConfig(section) {
+      : StateMachineConfig(section) {
+    launch_retries_ = 2;
+    launch_timeout_ = kLaunchTimeout;
     const config::Section provider(section.value, schema, section.file, section.path);
     for (const config::Section& part : provider.sections("pools")) {
       driver::PoolConfig pool = driver::load_common_pool(part, section);
-      for (const std::string& label : part.texts("labels")) pool.labels.insert(label);
+      driver::MachinePool machines;
+      for (const std::string& label : part.texts("labels")) {
+        pool.labels.insert(label);
+        driver::MachineLabel& machine = machines.labels[label];
+        machine.cloud_image = "image";
+        machine.host_key_checking = false;
+      }
       pool.ignore_provider_quota = part.boolean("ignore-provider-quota");
-      pools_.emplace(pool.name, pool);
+      machine_pools_.emplace(pool.name, std::move(machines));
+      pools_.emplace(pool.name, std::move(pool));
     }
   }
 };
 
-class CloudProvider final : public driver::Provider {
+Instance instance_of(const std::string& id, const Clouds::Machine& machine) {
+  Instance instance;
+  instance.external_id = model::json_string(id);
+  instance.metadata = machine.metadata;
+  instance.resources = machine.resources;
+  instance.interface_ip = "fake-" + id;
+  return instance;
+}
+
+class SimulatedAdapter final : public driver::Adapter {
  public:
-  CloudProvider(std::shared_ptr<const driver::ProviderConfig> config,
-                driver::ProviderContext context, CloudWorld world)
-      : config_(std::move(config)), context_(std::move(context)), world_(world) {}
+  SimulatedAdapter(std::string provider, driver::ProviderContext context, CloudWorld world)
+      : provider_(std::move(provider)), context_(std::move(context)), world_(world) {}
 
-  const driver::ProviderConfig& config() const override { return *config_; }
-  Task<> start() override { co_return; }
-  void idle() override {}
-  Task<> stop() override { co_return; }
-  bool launches() const override { return true; }
-
-  driver::Resources need(std::string_view /*pool*/, std::string_view label) const override {
-    return need_of(label);
+  Task<Instance> create(CreateSpec spec, driver::StateMachine& machine) override {
+    const driver::StateMachine::Make make = [this, &spec, &machine]() {
+      return make_machine(spec, machine);
+    };
+    const driver::StateMachine::Find find = [this, &spec, &machine]() {
+      return find_machine(spec, machine);
+    };
+    const std::string id = co_await machine.step("machine", make, find);
+    machine.enter("booting");
+    co_await sleep(world_.hardware.slowest_launch);
+    if (draw(world_.hardware.launch_refused / 2)) refuse("after the machine was made");
+    if (draw(world_.hardware.launch_fails)) fail("the machine does not boot");
+    const auto found = world_.clouds.machines().find(id);
+    if (found == world_.clouds.machines().end()) fail("the machine is gone");
+    co_return instance_of(id, found->second);
   }
 
-  Task<Limits> available() override {
-    co_await sleep(world_.hardware.slowest_answer);
-    if (draw(world_.hardware.answer_fails)) {
-      count("cloud: limits not told");
-      throw std::runtime_error("the cloud does not answer");
-    }
-    Limits limits = world_.clouds.limits(config_->name());
-    world_.known.provider_may_take(world_.world.actor->number(), config_->name(), limits);
-    co_return limits;
-  }
-
-  Task<> launch(driver::NodeLaunch& launch) override {
-    const Hardware& hardware = world_.hardware;
-    const driver::Resources need = need_of(launch.node().type.front());
-    co_await sleep(hardware.slowest_launch);
-    if (!world_.clouds.has_room(config_->name(), need)) refuse("the cloud is full");
-    if (draw(hardware.launch_refused)) refuse("the cloud does not say why");
-    if (draw(hardware.launch_fails)) fail("it is not even begun");
-    const std::string id = world_.clouds.make(config_->name(), need);
-    co_await sleep(hardware.slowest_launch / 2);  // a launcher that dies here loses the machine
-    launch.node().external_id = model::json_string(id);
-    co_await launch.save();
-    co_await sleep(hardware.slowest_launch);
-    if (draw(hardware.launch_refused / 2)) refuse("after the machine was made");
-    if (draw(hardware.launch_fails)) fail("the machine does not boot");
-  }
-
-  Task<bool> is_usable(Node /*node*/) override {
-    co_await sleep(world_.hardware.slowest_check);
-    const bool usable = !draw(world_.hardware.unusable);
-    if (!usable) count("machine: unusable");
-    co_return usable;
-  }
-
-  Task<std::optional<Node>> take_back(Node node) override {
+  Task<> remove(model::Json external_id) override {
     co_await sleep(world_.hardware.slowest_take_back);
     if (draw(world_.hardware.take_back_fails)) {
       count("machine: take_back failed");
-      throw std::runtime_error("the cloud does not delete the machine");
+      throw CloudError(CloudError::Kind::transient, "the cloud does not delete the machine");
     }
-    world_.clouds.remove(node.external_id_text());
+    world_.clouds.remove(external_id.string_value());
+  }
+
+  Task<std::vector<Instance>> instances() override {
+    co_await sleep(world_.hardware.slowest_answer);
+    if (draw(world_.hardware.answer_fails)) {
+      count("cloud: machines not listed");
+      throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
+    }
+    std::vector<Instance> instances;
+    for (const auto& [id, machine] : world_.clouds.machines()) {
+      if (machine.provider == provider_) instances.push_back(instance_of(id, machine));
+    }
+    co_return instances;
+  }
+
+  Task<std::vector<Resource>> resources() override {
+    std::vector<Resource> resources;
+    const std::vector<Instance> listed = co_await instances();
+    for (const Instance& instance : listed) {
+      resources.push_back({std::string(driver::kInstanceResource),
+                           instance.external_id.string_value(), instance.metadata});
+    }
+    co_return resources;
+  }
+
+  Task<> remove_resource(Resource resource) override {
+    count("machine: leaked");
+    co_await remove(model::json_string(resource.id));
+  }
+
+  Task<Limits> limits() override {
+    co_await sleep(world_.hardware.slowest_answer);
+    if (draw(world_.hardware.answer_fails)) {
+      count("cloud: limits not told");
+      throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
+    }
+    Limits limits = world_.clouds.limits(provider_);
+    world_.known.provider_may_take(world_.world.actor->number(), provider_, limits);
+    co_return limits;
+  }
+
+  Task<driver::Resources> need(std::string /*pool*/, std::string label) override {
+    co_return need_of(label);
+  }
+
+  async::Duration settling_time() const override { return std::chrono::seconds(5); }
+
+ private:
+  Task<std::string> make_machine(CreateSpec spec, driver::StateMachine& machine) {
+    const driver::Resources need = need_of(spec.label);
+    co_await sleep(world_.hardware.slowest_launch);
+    if (!world_.clouds.has_room(provider_, need)) refuse("the cloud is full");
+    if (draw(world_.hardware.launch_refused)) refuse("the cloud does not say why");
+    if (draw(world_.hardware.launch_fails)) fail("it is not even begun");
+    const std::string id = world_.clouds.make({provider_, need, spec.metadata});
+    co_await sleep(world_.hardware.slowest_launch / 2);  // a launcher may die before it knows
+    if (draw(world_.hardware.answer_fails)) {
+      count("cloud: machine made, and not said");
+      throw CloudError(CloudError::Kind::unknown_outcome, "the answer is lost");
+    }
+    machine.set_external_id(model::json_string(id));
+    co_return id;
+  }
+
+  Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::StateMachine& machine) {
+    const std::vector<Instance> listed = co_await instances();
+    for (const Instance& instance : listed) {
+      const auto node = instance.metadata.find(driver::kNodeIdKey);
+      if (node == instance.metadata.end() || node->second != spec.node_id) continue;
+      count("machine: found again");
+      machine.set_external_id(instance.external_id);
+      co_return instance.external_id.string_value();
+    }
     co_return std::nullopt;
   }
 
- private:
   bool draw(double probability) { return chance(context_.runtime.random, probability); }
   void count(const std::string& what) { world_.world.journal.count(what); }
 
@@ -98,15 +163,15 @@ class CloudProvider final : public driver::Provider {
 
   [[noreturn]] void refuse(const std::string& why) {
     count("cloud: launch refused");
-    throw LaunchError(LaunchError::Kind::quota, "quota exceeded: " + why);
+    throw CloudError(CloudError::Kind::quota, "quota exceeded: " + why);
   }
 
   [[noreturn]] void fail(const std::string& why) {
     count("cloud: launch failed");
-    throw LaunchError(LaunchError::Kind::failed, why);
+    throw CloudError(CloudError::Kind::failed, why);
   }
 
-  std::shared_ptr<const driver::ProviderConfig> config_;
+  std::string provider_;
   driver::ProviderContext context_;
   CloudWorld world_;
 };
@@ -139,9 +204,9 @@ std::shared_ptr<const driver::ProviderConfig> CloudDriver::configure(
   return config;
 }
 
-std::unique_ptr<driver::Provider> CloudDriver::provider(
+std::unique_ptr<driver::Adapter> CloudDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
-  return std::make_unique<CloudProvider>(std::move(config), std::move(context), world_);
+  return std::make_unique<SimulatedAdapter>(config->name(), std::move(context), world_);
 }
 
 }  // namespace nodepool::simulation

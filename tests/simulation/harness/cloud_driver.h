@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "driver/driver.h"
+#include "driver/statemachine/state_machine_driver.h"
 #include "tests/simulation/harness/cloud.h"
 #include "tests/simulation/harness/known_limits.h"
 #include "tests/simulation/harness/process.h"
@@ -20,7 +20,7 @@ struct CloudWorld {
 };
 
 // `driver: cloud`: launches machines, as slowly and unreliably as the Hardware says.
-class CloudDriver final : public driver::Driver {
+class CloudDriver final : public driver::StateMachineDriver {
  public:
   explicit CloudDriver(CloudWorld world) : world_(world) {}
 
@@ -28,8 +28,10 @@ class CloudDriver final : public driver::Driver {
   const config::Schema& schema() const override;
   std::shared_ptr<const driver::ProviderConfig> configure(
       const config::ProviderSection& section, const config::Config& config) const override;
-  std::unique_ptr<driver::Provider> provider(std::shared_ptr<const driver::ProviderConfig> config,
-                                             driver::ProviderContext context) const override;
+
+ protected:
+  std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
+                                           driver::ProviderContext context) const override;
 
  private:
   CloudWorld world_;

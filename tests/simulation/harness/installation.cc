@@ -23,9 +23,6 @@ constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still ru
 constexpr std::uint64_t kMostSteps = 1'000'000;
 constexpr std::uint64_t kMostStepsAtOnce = 20'000;
 
-// After the last trouble.
-constexpr auto kTimeToFindMachines = minutes(2);
-
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
   if (chance(random, 0.5)) hardware->unusable = 0.1;
@@ -324,18 +321,6 @@ void Installation::settle_topology() {
   for (const auto& [name, provider] : topology_.providers) {
     const bool is_ignored = std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
     if (is_ignored) clouds_.set_limits(name, {});
-  }
-  later(kTimeToFindMachines, [this] { remove_lost_machines(); });
-}
-
-// A launcher that dies, or cannot write, before it has saved the machine's id loses the machine:
-// only the driver of a real cloud can find it again.
-void Installation::remove_lost_machines() {
-  const std::map<std::string, Clouds::Machine> machines = clouds_.machines();
-  for (const auto& [id, machine] : machines) {
-    if (auditor_.has_seen_machine(id)) continue;
-    world_.journal.count("machine: lost before its id was saved");
-    clouds_.remove(id);
   }
 }
 

@@ -78,7 +78,6 @@ class Installation {
   void reconfigure(std::size_t index);
   void tell_tenant_limits(const LauncherProcess& launcher, const config::Config& config);
   void settle_topology();
-  void remove_lost_machines();
 
   // Nodes with the label that wait for somebody to ask for them.
   std::int64_t stock(const std::string& label) const;

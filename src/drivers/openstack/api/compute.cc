@@ -91,6 +91,7 @@ Server read_server(const Element& element) {
   Server server;
   server.id = element.text("id");
   server.status = element.text("status");
+  server.task = element.text_or("OS-EXT-STS:task_state");
   if (const auto flavor = element.optional_object("flavor")) {
     server.flavor_id = flavor->text_or("id");
   }

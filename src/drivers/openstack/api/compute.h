@@ -32,6 +32,7 @@ using ServerAddresses = std::vector<std::pair<std::string, std::vector<ServerAdd
 struct Server {
   std::string id;
   std::string status;     // "BUILD", "ACTIVE", "ERROR", "DELETED", …
+  std::string task;       // what the cloud is doing with it: "deleting", …; empty: nothing
   std::string flavor_id;  // empty: the cloud does not say
   std::string host_id;
   std::string az;
