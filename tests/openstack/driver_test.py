@@ -1,4 +1,6 @@
 """Nodes from OpenStack: the programs, end to end, and what goes wrong in clouds."""
+import time
+
 import pytest
 
 from control_plane.cloud import Cloud
@@ -245,6 +247,20 @@ def test_a_killed_launchers_launch_is_finished_by_the_next(nodepool, sky, projec
     launcher.start()
     (node,) = request.lease()['nodes']
     assert node['external_id'] == server['id']
+    assert [server['id'] for server in project.servers()] == [node['external_id']]
+    assert [record['id'] for record in launcher.nodes()] == [node['id']]
+
+
+# Seconds after the request: before, during and after the call that makes the server, while it is built,
+# while its host keys are read.
+@pytest.mark.parametrize('moment', [0.05, 0.3, 0.6, 0.9, 1.3, 2.0, 3.0])
+def test_whenever_a_launcher_is_killed_there_is_one_server(nodepool, sky, project, moment):
+    launcher = nodepool(sky())
+    request = launcher.ask('small')
+    time.sleep(moment)
+    launcher.kill()
+    launcher.start()
+    (node,) = request.lease()['nodes']
     assert [server['id'] for server in project.servers()] == [node['external_id']]
     assert [record['id'] for record in launcher.nodes()] == [node['id']]
 
