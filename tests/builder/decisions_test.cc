@@ -1,0 +1,3 @@
+#include "builder/decisions.h"
+
+#include <gtest/gtest.h>
