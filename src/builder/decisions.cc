@@ -24,6 +24,17 @@ Builds kept_builds(const CleanupQuestion& question) {
   return kept;
 }
 
+// A failure can be looked at until somebody has tried again.
+bool is_last_word(const CleanupQuestion& question, const ImageBuild* build) {
+  return question.configured && build == question.builds.front();
+}
+bool is_last_word(const CleanupQuestion& question, const ImageUpload* upload) {
+  return std::ranges::none_of(question.uploads, [upload](const ImageUpload* other) {
+    return other->build_id == upload->build_id && other->provider == upload->provider &&
+           other->id > upload->id;
+  });
+}
+
 // The newest uploads to each provider that are ready, of builds that are ready.
 std::set<const ImageUpload*> recent_uploads(const CleanupQuestion& question) {
   std::map<std::string, Uploads> ready;
@@ -61,8 +72,9 @@ class UploadCleanup {
       plan_.abandoned.push_back(upload);
     } else if (upload->state == UploadState::deleting) {
       plan_.to_remove.push_back(upload);
-    } else if (!listed || (build_is_kept && upload->state == UploadState::failed) ||
-               (!build_stays && !recent_.contains(upload))) {
+    } else if (upload->state == UploadState::failed && build_is_kept && listed) {
+      if (!is_last_word(question_, upload)) plan_.unwanted.push_back(upload);
+    } else if (!listed || (!build_stays && !recent_.contains(upload))) {
       plan_.unwanted.push_back(upload);
     }
   }
@@ -130,7 +142,8 @@ CleanupPlan plan_cleanup(const CleanupQuestion& question) {
     const bool is_kept = contains(kept, build);
     // While it is being built nobody can know what becomes of it.
     const bool in_progress = build->state == BuildState::building && question.being_built;
-    const bool stays = is_kept || in_progress;
+    const bool failed_last = build->state == BuildState::failed && is_last_word(question, build);
+    const bool stays = is_kept || in_progress || failed_last;
     bool has_uploads = false;
     bool all_deleting = true;
     for (const ImageUpload* upload : question.uploads) {

@@ -41,11 +41,12 @@ Task<BuildResult> ImageBuilder::build(BuildJob job) {
 
   std::string clearing_problem;
   try {
-    co_await site_.threads.run("files of a failed build", [&job, &result] {
-      const std::string shortage = job.store.shortage();
-      if (!shortage.empty()) result.problem += "; " + shortage;
+    const std::string shortage = co_await site_.threads.run("files of a failed build", [job] {
+      std::string found = job.store.shortage();
       job.store.remove(job.image.name, job.build_id);
+      return found;
     });
+    if (!shortage.empty()) result.problem += "; " + shortage;
   } catch (const std::exception& error) {
     clearing_problem = error.what();
   }
@@ -55,7 +56,7 @@ Task<BuildResult> ImageBuilder::build(BuildJob job) {
 }
 
 Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
-  const auto log = co_await site_.threads.run("build log", [&job] {
+  const auto log = co_await site_.threads.run("build log", [job] {
     return std::make_shared<BuildLog>(job.logs, job.image.name, job.build_id);
   });
   const std::set<std::string> to_make = formats_to_make(job.formats);
@@ -76,7 +77,7 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
   }
   co_await convert_missing(job, to_make, *log);
   co_await site_.threads.run("checksums of a build",
-                             [&job] { job.store.complete(job.output(), job.formats); });
+                             [job] { job.store.complete(job.output(), job.formats); });
   co_return result;
 }
 
