@@ -53,7 +53,13 @@ class Agenda {
     co_return std::nullopt;
   }
 
-  // Its worker is done with it, whatever came of that.
+  // Its worker is done with it: it is not handed out again before something about it changes.
+  void release(const Key& key) {
+    taken_.erase(key);
+    wake_.set();
+  }
+
+  // The same, and it is to be looked at again.
   void put_back(const Key& key) {
     taken_.erase(key);
     look_at(key);
