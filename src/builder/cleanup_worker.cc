@@ -124,6 +124,10 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
                            .builds = context_.images.builds_of(image),
                            .uploads = context_.images.uploads_of(image),
                            .being_built = context_.images.is_being_built(image)};
+  // Its own builds it knows, also when their lock has gone with a session.
+  for (const auto& [built, id] : context_.under_way) {
+    if (built == image) question.being_built = true;
+  }
   for (const auto& [name, provider] : context_.providers) {
     question.providers[name] = provider->managed.images.contains(image);
   }
@@ -218,7 +222,9 @@ Task<> CleanupWorker::write_deleting(ImageUpload upload) {
 }
 
 Task<> CleanupWorker::mark_deleting(ImageBuild build) {
-  if (build.state != BuildState::building) {
+  const bool may_be_built = build.state == BuildState::building &&
+                            !is_superseded(context_.images.builds_of(build.image), build);
+  if (!may_be_built) {
     co_await mark_not_building(std::move(build));
     co_return;
   }

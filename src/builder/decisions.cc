@@ -92,6 +92,13 @@ const ImageBuild* newest_ready(const Builds& builds) {
   return found == builds.end() ? nullptr : *found;
 }
 
+bool is_superseded(const Builds& builds, const ImageBuild& build) {
+  return std::ranges::any_of(builds, [&build](const ImageBuild* other) {
+    return build.state == BuildState::building && other->state == BuildState::building &&
+           other->state_time > build.state_time;
+  });
+}
+
 std::string_view to_string(BuildReason reason) {
   switch (reason) {
     case BuildReason::none_ready:
@@ -141,7 +148,8 @@ CleanupPlan plan_cleanup(const CleanupQuestion& question) {
   for (const ImageBuild* build : question.builds) {
     const bool is_kept = contains(kept, build);
     // While it is being built nobody can know what becomes of it.
-    const bool in_progress = build->state == BuildState::building && question.being_built;
+    const bool in_progress = build->state == BuildState::building && question.being_built &&
+                             !is_superseded(question.builds, *build);
     const bool failed_last = build->state == BuildState::failed && is_last_word(question, build);
     const bool stays = is_kept || in_progress || failed_last;
     bool has_uploads = false;

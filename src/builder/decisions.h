@@ -22,6 +22,10 @@ using Uploads = std::vector<const model::ImageUpload*>;  // in any order
 // The newest that is ready; null if none is.
 const model::ImageBuild* newest_ready(const Builds& builds);
 
+// Whether the build is surely not being made, whatever its record says: somebody has begun a later
+// one, and with that had the lock.
+bool is_superseded(const Builds& builds, const model::ImageBuild& build);
+
 // --- builds
 
 enum class BuildReason {

@@ -19,7 +19,7 @@ class SkyConfig final : public driver::ProviderConfig {
     const config::Section provider(section.value, schema, section.file, section.path);
     driver::ManagedImages managed;
     managed.format = provider.text("image-format");
-    managed.post_upload_hook = provider.text("post-upload-hook");
+    managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
     for (const config::Section& entry : provider.sections("diskimages")) {
       driver::ProviderImage image;
       image.name = entry.text("name");
@@ -97,10 +97,7 @@ const config::Schema& SkyDriver::schema() const {
            .type = config::string(),
            .default_value = "qcow2",
            .description = "What it takes."},
-          {.key = "post-upload-hook",
-           .type = config::string(),
-           .default_value = "\"\"",
-           .description = "A program."},
+          {.key = "post-upload-hook", .type = config::string(), .description = "A program."},
           {.key = "diskimages",
            .type = config::list_of(config::section(image)),
            .description = "Its images."},
