@@ -152,6 +152,13 @@ int open_pidfd(pid_t pid) {
   return descriptor;
 }
 
+// Whether it has, and is still to be waited for. That a descriptor is readable is only a hint.
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(pid);
+  return ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 }  // namespace
 
 struct Subprocess::Process {
@@ -191,9 +198,11 @@ Task<Subprocess::Ending> Subprocess::wait() {
   co_await throw_if_cancelled();
   if (!process_->ending) {
     const WaitsFor waits(co_await asio::this_coro::executor, "end of a program");
-    co_await process_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                                             asio::as_tuple(asio::use_awaitable));
-    co_await throw_if_cancelled();
+    while (!has_ended(process_->pid)) {
+      co_await process_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                                               asio::as_tuple(asio::use_awaitable));
+      co_await throw_if_cancelled();
+    }
     // The dead leader that nobody has waited for keeps the group's number from being used again.
     if (process_->leads_group) ::kill(-process_->pid, SIGKILL);
     int status = 0;

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "builder/conversion.h"
-#include "builder/program_run.h"
 
 namespace nodepool::builder {
 
@@ -61,24 +60,26 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
   });
   const std::set<std::string> to_make = formats_to_make(job.formats);
   std::exception_ptr failure;
-  BuildResult result;
+  ProgramEnd end;
   try {
-    result.exit_code = co_await make(job, to_make, *log);
+    end = co_await make(job, to_make, *log);
   } catch (const std::exception& error) {
     log->write_line(error.what());
     failure = std::current_exception();
   }
   if (failure) std::rethrow_exception(failure);
-  if (result.exit_code != 0) {
-    result.kind = BuildResult::Kind::failed;
-    result.problem =
-        fmt::format("exit code {}; its output is in {}", result.exit_code, log->path().string());
-    co_return result;
+  if (end.exit_code != 0) {
+    const std::string how = end.timed_out ? fmt::format("it took more than {} s (build-timeout)",
+                                                        job.image.build_timeout)
+                                          : fmt::format("exit code {}", end.exit_code);
+    co_return BuildResult{.kind = BuildResult::Kind::failed,
+                          .problem = how + "; its output is in " + log->path().string(),
+                          .exit_code = end.exit_code};
   }
   co_await convert_missing(job, to_make, *log);
   co_await site_.threads.run("checksums of a build",
                              [job] { job.store.complete(job.output(), job.formats); });
-  co_return result;
+  co_return BuildResult{};
 }
 
 Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> made,
@@ -92,10 +93,10 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
     const std::string partial = image + std::string(kPartial);
     const auto arguments = conversion(output, found, format, partial);
     if (!arguments) continue;  // reported as missing
-    const int status = co_await run(job, *arguments, site_.environment, log);
-    if (status != 0) {
+    const ProgramEnd end = co_await run(job, *arguments, site_.environment, log);
+    if (end.exit_code != 0) {
       throw std::runtime_error(fmt::format("qemu-img could not make {}: exit code {}; see {}",
-                                           image, status, log.path().string()));
+                                           image, end.exit_code, log.path().string()));
     }
     std::filesystem::rename(partial, image);
   }
@@ -107,8 +108,8 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
   }
 }
 
-Task<int> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,
-                            const Environment& environment, const BuildLog& log) {
+Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,
+                                   const Environment& environment, const BuildLog& log) {
   async::Subprocess::Command command;
   for (const auto& [name, value] : environment) command.environment.push_back(name + "=" + value);
   command.arguments = std::move(arguments);
@@ -119,7 +120,7 @@ Task<int> ImageBuilder::run(const BuildJob& job, std::vector<std::string> argume
   log.write_line(end.timed_out ? fmt::format("Ended after {} s: build-timeout",
                                              job.image.build_timeout)
                                : fmt::format("Exit code: {}", end.exit_code));
-  co_return end.exit_code;
+  co_return end;
 }
 
 }  // namespace nodepool::builder

@@ -12,6 +12,7 @@
 #include "async/thread_pool.h"
 #include "builder/build_log.h"
 #include "builder/image_store.h"
+#include "builder/program_run.h"
 #include "config/config.h"
 
 namespace nodepool::builder {
@@ -72,15 +73,15 @@ class ImageBuilder {
     return wanted;
   }
 
-  // Makes `formats` of the job, writing to the log; returns the exit code of what did it. May leave
+  // Makes `formats` of the job, writing to the log; returns how what did it has ended. May leave
   // formats out. Throws.
-  virtual Task<int> make(const BuildJob& job, const std::set<std::string>& formats,
-                         const BuildLog& log) = 0;
+  virtual Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
+                                const BuildLog& log) = 0;
 
-  // Runs a program for the rest of the job's time, with its output in the log. Throws
+  // Runs a program for no longer than a build may take, with its output in the log. Throws
   // std::system_error, Cancelled.
-  Task<int> run(const BuildJob& job, std::vector<std::string> arguments,
-                const Environment& environment, const BuildLog& log);
+  Task<ProgramEnd> run(const BuildJob& job, std::vector<std::string> arguments,
+                       const Environment& environment, const BuildLog& log);
 
   const Site& site() const { return site_; }
 

@@ -50,14 +50,14 @@ std::set<std::string> DibImageBuilder::formats_to_make(const std::set<std::strin
   return formats;
 }
 
-Task<int> DibImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
+Task<ProgramEnd> DibImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
                                 const BuildLog& log) {
   std::vector<std::string> command = dib_command(job, formats);
   const Environment environment = environment_of(job, site().environment);
   co_return co_await run(job, std::move(command), environment, log);
 }
 
-Task<int> CommandImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
+Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
                                     const BuildLog& log) {
   Environment environment = environment_of(job, site().environment);
   environment["NODEPOOL_BUILD_ID"] = job.build_id;
@@ -66,7 +66,7 @@ Task<int> CommandImageBuilder::make(const BuildJob& job, const std::set<std::str
   co_return co_await run(job, std::move(command), environment, log);
 }
 
-Task<int> FakeImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
+Task<ProgramEnd> FakeImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
                                  const BuildLog& log) {
   for (const std::string& format : formats) {
     std::ofstream file(job.output() + "." + format);
@@ -74,7 +74,7 @@ Task<int> FakeImageBuilder::make(const BuildJob& job, const std::set<std::string
     if (!file.flush()) throw std::runtime_error("cannot write " + job.output() + "." + format);
   }
   log.write_line("Made fake images");
-  co_return 0;
+  co_return ProgramEnd{};
 }
 
 ImageBuilders make_image_builders(const ImageBuilder::Site& site, bool fake) {

@@ -12,7 +12,7 @@ class DibImageBuilder final : public ImageBuilder {
 
  protected:
   std::set<std::string> formats_to_make(const std::set<std::string>& wanted) const override;
-  Task<int> make(const BuildJob& job, const std::set<std::string>& formats,
+  Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
                  const BuildLog& log) override;
 };
 
@@ -24,7 +24,7 @@ class CommandImageBuilder final : public ImageBuilder {
   using ImageBuilder::ImageBuilder;
 
  protected:
-  Task<int> make(const BuildJob& job, const std::set<std::string>& formats,
+  Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
                  const BuildLog& log) override;
 };
 
@@ -34,7 +34,7 @@ class FakeImageBuilder final : public ImageBuilder {
   using ImageBuilder::ImageBuilder;
 
  protected:
-  Task<int> make(const BuildJob& job, const std::set<std::string>& formats,
+  Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
                  const BuildLog& log) override;
 };
 

@@ -116,7 +116,7 @@ std::unique_ptr<driver::Provider> SkyDriver::provider(
   return std::make_unique<SkyProvider>(std::move(config), std::move(context), sky_);
 }
 
-Task<int> BuilderDouble::make(const BuildJob& job, const std::set<std::string>& formats,
+Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::string>& formats,
                               const BuildLog& log) {
   workshop_->built.push_back(job.image.name);
   workshop_->most_under_way = std::max(workshop_->most_under_way, ++workshop_->under_way);
@@ -133,7 +133,7 @@ Task<int> BuilderDouble::make(const BuildJob& job, const std::set<std::string>& 
   --workshop_->under_way;
   if (cancelled) std::rethrow_exception(cancelled);
   const auto code = workshop_->exit_codes.find(job.image.name);
-  co_return code == workshop_->exit_codes.end() ? 0 : code->second;
+  co_return ProgramEnd{code == workshop_->exit_codes.end() ? 0 : code->second};
 }
 
 }  // namespace nodepool::builder

@@ -62,7 +62,7 @@ class BuilderDouble final : public ImageBuilder {
       : ImageBuilder(std::move(site)), workshop_(std::move(workshop)) {}
 
  protected:
-  Task<int> make(const BuildJob& job, const std::set<std::string>& formats,
+  Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
                  const BuildLog& log) override;
 
  private:
