@@ -171,8 +171,8 @@ struct Subprocess::Process {
 Subprocess::Subprocess(const Executor& executor, const Command& command) {
   const pid_t pid = start(command);
   const int descriptor = open_pidfd(pid);
-  process_ = std::make_unique<Process>(
-      Process{pid, command.own_group, asio::posix::stream_descriptor(executor, descriptor), std::nullopt});
+  process_ = std::make_unique<Process>(Process{
+      pid, command.own_group, asio::posix::stream_descriptor(executor, descriptor), std::nullopt});
 }
 
 Subprocess::~Subprocess() {

@@ -22,7 +22,8 @@ namespace {
 constexpr std::string_view kSuffix = ".log";
 constexpr mode_t kMode = 0644;
 
-[[noreturn]] void fail(const std::string& doing, const fs::path& path, const std::error_code& error) {
+[[noreturn]] void fail(const std::string& doing, const fs::path& path,
+                       const std::error_code& error) {
   throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
 }
 

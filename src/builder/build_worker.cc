@@ -57,8 +57,8 @@ BuildVerdict BuildAgenda::judge(const std::string& image, const Builds& builds,
 
 std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image) const {
   if (!context_.images.ready()) return std::nullopt;
-  const BuildVerdict verdict = judge(image, context_.images.builds_of(image),
-                                     context_.images.is_being_built(image));
+  const BuildVerdict verdict =
+      judge(image, context_.images.builds_of(image), context_.images.is_being_built(image));
   if (!verdict.due) return std::nullopt;
   async::Clock::TimePoint when = context_.moment(*verdict.due);
   const auto contended = contended_until_.find(image);
@@ -215,9 +215,8 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   co_await scope.join();
   if (cancelled) std::rethrow_exception(cancelled);
   if (lost) {
-    co_await context_.threads.run("files of a lost build", [job] {
-      job.store.remove(job.image.name, job.build_id);
-    });
+    co_await context_.threads.run("files of a lost build",
+                                  [job] { job.store.remove(job.image.name, job.build_id); });
     co_return BuildResult{.kind = BuildResult::Kind::failed,
                           .problem = "the session with the store was lost",
                           .exit_code = result.exit_code};
@@ -243,10 +242,9 @@ Task<> BuildWorker::finish(ImageBuild build, BuildResult result, Lock& lock) {
   const bool written = co_await context_.records.write(build, made ? &lock : nullptr);
   if (made && !written) {
     result.problem = "its record or its lock is gone";
-    co_await context_.threads.run("files of a lost build",
-                                  [store = context_.files, image = build.image, id = build.id] {
-                                    store.remove(image, id);
-                                  });
+    co_await context_.threads.run(
+        "files of a lost build",
+        [store = context_.files, image = build.image, id = build.id] { store.remove(image, id); });
     build.set_state(BuildState::failed, context_.now());
     build.formats.clear();
     co_await context_.records.write(build);
@@ -274,8 +272,7 @@ Task<> BuildWorker::forget_request(ImageBuild build, double began) {
   }
 }
 
-Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result,
-                                   async::Duration duration) {
+Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::Duration duration) {
   if (!context_.metrics.enabled()) co_return;
   const std::string prefix = "nodepool.dib_image_build." + build.image + ".";
   if (result.kind != BuildResult::Kind::broken) {
@@ -287,8 +284,8 @@ Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result,
   if (result.kind != BuildResult::Kind::ready) co_return;
   constexpr double kBlock = 512;  // of st_blocks
   const std::string output = context_.files.output(build.image, build.id);
-  const auto sizes = co_await context_.threads.run(
-      "sizes of images", [output, formats = build.formats] {
+  const auto sizes =
+      co_await context_.threads.run("sizes of images", [output, formats = build.formats] {
         std::map<std::string, double> sizes;
         for (const std::string& format : formats) {
           struct ::stat status{};

@@ -67,8 +67,8 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                .files = ImageStore(images_dir(config)),
                .records = ImageRecords(runtime, store, images_)},
       builders_(builders.empty()
-                    ? make_image_builders(
-                          {runtime, threads_, options.environment, options.grace}, options.fake)
+                    ? make_image_builders({runtime, threads_, options.environment, options.grace},
+                                          options.fake)
                     : std::move(builders)),
       builds_(context_),
       uploads_(context_),
@@ -82,8 +82,9 @@ NodePoolBuilder::~NodePoolBuilder() = default;
 
 Task<> NodePoolBuilder::start(config::Config config) {
   context_.builder_id = co_await threads_.run(
-      "builder_id.txt",
-      [store = context_.files, id = uuid(context_.runtime.random)] { return store.builder_id(id); });
+      "builder_id.txt", [store = context_.files, id = uuid(context_.runtime.random)] {
+        return store.builder_id(id);
+      });
   for (const std::string_view root : {model::kComponentsRoot, model::kImagesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
   }
@@ -91,8 +92,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
   co_await wait_for_table();
   co_await context_.scan_files();
   co_await registration_.start();
-  subscriptions_.push_back(
-      images_.observe([this](const std::string& image) { look_at(image); }));
+  subscriptions_.push_back(images_.observe([this](const std::string& image) { look_at(image); }));
   subscriptions_.push_back(images_.observe_readiness([this](bool ready) {
     if (ready) look_at_all();
   }));

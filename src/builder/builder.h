@@ -29,7 +29,7 @@ class NodePoolBuilder {
     std::string fqdn;
     std::size_t build_workers = 1;
     std::size_t upload_workers = 4;
-    bool fake = false;         // makes files that are no images
+    bool fake = false;          // makes files that are no images
     Environment environment{};  // of the programs that are run
     telemetry::Metrics metrics = {};
     // How long a program may take to end when it is asked to.

@@ -261,15 +261,14 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   const ImageBuild* build = context_.images.find_build(image, build_id);
   if (build == nullptr || build->state == BuildState::deleting) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
-    co_await context_.threads.run("files of a build", [store = context_.files, key] {
-      store.remove(key.first, key.second);
-    });
+    co_await context_.threads.run(
+        "files of a build", [store = context_.files, key] { store.remove(key.first, key.second); });
     co_await context_.scan_files();
     co_return;
   }
-  const std::set<std::string> unneeded = formats_to_delete(
-      configured == context_.diskimages.end() ? nullptr : &configured->second, build, formats,
-      consumers(image, build_id));
+  const std::set<std::string> unneeded =
+      formats_to_delete(configured == context_.diskimages.end() ? nullptr : &configured->second,
+                        build, formats, consumers(image, build_id));
   for (const std::string& format : unneeded) {
     log_.info("Deleting the {} file of build {} of image {}: it has been uploaded", format,
               build_id, image);
@@ -286,9 +285,8 @@ std::vector<Consumer> CleanupWorker::consumers(const std::string& image,
   for (const auto& [name, provider] : context_.providers) {
     if (!provider->managed.images.contains(image)) continue;
     const Uploads uploads = context_.images.uploads_of(image, build_id, name);
-    const bool ready = std::ranges::any_of(uploads, [](const ImageUpload* upload) {
-      return upload->state == UploadState::ready;
-    });
+    const bool ready = std::ranges::any_of(
+        uploads, [](const ImageUpload* upload) { return upload->state == UploadState::ready; });
     found.push_back({.format = provider->managed.format, .has_upload = ready});
   }
   return found;
@@ -321,7 +319,8 @@ Task<> CleanupWorker::remove_uploads() {
     const auto& [image, build_id, provider, id] = *key;
     if (!failure.empty()) {
       log_.error(
-          "Upload {} of build {} of image {} could not be deleted from {}: {}; next attempt in {} s",
+          "Upload {} of build {} of image {} could not be deleted from {}: {}; next attempt in {} "
+          "s",
           id, build_id, image, provider, failure,
           std::chrono::duration_cast<std::chrono::seconds>(pause).count());
     }

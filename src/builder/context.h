@@ -70,8 +70,8 @@ struct BuilderContext {
 
   // When a time in seconds since the epoch is on the monotonic clock.
   async::Clock::TimePoint moment(double wall) const {
-    return runtime.clock.now() + std::chrono::duration_cast<async::Duration>(
-                                     std::chrono::duration<double>(wall - now()));
+    return runtime.clock.now() +
+           std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wall - now()));
   }
 
   // For TaskScope: logs what escapes a task.

@@ -50,8 +50,8 @@ std::optional<std::vector<std::string>> conversion(const std::string& output,
     return formats.contains(std::string(candidate));
   });
   if (known == nullptr || source == std::end(kSources)) return std::nullopt;
-  std::vector<std::string> arguments{"qemu-img", "convert", "-f", std::string(*source), "-O",
-                                     std::string(known->driver)};
+  std::vector<std::string> arguments{"qemu-img",           "convert", "-f",
+                                     std::string(*source), "-O",      std::string(known->driver)};
   if (!known->options.empty()) {
     arguments.insert(arguments.end(), {"-o", std::string(known->options)});
   }

@@ -40,8 +40,7 @@ std::set<const ImageUpload*> recent_uploads(const CleanupQuestion& question) {
   std::map<std::string, Uploads> ready;
   for (const ImageUpload* upload : question.uploads) {
     const auto build = std::ranges::find(question.builds, upload->build_id, &ImageBuild::id);
-    const bool usable =
-        build != question.builds.end() && (*build)->state == BuildState::ready;
+    const bool usable = build != question.builds.end() && (*build)->state == BuildState::ready;
     if (upload->state == UploadState::ready && usable) ready[upload->provider].push_back(upload);
   }
   std::set<const ImageUpload*> recent;
@@ -114,8 +113,7 @@ std::string_view to_string(BuildReason reason) {
 }
 
 BuildVerdict judge_build(const BuildQuestion& question) {
-  if (question.paused || question.image.pause || question.formats.empty() ||
-      question.being_built) {
+  if (question.paused || question.image.pause || question.formats.empty() || question.being_built) {
     return {};
   }
   const ImageBuild* newest = newest_ready(question.builds);
@@ -175,7 +173,8 @@ std::set<std::string> formats_to_delete(const config::DiskImage* image, const Im
                                         const std::set<std::string>& local,
                                         const std::vector<Consumer>& consumers) {
   if (build == nullptr || build->state == BuildState::deleting) return local;
-  if (build->state != BuildState::ready || image == nullptr || !image->delete_after_upload) return {};
+  if (build->state != BuildState::ready || image == nullptr || !image->delete_after_upload)
+    return {};
   std::set<std::string> unneeded;
   for (const std::string& format : local) {
     const bool needed = std::ranges::any_of(consumers, [&format](const Consumer& consumer) {

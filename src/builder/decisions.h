@@ -38,7 +38,7 @@ enum class BuildReason {
 std::string_view to_string(BuildReason reason);
 
 struct BuildVerdict {
-  std::optional<double> due;  // from when on; nothing: not before something changes
+  std::optional<double> due;                  // from when on; nothing: not before something changes
   BuildReason reason = BuildReason::too_old;  // if `due`
 };
 
@@ -67,11 +67,12 @@ enum class UploadVerdict {
 };
 
 struct UploadQuestion {
-  bool paused = false;                     // in the provider's section
-  const model::ImageBuild* build;          // the newest that is ready, or null
-  std::string format;                      // what the provider takes
-  const std::set<std::string>* local = {};  // the formats of the build that are on this disk, or null
-  Uploads uploads = {};                    // of the build, to the provider
+  bool paused = false;             // in the provider's section
+  const model::ImageBuild* build;  // the newest that is ready, or null
+  std::string format;              // what the provider takes
+  const std::set<std::string>* local =
+      {};                // the formats of the build that are on this disk, or null
+  Uploads uploads = {};  // of the build, to the provider
   bool being_uploaded = false;
 };
 

@@ -117,9 +117,9 @@ Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string>
   const auto timeout = std::chrono::seconds(job.image.build_timeout);
   Task<ProgramEnd> running = run_program(site_.runtime, std::move(command), timeout, site_.grace);
   const ProgramEnd end = co_await std::move(running);
-  log.write_line(end.timed_out ? fmt::format("Ended after {} s: build-timeout",
-                                             job.image.build_timeout)
-                               : fmt::format("Exit code: {}", end.exit_code));
+  log.write_line(end.timed_out
+                     ? fmt::format("Ended after {} s: build-timeout", job.image.build_timeout)
+                     : fmt::format("Exit code: {}", end.exit_code));
   co_return end;
 }
 

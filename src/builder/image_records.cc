@@ -169,8 +169,8 @@ Task<std::optional<Stat>> ImageRecords::replace(std::string path, std::string te
 
 Task<bool> ImageRecords::write(ImageBuild build, const Lock* lock) {
   const std::string text = to_record(build);
-  const auto stat = co_await replace(model::build_path(build.image, build.id), text,
-                                     build.stat.version, lock);
+  const auto stat =
+      co_await replace(model::build_path(build.image, build.id), text, build.stat.version, lock);
   if (stat) images_.written(build, text, *stat);
   co_return stat.has_value();
 }

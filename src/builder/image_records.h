@@ -17,8 +17,7 @@ using async::Task;
 // else has written meanwhile. What is written, the table knows at once.
 class ImageRecords {
  public:
-  ImageRecords(const async::Runtime& runtime, coordination::Store& store,
-               model::ImageTable& images)
+  ImageRecords(const async::Runtime& runtime, coordination::Store& store, model::ImageTable& images)
       : runtime_(runtime), store_(store), images_(images) {}
 
   // As they are in the store now; unreadable ones are left out. Throw StoreError.

@@ -18,7 +18,8 @@ constexpr std::size_t kMd5Size = 32;  // hexadecimal digits
 constexpr std::size_t kSha256Size = 64;
 constexpr std::uintmax_t kNoSpace = 1 << 20;  // bytes: no image fits into less
 
-[[noreturn]] void fail(const std::string& doing, const fs::path& path, const std::error_code& error) {
+[[noreturn]] void fail(const std::string& doing, const fs::path& path,
+                       const std::error_code& error) {
   throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
 }
 
@@ -81,7 +82,8 @@ ImageStore::Contents ImageStore::contents() const {
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     // The image's name may have dots, the id has none.
     const std::string name = entries->path().filename();
-    const std::size_t dot = name.find('.', name.rfind('-') == std::string::npos ? 0 : name.rfind('-'));
+    const std::size_t dot =
+        name.find('.', name.rfind('-') == std::string::npos ? 0 : name.rfind('-'));
     if (dot == std::string::npos) continue;
     const std::optional<Key> key = parse_build_name(std::string_view(name).substr(0, dot));
     if (!key) continue;

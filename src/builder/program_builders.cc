@@ -51,14 +51,15 @@ std::set<std::string> DibImageBuilder::formats_to_make(const std::set<std::strin
 }
 
 Task<ProgramEnd> DibImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
-                                const BuildLog& log) {
+                                       const BuildLog& log) {
   std::vector<std::string> command = dib_command(job, formats);
   const Environment environment = environment_of(job, site().environment);
   co_return co_await run(job, std::move(command), environment, log);
 }
 
-Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
-                                    const BuildLog& log) {
+Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job,
+                                           const std::set<std::string>& formats,
+                                           const BuildLog& log) {
   Environment environment = environment_of(job, site().environment);
   environment["NODEPOOL_BUILD_ID"] = job.build_id;
   environment["NODEPOOL_IMAGE_FORMATS"] = fmt::format("{}", fmt::join(formats, ","));
@@ -67,7 +68,7 @@ Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job, const std::set<s
 }
 
 Task<ProgramEnd> FakeImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
-                                 const BuildLog& log) {
+                                        const BuildLog& log) {
   for (const std::string& format : formats) {
     std::ofstream file(job.output() + "." + format);
     file << "fake image " << job.image.name << " " << job.build_id << "\n";

@@ -4,8 +4,9 @@
 
 namespace nodepool::builder {
 
-// `builder: diskimage-builder`: runs disk-image-create (https://docs.openstack.org/diskimage-builder)
-// as the Python Nodepool does. Formats that it does not know are converted from what it makes.
+// `builder: diskimage-builder`: runs disk-image-create
+// (https://docs.openstack.org/diskimage-builder) as the Python Nodepool does. Formats that it does
+// not know are converted from what it makes.
 class DibImageBuilder final : public ImageBuilder {
  public:
   using ImageBuilder::ImageBuilder;
@@ -13,7 +14,7 @@ class DibImageBuilder final : public ImageBuilder {
  protected:
   std::set<std::string> formats_to_make(const std::set<std::string>& wanted) const override;
   Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
-                 const BuildLog& log) override;
+                        const BuildLog& log) override;
 };
 
 // `builder: command`: runs any program. It finds what to make in its environment: what
@@ -25,7 +26,7 @@ class CommandImageBuilder final : public ImageBuilder {
 
  protected:
   Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
-                 const BuildLog& log) override;
+                        const BuildLog& log) override;
 };
 
 // For trials (--fake): writes files that are no images.
@@ -35,7 +36,7 @@ class FakeImageBuilder final : public ImageBuilder {
 
  protected:
   Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
-                 const BuildLog& log) override;
+                        const BuildLog& log) override;
 };
 
 // Those of the configuration's schema; with `fake`, all of them are FakeImageBuilders.

@@ -52,9 +52,8 @@ Task<ProgramEnd> run_program(async::Runtime runtime, Subprocess::Command command
   if (ending) co_return ProgramEnd{ending->signal == 0 ? ending->exit_status : -ending->signal};
   // A task of its own, because nothing waits in one that has been cancelled.
   std::string failure;
-  async::TaskScope scope(runtime, [&failure](const std::string&, const std::string& error) {
-    failure = error;
-  });
+  async::TaskScope scope(
+      runtime, [&failure](const std::string&, const std::string& error) { failure = error; });
   scope.spawn("end of a program", end_group(runtime.clock, program, grace));
   co_await scope.join();
   if (cancelled) std::rethrow_exception(cancelled);

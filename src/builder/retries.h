@@ -20,8 +20,8 @@ class Retries {
   // Returns how long it is left alone.
   async::Duration failed(const Key& key, TimePoint now) {
     Failure& failure = failures_[key];
-    failure.pause = failure.pause == async::Duration::zero() ? first_
-                                                             : std::min(2 * failure.pause, longest_);
+    failure.pause =
+        failure.pause == async::Duration::zero() ? first_ : std::min(2 * failure.pause, longest_);
     failure.not_before = now + failure.pause;
     return failure.pause;
   }

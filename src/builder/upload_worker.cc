@@ -252,8 +252,8 @@ Task<> UploadWorker::give_up(ImageUpload upload) {
 }
 
 Task<std::string> UploadWorker::send(ImageUpload upload, std::shared_ptr<ImageProvider> provider) {
-  const driver::ImageFile file = co_await context_.threads.run(
-      "checksums of an image", [store = context_.files, upload] {
+  const driver::ImageFile file =
+      co_await context_.threads.run("checksums of an image", [store = context_.files, upload] {
         return store.file(upload.image, upload.build_id, *upload.format);
       });
   ProviderCall call(provider);
@@ -303,9 +303,9 @@ driver::Metadata UploadWorker::metadata(const ImageUpload& upload,
 
 Task<> UploadWorker::run_hook(ImageUpload upload, std::string hook, std::string external_id,
                               std::string path) {
-  const BuildLog log({.directory = context_.logs.directory / "hooks",
-                      .retention = context_.logs.retention},
-                     upload.image, upload.build_id);
+  const BuildLog log(
+      {.directory = context_.logs.directory / "hooks", .retention = context_.logs.retention},
+      upload.image, upload.build_id);
   async::Subprocess::Command command;
   command.arguments = {hook, upload.provider, external_id, path};
   for (const auto& [name, value] : environment_) command.environment.push_back(name + "=" + value);
@@ -324,8 +324,7 @@ Task<> UploadWorker::run_hook(ImageUpload upload, std::string hook, std::string 
 }
 
 // What nobody has a record of would stay in the cloud until somebody looks for leaks.
-Task<> UploadWorker::remove_again(ProviderCall& call, ImageUpload upload,
-                                  std::string external_id) {
+Task<> UploadWorker::remove_again(ProviderCall& call, ImageUpload upload, std::string external_id) {
   try {
     Task<> removing = call.images().remove(*upload.external_name, external_id);
     co_await std::move(removing);

@@ -102,7 +102,7 @@ struct DiskImage {
   std::string builder = "diskimage-builder";  // or "command": what makes the image
   std::string dib_cmd = "disk-image-create";
   std::string command = {};  // for the builder "command"; not empty then
-  Value metadata = {};  // a mapping, or null; own only, never a parent's
+  Value metadata = {};       // a mapping, or null; own only, never a parent's
 
   friend bool operator==(const DiskImage&, const DiskImage&) = default;
 };

@@ -79,8 +79,9 @@ class BuilderDaemon final : public program::Daemon {
   // want to wait for that sends a second one.
   Task<> wait_for_end(async::Signals& signals) override {
     if (co_await next_signal(signals) == SIGTERM || !builder_) co_return;
-    log().info("Ending when the builds and uploads under way are complete; another signal ends "
-               "them at once");
+    log().info(
+        "Ending when the builds and uploads under way are complete; another signal ends "
+        "them at once");
     finishing_.spawn("completion of what is under way", finish());
     Task<> completed = completed_.wait();
     co_await signals.until_next(std::move(completed));
@@ -107,9 +108,8 @@ class BuilderDaemon final : public program::Daemon {
 
 int main(int argc, char** argv) {
   Choices choices;
-  return program::run_daemon(describe(choices), argc, argv,
-                             [&choices](const program::Options& options, auto log) {
-                               return std::make_unique<BuilderDaemon>(options, std::move(log),
-                                                                      choices);
-                             });
+  return program::run_daemon(
+      describe(choices), argc, argv, [&choices](const program::Options& options, auto log) {
+        return std::make_unique<BuilderDaemon>(options, std::move(log), choices);
+      });
 }

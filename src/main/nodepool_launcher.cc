@@ -49,8 +49,7 @@ class LauncherDaemon final : public program::Daemon {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return program::run_daemon(kProgram, argc, argv,
-                             [](const program::Options& options, auto log) {
-                               return std::make_unique<LauncherDaemon>(options, std::move(log));
-                             });
+  return program::run_daemon(kProgram, argc, argv, [](const program::Options& options, auto log) {
+    return std::make_unique<LauncherDaemon>(options, std::move(log));
+  });
 }

@@ -49,7 +49,8 @@ std::shared_ptr<telemetry::Log> open_log(const Program& program, const Options& 
 telemetry::Metrics open_metrics() {
   const config::Environment environment = config::process_environment();
   const auto value = [&environment](std::string_view name) {
-    const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
+    const auto found =
+        std::ranges::find(environment, name, &config::Environment::value_type::first);
     return found == environment.end() ? std::string() : found->second;
   };
   return telemetry::Metrics::to_statsd(value("STATSD_HOST"), value("STATSD_PORT"));

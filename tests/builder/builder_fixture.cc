@@ -29,9 +29,8 @@ struct BuilderFixture::Process {
     options.hostname = name;
     options.fqdn = name + ".example";
     options.build_workers = 2;
-    options.metrics = telemetry::Metrics([&fixture](std::string_view datagram) {
-      fixture.figures_.emplace_back(datagram);
-    });
+    options.metrics = telemetry::Metrics(
+        [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
     ImageBuilders builders;
     builders["diskimage-builder"] = std::make_unique<BuilderDouble>(
         ImageBuilder::Site{runtime, threads, {}}, fixture.workshop_);

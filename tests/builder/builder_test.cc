@@ -59,11 +59,10 @@ TEST_F(BuilderTest, an_image_without_a_build_is_built_and_uploaded_at_once) {
   EXPECT_EQ(image.name, "deb-1700000600");
   EXPECT_EQ(image.file.md5.size(), 32);
   EXPECT_EQ(image.file.sha256.size(), 64);
-  EXPECT_THAT(image.metadata,
-              ElementsAre(testing::Pair("nodepool_build_id", build.id),
-                          testing::Pair("nodepool_provider_name", "sky1"),
-                          testing::Pair("nodepool_upload_id", upload.id),
-                          testing::Pair("owner", "sky1")));
+  EXPECT_THAT(image.metadata, ElementsAre(testing::Pair("nodepool_build_id", build.id),
+                                          testing::Pair("nodepool_provider_name", "sky1"),
+                                          testing::Pair("nodepool_upload_id", upload.id),
+                                          testing::Pair("owner", "sky1")));
   EXPECT_THAT(files(), SizeIs(3));
   EXPECT_THAT(log_, IsEmpty());
 }
@@ -163,9 +162,8 @@ TEST_F(BuilderTest, a_changed_image_is_tried_at_once) {
 
 TEST_F(BuilderTest, a_new_format_leads_to_a_new_build) {
   start_with_one();
-  reconfigure(yaml(kDeb, std::string(kSky) +
-                             "  - {name: sky2, driver: sky, image-format: raw,\n"
-                             "     diskimages: [{name: deb}]}\n"));
+  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, image-format: raw,\n"
+                                             "     diskimages: [{name: deb}]}\n"));
   ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
   EXPECT_THAT(builds().back().formats, ElementsAre("qcow2", "raw"));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(3));
@@ -173,9 +171,10 @@ TEST_F(BuilderTest, a_new_format_leads_to_a_new_build) {
 
 TEST_F(BuilderTest, several_images_are_built_side_by_side) {
   workshop_->build_time = minutes(1);
-  start(yaml("  - {name: a, formats: [raw]}\n  - {name: b, formats: [raw]}\n"
-             "  - {name: c, formats: [raw]}\n",
-             "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  start(
+      yaml("  - {name: a, formats: [raw]}\n  - {name: b, formats: [raw]}\n"
+           "  - {name: c, formats: [raw]}\n",
+           "  - {name: sky1, driver: sky, diskimages: []}\n"));
   pass(minutes(2));
   EXPECT_THAT(workshop_->built, SizeIs(3));
   EXPECT_EQ(workshop_->most_under_way, 2) << "as many as there are workers";
@@ -183,8 +182,8 @@ TEST_F(BuilderTest, several_images_are_built_side_by_side) {
 
 TEST_F(BuilderTest, failing_uploads_are_tried_again_and_block_no_others) {
   sky_->broken.insert("sky1");
-  start(yaml(kDeb, std::string(kSky) +
-                       "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  start(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
   ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
   EXPECT_EQ(uploads(UploadState::ready).front().provider, "sky2");
   ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
@@ -277,9 +276,10 @@ TEST_F(BuilderTest, uploads_of_a_provider_that_is_gone_are_left_alone) {
 
 TEST_F(BuilderTest, formats_go_when_they_have_been_uploaded) {
   sky_->upload_time = minutes(1);
-  start(yaml("  - {name: deb, formats: [raw, vhd], keep-formats: [vhd],\n"
-             "     delete-after-upload: true}\n",
-             kSky));
+  start(
+      yaml("  - {name: deb, formats: [raw, vhd], keep-formats: [vhd],\n"
+           "     delete-after-upload: true}\n",
+           kSky));
   EXPECT_THAT(files(), Contains(HasSubstr(".qcow2")));
   EXPECT_THAT(files(), testing::Not(Contains(HasSubstr(".raw")))) << "nobody uploads it";
   pass(minutes(1));
@@ -407,9 +407,10 @@ TEST_F(BuilderTest, an_upload_whose_record_is_gone_is_deleted_from_the_cloud_aga
   pass(minutes(5));
   const ImageUpload upload = uploads().front();
   put(model::image_pause_path("deb"));
-  loop_.run(people_->remove(
-      model::upload_path("deb", upload.build_id, "sky1", upload.id), coordination::kAnyVersion));
-  reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  loop_.run(people_->remove(model::upload_path("deb", upload.build_id, "sky1", upload.id),
+                            coordination::kAnyVersion));
+  reconfigure(
+      yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
   pass(minutes(6));
   EXPECT_THAT(sky_->images, IsEmpty());
   EXPECT_EQ(sky_->deletions, 1);

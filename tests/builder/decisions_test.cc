@@ -81,23 +81,55 @@ struct BuildCase {
 
 TEST(BuildDecision, says_when_an_image_is_to_be_built) {
   const BuildCase cases[] = {
-      {.what = "no build", .state = {}, .has = {}, .wants = {"raw"}, .due = 0,
+      {.what = "no build",
+       .state = {},
+       .has = {},
+       .wants = {"raw"},
+       .due = 0,
        .reason = BuildReason::none_ready},
       {.what = "fresh", .state = BuildState::ready, .has = {"raw"}, .wants = {"raw"}, .due = 1100},
-      {.what = "more formats than needed", .state = BuildState::ready, .has = {"qcow2", "raw"},
-       .wants = {"raw"}, .due = 1100},
-      {.what = "a format is missing", .state = BuildState::ready, .has = {"raw"},
-       .wants = {"qcow2", "raw"}, .due = 0, .reason = BuildReason::formats_missing},
-      {.what = "failed", .state = BuildState::failed, .has = {}, .wants = {"raw"}, .due = 0,
+      {.what = "more formats than needed",
+       .state = BuildState::ready,
+       .has = {"qcow2", "raw"},
+       .wants = {"raw"},
+       .due = 1100},
+      {.what = "a format is missing",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"qcow2", "raw"},
+       .due = 0,
+       .reason = BuildReason::formats_missing},
+      {.what = "failed",
+       .state = BuildState::failed,
+       .has = {},
+       .wants = {"raw"},
+       .due = 0,
        .reason = BuildReason::none_ready},
-      {.what = "deleted", .state = BuildState::deleting, .has = {"raw"}, .wants = {"raw"},
-       .due = 0, .reason = BuildReason::none_ready},
-      {.what = "requested", .state = BuildState::ready, .has = {"raw"}, .wants = {"raw"},
-       .requested = true, .due = 0, .reason = BuildReason::requested},
-      {.what = "paused", .state = {}, .has = {}, .wants = {"raw"}, .paused = true,
+      {.what = "deleted",
+       .state = BuildState::deleting,
+       .has = {"raw"},
+       .wants = {"raw"},
+       .due = 0,
+       .reason = BuildReason::none_ready},
+      {.what = "requested",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"raw"},
+       .requested = true,
+       .due = 0,
+       .reason = BuildReason::requested},
+      {.what = "paused",
+       .state = {},
+       .has = {},
+       .wants = {"raw"},
+       .paused = true,
        .requested = true},
-      {.what = "paused in the file", .state = {}, .has = {}, .wants = {"raw"},
-       .paused_in_file = true, .requested = true},
+      {.what = "paused in the file",
+       .state = {},
+       .has = {},
+       .wants = {"raw"},
+       .paused_in_file = true,
+       .requested = true},
       {.what = "nobody wants it", .state = {}, .has = {}, .wants = {}, .requested = true},
       {.what = "being built", .state = {}, .has = {}, .wants = {"raw"}, .being_built = true},
   };
@@ -147,13 +179,17 @@ TEST(UploadDecision, says_whether_the_newest_build_is_to_be_uploaded) {
       {.what = "paused", .verdict = UploadVerdict::paused, .paused = true},
       {.what = "no build", .verdict = UploadVerdict::no_build, .has_build = false},
       {.what = "files elsewhere", .verdict = UploadVerdict::not_here, .local = {}},
-      {.what = "only the manifest is left", .verdict = UploadVerdict::not_here,
+      {.what = "only the manifest is left",
+       .verdict = UploadVerdict::not_here,
        .local = std::set<std::string>{}},
-      {.what = "this file is gone", .verdict = UploadVerdict::not_here,
+      {.what = "this file is gone",
+       .verdict = UploadVerdict::not_here,
        .local = std::set<std::string>{"raw"}},
       {.what = "never built", .verdict = UploadVerdict::wrong_format, .format = "vhd"},
-      {.what = "at work", .verdict = UploadVerdict::being_uploaded,
-       .upload = UploadState::uploading, .being_uploaded = true},
+      {.what = "at work",
+       .verdict = UploadVerdict::being_uploaded,
+       .upload = UploadState::uploading,
+       .being_uploaded = true},
   };
   for (const Case& one : cases) {
     Records records;
@@ -237,8 +273,7 @@ TEST(CleanupDecision, what_is_in_progress_stays_and_what_was_left_goes) {
   working.being_built = true;
   working.being_uploaded = {{"b1", "sky"}};
   EXPECT_THAT(plan_for(records, working), IsEmpty());
-  EXPECT_THAT(plan_for(records, kListed),
-              ElementsAre("abandoned b1/sky/1", "unwanted build b2"));
+  EXPECT_THAT(plan_for(records, kListed), ElementsAre("abandoned b1/sky/1", "unwanted build b2"));
   records.build("b3", BuildState::building, 3);
   EXPECT_THAT(plan_for(records, working), ElementsAre("unwanted build b2"))
       << "only one of them can have the lock";
@@ -251,11 +286,10 @@ TEST(CleanupDecision, the_last_failure_can_be_looked_at) {
   records.upload("b1", "sky", "2", UploadState::failed);
   records.build("b2", BuildState::failed, 2);
   records.build("b3", BuildState::failed, 3);
-  EXPECT_THAT(plan_for(records, kListed),
-              ElementsAre("unwanted b1/sky/1", "unwanted build b2"));
+  EXPECT_THAT(plan_for(records, kListed), ElementsAre("unwanted b1/sky/1", "unwanted build b2"));
   records.build("b4", BuildState::ready, 4);
-  EXPECT_THAT(plan_for(records, kListed), ElementsAre("unwanted b1/sky/1", "unwanted build b2",
-                                                      "unwanted build b3"));
+  EXPECT_THAT(plan_for(records, kListed),
+              ElementsAre("unwanted b1/sky/1", "unwanted build b2", "unwanted build b3"));
 }
 
 TEST(CleanupDecision, a_provider_that_lists_the_image_no_longer_loses_all_its_uploads) {
@@ -270,8 +304,8 @@ TEST(CleanupDecision, a_provider_that_lists_the_image_no_longer_loses_all_its_up
 TEST(CleanupDecision, what_others_have_is_left_alone) {
   Records records;
   records.build("b1", BuildState::ready, 1);
-  for (const UploadState state : {UploadState::ready, UploadState::failed, UploadState::deleting,
-                                  UploadState::uploading}) {
+  for (const UploadState state :
+       {UploadState::ready, UploadState::failed, UploadState::deleting, UploadState::uploading}) {
     records.upload("b1", "elsewhere", std::string(to_string(state)), state);
   }
   EXPECT_THAT(plan_for(records, kListed), IsEmpty());

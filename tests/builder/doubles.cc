@@ -117,7 +117,7 @@ std::unique_ptr<driver::Provider> SkyDriver::provider(
 }
 
 Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::string>& formats,
-                              const BuildLog& log) {
+                                     const BuildLog& log) {
   workshop_->built.push_back(job.image.name);
   workshop_->most_under_way = std::max(workshop_->most_under_way, ++workshop_->under_way);
   for (const std::string& format : formats) {

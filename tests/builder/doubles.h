@@ -22,10 +22,10 @@ struct Sky {
   };
 
   async::Duration upload_time{};
-  std::set<std::string> broken;      // providers whose calls fail
-  bool cannot_delete = false;        // deletions fail
-  int uploads = 0;                   // begun so far
-  int deletions = 0;                 // asked for so far
+  std::set<std::string> broken;         // providers whose calls fail
+  bool cannot_delete = false;           // deletions fail
+  int uploads = 0;                      // begun so far
+  int deletions = 0;                    // asked for so far
   std::map<std::string, Image> images;  // by id
 };
 
@@ -63,7 +63,7 @@ class BuilderDouble final : public ImageBuilder {
 
  protected:
   Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
-                 const BuildLog& log) override;
+                        const BuildLog& log) override;
 
  private:
   std::shared_ptr<Workshop> workshop_;

@@ -60,7 +60,9 @@ class ProgramsTest : public testing::Test {
   }
 
   ImageBuilder::Site site() {
-    return {runtime_, threads_, {{"PATH", "/usr/bin:/bin"}, {"SECRET", "of the host"}},
+    return {runtime_,
+            threads_,
+            {{"PATH", "/usr/bin:/bin"}, {"SECRET", "of the host"}},
             milliseconds(200)};
   }
 
@@ -101,13 +103,14 @@ TEST_F(ProgramsTest, a_program_finds_what_to_make_in_its_environment) {
     test "$NODEPOOL_BUILD_ID" = 77777777777777777777777777777777 || exit 3
     head -c 1000 /dev/zero > $DIB_IMAGE_FILENAME.raw
     head -c 1000 /dev/zero > $DIB_IMAGE_FILENAME.vhd
-  )") + " 'an argument'", {"raw", "vhd"}));
+  )") + " 'an argument'",
+                                       {"raw", "vhd"}));
   EXPECT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
   EXPECT_EQ(read_file(log()),
             "deb bookworm /elements raw,vhd of the image an argument\n"
             "to standard error\nExit code: 0\n");
-  EXPECT_THAT(files(), ElementsAre(".raw", ".raw.md5", ".raw.sha256", ".vhd", ".vhd.md5",
-                                   ".vhd.sha256"));
+  EXPECT_THAT(files(),
+              ElementsAre(".raw", ".raw.md5", ".raw.sha256", ".vhd", ".vhd.md5", ".vhd.sha256"));
   const driver::ImageFile file = ImageStore(images()).file("deb", kId, "raw");
   EXPECT_EQ(file.md5, "ede3d3b685b4e137ba4cb2521329a75e");
   EXPECT_EQ(file.sha256, "541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53");
@@ -120,15 +123,16 @@ TEST_F(ProgramsTest, diskimage_builder_is_called_as_ever) {
     for format in qcow2 raw; do echo image > $2.$format; done
     printf '%032d' 1 > $2.raw.md5; printf '%064d' 2 > $2.raw.sha256
     mkdir $2.d
-  )") + " --debug", {"qcow2", "raw"});
+  )") + " --debug",
+                        {"qcow2", "raw"});
   wanted.image.elements = {"vm", "my element"};
   DibImageBuilder builder(site());
   const BuildResult result = loop_.run(builder.build(wanted));
   EXPECT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
   EXPECT_EQ(read_file(log()),
             "<--debug>\n<-x>\n<-t>\n<qcow2,raw>\n<--checksum>\n<--no-tmpfs>\n"
-            "<--qemu-img-options>\n<compat=0.10>\n<-o>\n<" + wanted.output() +
-                ">\n<vm>\n<my>\n<element>\nExit code: 0\n");
+            "<--qemu-img-options>\n<compat=0.10>\n<-o>\n<" +
+                wanted.output() + ">\n<vm>\n<my>\n<element>\nExit code: 0\n");
   EXPECT_EQ(wanted.store.file("deb", kId, "raw").md5, std::string(31, '0') + "1")
       << "the builder's own checksums count";
   EXPECT_EQ(wanted.store.file("deb", kId, "qcow2").md5.size(), 32);
@@ -140,8 +144,8 @@ TEST_F(ProgramsTest, a_format_that_is_missing_is_converted) {
   ASSERT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
   EXPECT_THAT(files(), testing::Contains(".vmdk.sha256"));
   EXPECT_THAT(files(), Not(testing::Contains(HasSubstr("partial"))));
-  const auto info = test_support::run(
-      {"qemu-img", "info", (images() / ("deb-" + kId + ".vmdk")).string()});
+  const auto info =
+      test_support::run({"qemu-img", "info", (images() / ("deb-" + kId + ".vmdk")).string()});
   EXPECT_THAT(info.output, HasSubstr("file format: vmdk"));
 }
 
@@ -150,15 +154,16 @@ TEST_F(ProgramsTest, what_diskimage_builder_does_not_know_is_made_from_what_it_d
   const BuildResult result = loop_.run(builder.build(job(script(R"(
     while [ "$1" != -t ]; do shift; done; echo "$2"
     while [ "$1" != -o ]; do shift; done; truncate -s 1M $2.raw
-  )"), {"vdi"})));
+  )"),
+                                                         {"vdi"})));
   ASSERT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
   EXPECT_THAT(read_file(log()), testing::StartsWith("raw\n"));
   EXPECT_THAT(files(), ElementsAre(".vdi", ".vdi.md5", ".vdi.sha256"));
 }
 
 TEST_F(ProgramsTest, a_failure_leaves_its_log_and_no_files) {
-  const BuildResult result =
-      build(job(script("echo half > $DIB_IMAGE_FILENAME.raw; mkdir $DIB_IMAGE_FILENAME.d; exit 7")));
+  const BuildResult result = build(
+      job(script("echo half > $DIB_IMAGE_FILENAME.raw; mkdir $DIB_IMAGE_FILENAME.d; exit 7")));
   EXPECT_EQ(result.kind, BuildResult::Kind::failed);
   EXPECT_EQ(result.exit_code, 7);
   EXPECT_THAT(result.problem, HasSubstr("exit code 7; its output is in " + log().string()));
@@ -175,7 +180,8 @@ TEST_F(ProgramsTest, a_killed_program_has_failed) {
 TEST_F(ProgramsTest, a_missing_file_is_an_error) {
   const BuildResult result = build(job(script("true"), {"tgz"}));
   EXPECT_EQ(result.kind, BuildResult::Kind::broken);
-  EXPECT_THAT(result.problem, HasSubstr("there is no " + images().string() + "/deb-" + kId + ".tgz"));
+  EXPECT_THAT(result.problem,
+              HasSubstr("there is no " + images().string() + "/deb-" + kId + ".tgz"));
 }
 
 TEST_F(ProgramsTest, a_missing_program_is_an_error) {
@@ -207,18 +213,17 @@ TEST_F(ProgramsTest, a_program_that_takes_too_long_ends_with_all_its_children) {
 TEST_F(ProgramsTest, a_program_that_is_called_off_can_clean_up_behind_itself) {
   CommandImageBuilder builder(site());
   std::string escaped;
-  async::TaskScope scope(runtime_, [&escaped](const auto&, const std::string& error) {
-    escaped = error;
-  });
+  async::TaskScope scope(runtime_,
+                         [&escaped](const auto&, const std::string& error) { escaped = error; });
   bool returned = false;
   auto run = [](CommandImageBuilder& builder, BuildJob job, bool& returned) -> Task<> {
     co_await builder.build(std::move(job));
     returned = true;
   };
   const fs::path done = directory_.path() / "cleaned-up";
-  scope.spawn("build", run(builder, job(script("trap 'echo > " + done.string() +
-                                               "; exit 1' TERM; echo > " + log().string() +
-                                               ".started; sleep 1000 & wait")),
+  scope.spawn("build", run(builder,
+                           job(script("trap 'echo > " + done.string() + "; exit 1' TERM; echo > " +
+                                      log().string() + ".started; sleep 1000 & wait")),
                            returned));
   auto wait_for_start = [](async::Clock& clock, fs::path path) -> Task<> {
     while (!fs::exists(path)) co_await clock.sleep_for(milliseconds(5));
@@ -251,11 +256,10 @@ TEST_F(ProgramsTest, old_logs_of_the_image_go) {
   EXPECT_EQ(build(job("true", {})).kind, BuildResult::Kind::ready);
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(logs)) left.push_back(entry.path().filename());
-  EXPECT_THAT(left, UnorderedElementsAre("deb-" + kId + ".log",
-                                         "deb-" + std::string(32, '1') + ".log",
-                                         "deb-" + std::string(32, '2') + ".log",
-                                         "deb-minimal-" + std::string(32, '1') + ".log",
-                                         "deb-notes.log"));
+  EXPECT_THAT(
+      left, UnorderedElementsAre("deb-" + kId + ".log", "deb-" + std::string(32, '1') + ".log",
+                                 "deb-" + std::string(32, '2') + ".log",
+                                 "deb-minimal-" + std::string(32, '1') + ".log", "deb-notes.log"));
 }
 
 TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {

@@ -22,8 +22,8 @@ constexpr auto kTimeToAnswer = minutes(40);
 constexpr auto kTimeToTidyUp = minutes(10);
 constexpr auto kTimeAtRest = minutes(10);
 
-// Steps in kTimeAtRest: nothing is to be done then but to see that nothing is to be done, and, every
-// minute for every provider, that it has no leaks.
+// Steps in kTimeAtRest: nothing is to be done then but to see that nothing is to be done, and,
+// every minute for every provider, that it has no leaks.
 constexpr std::uint64_t kMostStepsAtRest = 600;
 
 coordination::FaultPlan draw_faults(async::Random& random) {
