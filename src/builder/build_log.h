@@ -34,7 +34,4 @@ class BuildLog {
   int descriptor_ = -1;
 };
 
-// Where the logs are unless the configuration says it.
-inline constexpr const char* kDefaultBuildLogDirectory = "/var/log/nodepool/builds";
-
 }  // namespace nodepool::builder

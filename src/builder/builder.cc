@@ -191,7 +191,7 @@ void NodePoolBuilder::learn_settings(const config::Config& config, const Provide
   }
   context_.diskimages = config.diskimages;
   context_.elements_dir = config.elements_dir;
-  context_.logs = {.directory = config.build_log_dir.value_or(kDefaultBuildLogDirectory),
+  context_.logs = {.directory = config.build_log_dir,
                    .retention = config.build_log_retention};
   context_.wanted_formats.clear();
   for (const auto& [name, image] : config.diskimages) {

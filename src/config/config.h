@@ -137,7 +137,7 @@ struct Config {
   WebApp webapp = {};
   std::optional<std::string> elements_dir = {};
   std::optional<std::string> images_dir = {};
-  std::optional<std::string> build_log_dir = {};
+  std::string build_log_dir = "/var/log/nodepool/builds";
   std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
   ZooKeeper zookeeper = {};
   StoreChoice store = {};

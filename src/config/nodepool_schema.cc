@@ -266,7 +266,7 @@ Fields path_fields() {
        .description = "Where the builder keeps its images. The builder does not start without it."},
       {.key = "build-log-dir",
        .type = string(),
-       .default_note = "`/var/log/nodepool/builds`",
+       .default_value = "/var/log/nodepool/builds",
        .description = "Where the builder writes a log for each build."},
       {.key = "build-log-retention",
        .type = integer(),

@@ -38,11 +38,12 @@ struct BuilderFixture::Process {
                                                 options, std::move(builders));
   }
 
-  // Whether a thread is at work for it.
-  bool waits_for_a_thread() {
+  // Whether a thread, or a program, is at work for it.
+  bool waits_for_others() {
     return std::ranges::any_of(async::live_tasks(loop.executor()), [](const auto& task) {
-      return std::ranges::any_of(task.waits,
-                                 [](const auto& wait) { return wait.what.starts_with("thread:"); });
+      return std::ranges::any_of(task.waits, [](const auto& wait) {
+        return wait.what.starts_with("thread:") || wait.what.starts_with("end of a program");
+      });
     });
   }
 
@@ -125,7 +126,7 @@ void BuilderFixture::stop(const std::string& name) {
 }
 
 void BuilderFixture::kill(const std::string& name) {
-  while (processes_.at(name)->waits_for_a_thread()) settle();
+  while (processes_.at(name)->waits_for_others()) settle();
   // Its loop, and with it all suspended tasks, goes without running again.
   processes_.at(name)->store->kill_for_tests();
   processes_.erase(name);
@@ -142,7 +143,7 @@ void BuilderFixture::settle() {
     for (const auto& [name, process] : processes_) ran = process->loop.poll() || ran;
     if (ran) continue;
     const bool waits = std::ranges::any_of(
-        processes_, [](const auto& entry) { return entry.second->waits_for_a_thread(); });
+        processes_, [](const auto& entry) { return entry.second->waits_for_others(); });
     if (!waits) return;
     std::this_thread::yield();
   }

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "model/image_paths.h"
 #include "tests/builder/builder_fixture.h"
@@ -207,6 +208,26 @@ TEST_F(BuilderTest, a_paused_provider_gets_nothing) {
   EXPECT_THAT(uploads(), IsEmpty());
   reconfigure(yaml(kDeb, kSky));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
+  const auto hook = directory_.write("hook", "#!/bin/sh\necho \"$1 $2 $3\"\n");
+  std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+                   "     post-upload-hook: " + hook.string() + "}\n"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  const std::string id = builds().front().id;
+  EXPECT_EQ(test_support::read_file(directory_.path() / "logs/hooks" / ("deb-" + id + ".log")),
+            "sky1 image-1 " + (directory_.path() / "nb1").string() + "/deb-" + id + ".qcow2\n");
+}
+
+TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+                   "     post-upload-hook: /bin/false}\n"));
+  EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_EQ(sky_->deletions, 1);
+  EXPECT_THAT(log_, Contains(HasSubstr("post-upload-hook /bin/false: exit code 1")));
 }
 
 // --- clean-up

@@ -5,7 +5,9 @@
 #include <sys/mount.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "async/event_loop.h"
 #include "async/task_scope.h"
@@ -80,12 +82,16 @@ class ProgramsTest : public testing::Test {
     return found;
   }
 
-  // Whether the process whose id is in the file is gone, or only not yet reaped by init.
-  static bool is_gone(const fs::path& pid_file) {
+  // Returns when the process whose id is in the file, and which has been killed, is gone: CTest's
+  // time is over if it never is.
+  static void wait_until_gone(const fs::path& pid_file) {
     const std::string pid = read_file(pid_file).substr(0, read_file(pid_file).find('\n'));
-    const fs::path status = fs::path("/proc") / pid / "stat";
-    if (!fs::exists(status)) return true;
-    return read_file(status).contains(") Z ");
+    while (::kill(static_cast<pid_t>(std::stol(pid)), 0) == 0) {
+      const auto status = std::ifstream("/proc/" + pid + "/stat");
+      std::stringstream text;
+      text << status.rdbuf();
+      if (text.str().contains(") Z ")) return;  // only init has not reaped it yet
+    }
   }
 
   test_support::TemporaryDirectory directory_;
@@ -206,7 +212,7 @@ TEST_F(ProgramsTest, a_program_that_takes_too_long_ends_with_all_its_children) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.problem, HasSubstr("it took more than 1 s (build-timeout)"));
   EXPECT_EQ(read_file(log()), "Ended after 1 s: build-timeout\n");
-  EXPECT_TRUE(is_gone(directory_.path() / "child.pid"));
+  wait_until_gone(directory_.path() / "child.pid");
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -239,7 +245,7 @@ TEST_F(ProgramsTest, a_program_that_is_called_off_can_clean_up_behind_itself) {
 TEST_F(ProgramsTest, children_that_are_left_over_end_with_the_program) {
   fs::current_path(directory_.path());
   EXPECT_EQ(build(job(script("sleep 1000 & echo $! > child.pid; exit 1"))).exit_code, 1);
-  EXPECT_TRUE(is_gone(directory_.path() / "child.pid"));
+  wait_until_gone(directory_.path() / "child.pid");
 }
 
 TEST_F(ProgramsTest, old_logs_of_the_image_go) {
