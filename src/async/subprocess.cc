@@ -100,13 +100,26 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-// In the child, where only async-signal-safe functions may be called.
+// The following run in the child, where only async-signal-safe functions may be called.
+
+void set_apart(const Subprocess::Command& command) {
+  if (command.own_group) {
+    ::setpgid(0, 0);
+    ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  }
+  if (command.output >= 0) {
+    ::dup2(command.output, STDOUT_FILENO);
+    ::dup2(command.output, STDERR_FILENO);
+  }
+}
+
 [[noreturn]] void become(char* const* arguments, char* const* environment, pid_t parent,
-                         int signal_when_orphaned, StartReport& report) {
-  if (signal_when_orphaned != 0) {
-    ::prctl(PR_SET_PDEATHSIG, signal_when_orphaned);
+                         const Subprocess::Command& command, StartReport& report) {
+  if (command.signal_when_orphaned != 0) {
+    ::prctl(PR_SET_PDEATHSIG, command.signal_when_orphaned);
     if (::getppid() != parent) ::_exit(1);  // it had died before prctl()
   }
+  set_apart(command);
   ::execvpe(arguments[0], arguments, environment);
   report.send(errno);
   ::_exit(127);
@@ -123,7 +136,7 @@ pid_t start(const Subprocess::Command& command) {
   if (child < 0) fail("cannot start a process", errno);
   if (child == 0) {
     blocked.restore_in_child();
-    become(arguments.data(), environment.data(), parent, command.signal_when_orphaned, report);
+    become(arguments.data(), environment.data(), parent, command, report);
   }
   const int error = report.receive();
   if (error != 0) {
@@ -139,10 +152,18 @@ int open_pidfd(pid_t pid) {
   return descriptor;
 }
 
+// Whether it has, and is still to be waited for. That a descriptor is readable is only a hint.
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(pid);
+  return ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
 }  // namespace
 
 struct Subprocess::Process {
   pid_t pid;
+  bool leads_group;
   asio::posix::stream_descriptor descriptor;  // readable once the program has ended
   std::optional<Ending> ending;
 };
@@ -150,8 +171,8 @@ struct Subprocess::Process {
 Subprocess::Subprocess(const Executor& executor, const Command& command) {
   const pid_t pid = start(command);
   const int descriptor = open_pidfd(pid);
-  process_ = std::make_unique<Process>(
-      Process{pid, asio::posix::stream_descriptor(executor, descriptor), std::nullopt});
+  process_ = std::make_unique<Process>(Process{
+      pid, command.own_group, asio::posix::stream_descriptor(executor, descriptor), std::nullopt});
 }
 
 Subprocess::~Subprocess() {
@@ -166,6 +187,10 @@ pid_t Subprocess::pid() const {
 
 void Subprocess::send_signal(int number) {
   if (process_->ending) return;
+  if (process_->leads_group) {
+    ::kill(-process_->pid, number);
+    return;
+  }
   ::syscall(SYS_pidfd_send_signal, process_->descriptor.native_handle(), number, nullptr, 0);
 }
 
@@ -173,9 +198,13 @@ Task<Subprocess::Ending> Subprocess::wait() {
   co_await throw_if_cancelled();
   if (!process_->ending) {
     const WaitsFor waits(co_await asio::this_coro::executor, "end of a program");
-    co_await process_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                                             asio::as_tuple(asio::use_awaitable));
-    co_await throw_if_cancelled();
+    while (!has_ended(process_->pid)) {
+      co_await process_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                                               asio::as_tuple(asio::use_awaitable));
+      co_await throw_if_cancelled();
+    }
+    // The dead leader that nobody has waited for keeps the group's number from being used again.
+    if (process_->leads_group) ::kill(-process_->pid, SIGKILL);
     int status = 0;
     if (::waitpid(process_->pid, &status, 0) < 0) fail("cannot wait for a process", errno);
     process_->ending =

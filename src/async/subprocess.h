@@ -10,9 +10,9 @@
 
 namespace nodepool::async {
 
-// A program that runs beside this one, started without a shell. It shares the terminal, the
-// standard streams and the process group of this process, so what is typed (Ctrl-C, Ctrl-Z) reaches
-// it directly; signals that this process handles have their usual effect on it.
+// A program that runs beside this one, started without a shell. Unless told otherwise it shares the
+// terminal, the standard streams and the process group of this process, so what is typed (Ctrl-C,
+// Ctrl-Z) reaches it directly; signals that this process handles have their usual effect on it.
 class Subprocess {
  public:
   struct Command {
@@ -20,6 +20,11 @@ class Subprocess {
     std::vector<std::string> environment;  // "NAME=value"; all that the program sees
     // Sent to the program when this process ends without having waited for it; 0: none.
     int signal_when_orphaned = 0;
+    // It leads a process group of its own, away from the terminal, with nothing to read from its
+    // standard input. What is left of the group when the program ends is killed.
+    bool own_group = false;
+    // Descriptor that takes its standard output and error; -1: those of this process.
+    int output = -1;
   };
 
   // How a program has ended.
@@ -40,7 +45,7 @@ class Subprocess {
 
   pid_t pid() const;
 
-  // Sends a signal to the program; harmless once it has ended.
+  // Sends a signal to the program, or to the group that it leads; harmless once it has ended.
   void send_signal(int number);
 
   // Returns when the program has ended, at once if it had. Throws Cancelled; the program then runs

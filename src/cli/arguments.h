@@ -50,6 +50,7 @@ struct ListAlienImages {
 };
 struct BuildImage {
   std::string image;
+  bool follow = false;  // show the build's output, and how it ends
 };
 struct PauseImage {
   std::string image;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/build_follower.h"
 #include "cli/commands.h"
 #include "coordination/tree.h"
 #include "model/image_build.h"
@@ -85,7 +86,10 @@ Task<int> perform(Session& session, BuildImage command) {
   if (found->second.pause) {
     throw std::runtime_error("Skipping build request for image " + command.image + "; paused");
   }
+  std::optional<BuildFollower> follower;
+  if (command.follow) follower.emplace(session, *co_await session.images(), command.image);
   co_await coordination::ensure_path(session.store(), model::build_request_path(command.image));
+  if (follower) co_return co_await follower->run();
   co_return 0;
 }
 

@@ -99,8 +99,10 @@ struct DiskImage {
   std::string username = "zuul";
   std::string python_path = "auto";
   std::optional<std::string> shell_type = {};
+  std::string builder = "diskimage-builder";  // or "command": what makes the image
   std::string dib_cmd = "disk-image-create";
-  Value metadata = {};  // a mapping, or null; own only, never a parent's
+  std::string command = {};  // for the builder "command"; not empty then
+  Value metadata = {};       // a mapping, or null; own only, never a parent's
 
   friend bool operator==(const DiskImage&, const DiskImage&) = default;
 };
@@ -135,7 +137,7 @@ struct Config {
   WebApp webapp = {};
   std::optional<std::string> elements_dir = {};
   std::optional<std::string> images_dir = {};
-  std::optional<std::string> build_log_dir = {};
+  std::string build_log_dir = "/var/log/nodepool/builds";
   std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
   ZooKeeper zookeeper = {};
   StoreChoice store = {};

@@ -51,7 +51,9 @@ void apply(const Section& entry, DiskImage& image) {
   replace_if_truthy(entry, "build-timeout", image.build_timeout);
   replace_if_truthy(entry, "username", image.username);
   replace_if_truthy(entry, "python-path", image.python_path);
+  replace_if_truthy(entry, "builder", image.builder);
   replace_if_truthy(entry, "dib-cmd", image.dib_cmd);
+  replace_if_truthy(entry, "command", image.command);
   if (const Value* shell = entry.find("shell-type"); shell != nullptr && shell->truthy()) {
     image.shell_type = entry.text("shell-type");
   }
@@ -86,10 +88,28 @@ std::vector<const Section*> DiskImageFamily::lineage(const Section& entry) const
   return line;
 }
 
+void DiskImageFamily::check_builder(const Section& entry) const {
+  std::string builder = "diskimage-builder";
+  std::string command;
+  for (const Section* ancestor : lineage(entry)) {
+    replace_if_truthy(*ancestor, "builder", builder);
+    replace_if_truthy(*ancestor, "command", command);
+  }
+  if (builder != "diskimage-builder" && builder != "command") {
+    throw entry.error("builder", quoted(builder) + " is no builder",
+                      "it is `diskimage-builder` or `command`");
+  }
+  if (builder == "command" && command.empty()) {
+    throw entry.error("command", "is needed with `builder: command`",
+                      "name the program that makes the image");
+  }
+}
+
 std::map<std::string, DiskImage> DiskImageFamily::resolve() const {
   std::map<std::string, DiskImage> images;
   for (const Section& entry : *entries_) {
     if (entry.boolean("abstract")) continue;
+    check_builder(entry);
     DiskImage image;
     for (const Section* ancestor : lineage(entry)) apply(*ancestor, image);
     image.name = entry.text("name");

@@ -19,6 +19,9 @@ class DiskImageFamily {
   // not defined, or if the parents form a circle.
   std::vector<const Section*> lineage(const Section& entry) const;
 
+  // Throws ConfigError unless it is clear what makes the image of an entry that is not abstract.
+  void check_builder(const Section& entry) const;
+
   // All images to build, by name, with what they have from their ancestors. Throws ConfigError.
   std::map<std::string, DiskImage> resolve() const;
 

@@ -153,11 +153,21 @@ Fields diskimage_build_fields() {
        .default_value = "28800",
        .unit = "seconds",
        .description = "How long a build may take. 0 counts as not given."},
+      {.key = "builder",
+       .type = word({"diskimage-builder", "command"}),
+       .default_value = "diskimage-builder",
+       .description = "What makes the image: diskimage-builder, or any program that writes the "
+                      "files (`command`)."},
       {.key = "dib-cmd",
        .type = string(),
        .default_value = "disk-image-create",
-       .description = "Command that builds the image. It is split like a shell command, so it can "
-                      "have arguments."},
+       .description = "Command of diskimage-builder. It is split like a shell command, so it can "
+                      "have arguments; those that say what to build are put behind them."},
+      {.key = "command",
+       .type = string(),
+       .default_note = "none",
+       .description = "Command that makes the image, with `builder: command`. It is split like a "
+                      "shell command, and gets what to make in its environment."},
   };
 }
 
@@ -256,7 +266,7 @@ Fields path_fields() {
        .description = "Where the builder keeps its images. The builder does not start without it."},
       {.key = "build-log-dir",
        .type = string(),
-       .default_note = "`/var/log/nodepool/builds`",
+       .default_value = "/var/log/nodepool/builds",
        .description = "Where the builder writes a log for each build."},
       {.key = "build-log-retention",
        .type = integer(),

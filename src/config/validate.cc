@@ -36,7 +36,7 @@ void check_providers(const Section& root, const DriverSchemas& drivers, const De
   }
 }
 
-void check_parents(const Section& root, std::vector<Problem>& problems) {
+void check_diskimages(const Section& root, std::vector<Problem>& problems) {
   std::vector<Section> entries = root.usable_sections("diskimages");
   std::erase_if(entries, [](const Section& entry) {
     const Value* name = entry.find("name");
@@ -47,6 +47,7 @@ void check_parents(const Section& root, std::vector<Problem>& problems) {
   for (const Section& entry : entries) {
     try {
       family.lineage(entry);
+      if (!entry.boolean("abstract")) family.check_builder(entry);
     } catch (const ConfigError& error) {
       problems.push_back(error.problem());
     }
@@ -68,7 +69,7 @@ std::vector<Problem> check_document(const Value& document, const std::string& fi
       check(document, nodepool_schema(), {.file = file, .defined = &defined});
   check_providers(root, drivers, defined, problems);
   append(problems, duplicates(root));
-  check_parents(root, problems);
+  check_diskimages(root, problems);
   sort_by_place(problems);
   remove_repeated(problems);
   return problems;

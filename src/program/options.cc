@@ -41,6 +41,7 @@ std::variant<Options, int> parse_options(const Program& program, int argc,
   app.add_flag("--no-webapp", no_webapp, "do not start the web app");
   app.add_flag("--repl", options.repl, "accepted and ignored: there is no Python console");
   app.add_flag("--version", version, "show the version and exit");
+  if (program.add_options) program.add_options(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

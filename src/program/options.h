@@ -1,8 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
+
+namespace CLI {
+class App;
+}
 
 namespace nodepool::program {
 
@@ -22,6 +27,7 @@ struct Program {
   std::string name;      // "nodepool-launcher", for help
   std::string log_name;  // "nodepool": /var/log/nodepool/<log_name>.log
   std::string pid_file;
+  std::function<void(CLI::App&)> add_options = {};  // its own
 };
 
 // Reads the command line. If there is nothing to run (help, version, an error), prints what is due

@@ -138,5 +138,32 @@ TEST(DiskImages, CannotHaveParentsInACircle) {
               ElementsAre(HasSubstr("f:3:23: diskimages[1].parent: the parents form a circle")));
 }
 
+TEST(DiskImages, CanBeMadeByACommand) {
+  const auto all = images(
+      "diskimages:\n"
+      "  - {name: base, abstract: true, builder: command}\n"
+      "  - {name: win, parent: base, command: make-image --fast}\n"
+      "  - {name: back, parent: win, builder: diskimage-builder}\n");
+  EXPECT_EQ(all.at("win").builder, "command");
+  EXPECT_EQ(all.at("win").command, "make-image --fast");
+  EXPECT_EQ(all.at("back").builder, "diskimage-builder");
+  EXPECT_EQ(images("diskimages: [{name: a}]").at("a").builder, "diskimage-builder");
+}
+
+TEST(DiskImages, AreRefusedWithoutAKnownBuilder) {
+  const auto error = [](std::string_view text) {
+    try {
+      images(text);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error("diskimages: [{name: a, builder: command}]"),
+              HasSubstr("needed with `builder: command`"));
+  EXPECT_THAT(error("diskimages: [{name: a, builder: packer}]"),
+              HasSubstr("`packer` is no builder"));
+}
+
 }  // namespace
 }  // namespace nodepool::config

@@ -1,0 +1,300 @@
+#include "builder/build_worker.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <functional>
+
+#include "async/event.h"
+#include "coordination/tree.h"
+#include "model/image_paths.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+using coordination::Lock;
+using coordination::SessionState;
+using coordination::StoreError;
+using model::BuildState;
+using model::ImageBuild;
+
+constexpr auto kFirstPause = std::chrono::seconds(10);
+constexpr auto kLongestPause = std::chrono::hours(1);
+
+// How long what others do takes to be known here.
+constexpr auto kNewsTravel = std::chrono::seconds(1);
+
+Builds newest_first(const std::vector<ImageBuild>& builds) {
+  Builds sorted;
+  for (const ImageBuild& build : builds) sorted.push_back(&build);
+  std::ranges::sort(sorted, std::greater(), &ImageBuild::state_time);
+  return sorted;
+}
+
+}  // namespace
+
+// --- the agenda
+
+BuildAgenda::BuildAgenda(const BuilderContext& context)
+    : context_(context),
+      retries_(kFirstPause, kLongestPause),
+      agenda_(context.runtime.clock, [this](const std::string& image) { return due(image); }) {}
+
+BuildVerdict BuildAgenda::judge(const std::string& image, const Builds& builds,
+                                bool being_built) const {
+  const auto configured = context_.diskimages.find(image);
+  if (configured == context_.diskimages.end()) return {};
+  return judge_build({.image = configured->second,
+                      .formats = context_.wanted_formats.find(image)->second,
+                      .paused = context_.images.is_paused(image),
+                      .requested = context_.images.build_requests().contains(image),
+                      .being_built = being_built,
+                      .builds = builds});
+}
+
+std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image) const {
+  if (!context_.images.ready()) return std::nullopt;
+  const BuildVerdict verdict =
+      judge(image, context_.images.builds_of(image), context_.images.is_being_built(image));
+  if (!verdict.due) return std::nullopt;
+  async::Clock::TimePoint when = context_.moment(*verdict.due);
+  const auto contended = contended_until_.find(image);
+  if (contended != contended_until_.end()) when = std::max(when, contended->second);
+  // Who asks after a failure has a reason to.
+  const auto request = context_.images.build_requests().find(image);
+  const auto failed_at = failed_at_.find(image);
+  const bool asked_anew = request != context_.images.build_requests().end() &&
+                          failed_at != failed_at_.end() && request->second > failed_at->second;
+  if (asked_anew) return when;
+  return std::max(when, retries_.not_before(image).value_or(when));
+}
+
+async::Clock::TimePoint BuildAgenda::soon() const {
+  return context_.runtime.clock.now() + kNewsTravel;
+}
+
+async::Duration BuildAgenda::failed(const std::string& image) {
+  failed_at_[image] = context_.now();
+  return retries_.failed(image, context_.runtime.clock.now());
+}
+
+// --- the worker
+
+BuildWorker::BuildWorker(BuilderContext& context, BuildAgenda& agenda,
+                         const ImageBuilders& builders)
+    : context_(context),
+      agenda_(agenda),
+      builders_(builders),
+      log_(context.log.child("BuildWorker")) {}
+
+Task<> BuildWorker::run() {
+  while (true) {
+    const std::optional<std::string> image = co_await agenda_.images().take();
+    if (!image) co_return;
+    std::exception_ptr cancelled;
+    std::string failure;
+    try {
+      co_await look_after(*image);
+    } catch (const async::Cancelled&) {
+      cancelled = std::current_exception();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) {
+      agenda_.failed(*image);
+      log_.error("Building image {}: {}", *image, failure);
+    }
+    agenda_.images().put_back(*image);
+    if (cancelled) std::rethrow_exception(cancelled);
+  }
+}
+
+Task<> BuildWorker::look_after(std::string image) {
+  co_await coordination::ensure_path(context_.store, model::builds_path(image));
+  Lock lock(context_.store, context_.runtime.random, model::builds_lock_path(image));
+  if (!co_await lock.try_acquire()) {
+    agenda_.contended(image);
+    co_return;
+  }
+  std::exception_ptr failure;
+  try {
+    co_await build_locked(image, lock);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
+  // With the lock held nobody else builds it, but somebody may just have done so.
+  const std::vector<ImageBuild> known = co_await context_.records.builds(image);
+  const BuildVerdict verdict = agenda_.judge(image, newest_first(known), false);
+  const bool due = verdict.due && *verdict.due <= context_.now();
+  if (!due || !co_await still_due(image, verdict.reason)) {
+    agenda_.contended(image);
+    co_return;
+  }
+  BuildJob job{.image = context_.diskimages.at(image),
+               .build_id = context_.runtime.random.uuid_hex(),
+               .formats = context_.wanted_formats.at(image),
+               .elements_dir = context_.elements_dir,
+               .logs = context_.logs,
+               .store = context_.files};
+  ImageBuild build;
+  build.image = image;
+  build.id = job.build_id;
+  build.set_state(BuildState::building, context_.now());
+  build.builder = context_.fqdn;
+  build.builder_id = context_.builder_id;
+  build.formats = {job.formats.begin(), job.formats.end()};
+  const ImageStore::Key key(build.image, build.id);
+  context_.under_way.insert(key);
+  std::exception_ptr failure;
+  try {
+    build = co_await context_.records.create(build, lock);
+    log_.info("Building image {} as {}: {}", image, build.id, to_string(verdict.reason));
+    BuildResult result;
+    const async::Clock::TimePoint began = context_.runtime.clock.now();
+    try {
+      result = co_await make(job, *builders_.find(job.image.builder)->second);
+    } catch (const async::Cancelled&) {
+      failure = std::current_exception();
+      result = {.kind = BuildResult::Kind::broken, .problem = "the builder has been stopped"};
+    }
+    if (!failure) co_await report_metrics(build, result, context_.runtime.clock.now() - began);
+    co_await finish(std::move(build), std::move(result), lock);
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  context_.under_way.erase(key);
+  if (failure) std::rethrow_exception(failure);
+}
+
+// Another builder may have served the request at this moment.
+Task<bool> BuildWorker::still_due(std::string image, BuildReason reason) {
+  if (reason != BuildReason::requested) co_return true;
+  co_return (co_await context_.store.exists(model::build_request_path(image))).has_value();
+}
+
+// A lost session ends the build: its lock is gone, so others may build the image as well, and its
+// result would not count.
+Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
+  BuildResult result;
+  bool lost = false;
+  async::Event ended("end of a build");
+  async::TaskScope scope(context_.runtime, context_.report_to(log_));
+  auto work = [](BuildJob job, ImageBuilder& builder, BuildResult& result,
+                 async::Event& ended) -> Task<> {
+    std::exception_ptr cancelled;
+    try {
+      result = co_await builder.build(std::move(job));
+    } catch (const async::Cancelled&) {
+      cancelled = std::current_exception();
+    }
+    ended.set();
+    if (cancelled) std::rethrow_exception(cancelled);
+  };
+  scope.spawn("build of image " + job.image.name, work(job, builder, result, ended));
+  const coordination::Subscription session =
+      context_.store.on_session([&lost, &scope](SessionState state) {
+        if (state != SessionState::expired) return;
+        lost = true;
+        scope.cancel();
+      });
+  std::exception_ptr cancelled;
+  try {
+    co_await ended.wait();
+  } catch (const async::Cancelled&) {
+    cancelled = std::current_exception();
+  }
+  if (cancelled) scope.cancel();
+  co_await scope.join();
+  if (cancelled) std::rethrow_exception(cancelled);
+  if (lost) {
+    co_await context_.threads.run("files of a lost build",
+                                  [job] { job.store.remove(job.image.name, job.build_id); });
+    co_return BuildResult{.kind = BuildResult::Kind::failed,
+                          .problem = "the session with the store was lost",
+                          .exit_code = result.exit_code};
+  }
+  co_return result;
+}
+
+Task<> BuildWorker::finish(ImageBuild build, BuildResult result, Lock& lock) {
+  const double began = build.state_time;
+  const bool made = result.kind == BuildResult::Kind::ready;
+  if (result.kind != BuildResult::Kind::broken) {
+    const config::DiskImage image = [&] {
+      const auto found = context_.diskimages.find(build.image);
+      return found == context_.diskimages.end() ? config::DiskImage{} : found->second;
+    }();
+    build.username = image.username;
+    build.python_path = image.python_path;
+    build.shell_type = image.shell_type;
+    if (!made) build.formats.clear();
+  }
+  build.set_state(made ? BuildState::ready : BuildState::failed, context_.now());
+  if (made) co_await context_.scan_files();
+  const bool written = co_await context_.records.write(build, made ? &lock : nullptr);
+  if (made && !written) {
+    result.problem = "its record or its lock is gone";
+    co_await context_.threads.run(
+        "files of a lost build",
+        [store = context_.files, image = build.image, id = build.id] { store.remove(image, id); });
+    build.set_state(BuildState::failed, context_.now());
+    build.formats.clear();
+    co_await context_.records.write(build);
+  }
+  if (made && written) {
+    agenda_.succeeded(build.image);
+    log_.info("Build {} of image {} is ready", build.id, build.image);
+    co_await forget_request(build, began);
+    co_return;
+  }
+  const async::Duration pause = agenda_.failed(build.image);
+  log_.error("Build {} of image {} has failed: {}; next attempt in {} s", build.id, build.image,
+             result.problem, std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+}
+
+// Any build that was begun after the request is what was asked for.
+Task<> BuildWorker::forget_request(ImageBuild build, double began) {
+  const auto request = context_.images.build_requests().find(build.image);
+  if (request == context_.images.build_requests().end() || request->second > began) co_return;
+  try {
+    co_await context_.store.remove(model::build_request_path(build.image),
+                                   coordination::kAnyVersion);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+}
+
+Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::Duration duration) {
+  if (!context_.metrics.enabled()) co_return;
+  const std::string prefix = "nodepool.dib_image_build." + build.image + ".";
+  if (result.kind != BuildResult::Kind::broken) {
+    telemetry::MetricsBatch batch(context_.metrics);
+    batch.gauge(prefix + "status.rc", result.exit_code);
+    batch.time(prefix + "status.duration", duration);
+    batch.gauge(prefix + "status.last_build", context_.now());
+  }
+  if (result.kind != BuildResult::Kind::ready) co_return;
+  constexpr double kBlock = 512;  // of st_blocks
+  const std::string output = context_.files.output(build.image, build.id);
+  const auto sizes =
+      co_await context_.threads.run("sizes of images", [output, formats = build.formats] {
+        std::map<std::string, double> sizes;
+        for (const std::string& format : formats) {
+          struct ::stat status{};
+          if (::stat((output + "." + format).c_str(), &status) != 0) continue;
+          sizes[format] = kBlock * static_cast<double>(status.st_blocks);
+        }
+        return sizes;
+      });
+  for (const auto& [format, size] : sizes) context_.metrics.gauge(prefix + format + ".size", size);
+}
+
+}  // namespace nodepool::builder

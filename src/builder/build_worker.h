@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "builder/agenda.h"
+#include "builder/context.h"
+#include "builder/decisions.h"
+#include "builder/image_builder.h"
+#include "builder/retries.h"
+
+namespace nodepool::builder {
+
+// The images that are to be built, shared by all build workers.
+class BuildAgenda {
+ public:
+  explicit BuildAgenda(const BuilderContext& context);
+
+  Agenda<std::string>& images() { return agenda_; }
+
+  // What is to be done about the image, going by these builds.
+  BuildVerdict judge(const std::string& image, const Builds& builds, bool being_built) const;
+
+  // A build has ended. Returns how long the image is left alone if it has failed.
+  async::Duration failed(const std::string& image);
+  void succeeded(const std::string& image) { retries_.forget(image); }
+  // Somebody else has the lock, though nothing is known of it yet.
+  void contended(const std::string& image) { contended_until_[image] = soon(); }
+
+  // What made the last attempt fail may have been changed.
+  void reconfigured(const std::string& image) { retries_.forget(image); }
+
+ private:
+  std::optional<async::Clock::TimePoint> due(const std::string& image) const;
+  async::Clock::TimePoint soon() const;
+
+  const BuilderContext& context_;
+  Retries<std::string> retries_;
+  std::map<std::string, double> failed_at_;  // seconds since the epoch
+  std::map<std::string, async::Clock::TimePoint> contended_until_;
+  Agenda<std::string> agenda_;
+};
+
+// Builds one image after the other.
+class BuildWorker {
+ public:
+  BuildWorker(BuilderContext& context, BuildAgenda& agenda, const ImageBuilders& builders);
+
+  // Works until the agenda is closed. Throws Cancelled; a build under way is then ended.
+  Task<> run();
+
+ private:
+  Task<> look_after(std::string image);
+  Task<> build_locked(std::string image, coordination::Lock& lock);
+  Task<bool> still_due(std::string image, BuildReason reason);
+  Task<BuildResult> make(BuildJob job, ImageBuilder& builder);
+  Task<> finish(model::ImageBuild build, BuildResult result, coordination::Lock& lock);
+  Task<> forget_request(model::ImageBuild build, double began);
+  Task<> report_metrics(model::ImageBuild build, BuildResult result, async::Duration duration);
+
+  BuilderContext& context_;
+  BuildAgenda& agenda_;
+  const ImageBuilders& builders_;
+  telemetry::Logger log_;
+};
+
+}  // namespace nodepool::builder

@@ -1,0 +1,254 @@
+#include "builder/builder.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+#include "builder/program_builders.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+#include "telemetry/version.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+// For blocking calls: checksums of several builds at a time, files, name look-ups.
+constexpr std::size_t kThreads = 8;
+
+constexpr std::size_t kUuidParts[] = {8, 13, 18, 23};  // where the dashes are
+
+model::Component builder_component(const NodePoolBuilder::Options& options) {
+  model::Component component;
+  component.kind = model::Component::Kind::builder;
+  component.hostname = options.hostname;
+  component.version = telemetry::version();
+  return component;
+}
+
+std::string images_dir(const config::Config& config) {
+  const std::string directory = config.images_dir.value_or("");
+  if (directory.empty()) {
+    throw std::runtime_error(
+        "`images-dir` is not set: the builder needs a directory of its own for its images");
+  }
+  return directory;
+}
+
+std::string uuid(async::Random& random) {
+  std::string text = random.uuid_hex();
+  for (const std::size_t at : kUuidParts) text.insert(at, "-");
+  return text;
+}
+
+}  // namespace
+
+NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::Store& store,
+                                 std::shared_ptr<telemetry::Log> log,
+                                 const driver::DriverRegistry& drivers,
+                                 const config::Config& config, const Options& options,
+                                 ImageBuilders builders)
+    : options_(options),
+      drivers_(drivers),
+      log_(std::move(log), "nodepool.builder"),
+      lock_sweeper_(runtime, store),
+      images_(runtime, store, log_.child("zk.images")),
+      nodes_(runtime, store, log_.child("zk.nodes")),
+      threads_(kThreads, "blocking calls"),
+      context_{.runtime = runtime,
+               .store = store,
+               .images = images_,
+               .threads = threads_,
+               .log = log_,
+               .metrics = options.metrics,
+               .fqdn = options.fqdn,
+               .files = ImageStore(images_dir(config)),
+               .records = ImageRecords(runtime, store, images_)},
+      builders_(builders.empty()
+                    ? make_image_builders({runtime, threads_, options.environment, options.grace},
+                                          options.fake)
+                    : std::move(builders)),
+      builds_(context_),
+      uploads_(context_),
+      cleanup_(context_),
+      registration_(runtime, store, log_, builder_component(options)),
+      tables_scope_(runtime, context_.report_to(log_)),
+      workers_scope_(runtime, context_.report_to(log_)),
+      retired_providers_(runtime, context_.report_to(log_)) {}
+
+NodePoolBuilder::~NodePoolBuilder() = default;
+
+Task<> NodePoolBuilder::start(config::Config config) {
+  context_.builder_id = co_await threads_.run(
+      "builder_id.txt", [store = context_.files, id = uuid(context_.runtime.random)] {
+        return store.builder_id(id);
+      });
+  for (const std::string_view root : {model::kComponentsRoot, model::kImagesRoot}) {
+    co_await coordination::ensure_path(context_.store, std::string(root));
+  }
+  tables_scope_.spawn("table of images", images_.run());
+  co_await wait_for_table();
+  co_await context_.scan_files();
+  co_await registration_.start();
+  subscriptions_.push_back(images_.observe([this](const std::string& image) { look_at(image); }));
+  subscriptions_.push_back(images_.observe_readiness([this](bool ready) {
+    if (ready) look_at_all();
+  }));
+  co_await apply(std::move(config));
+  cleanup_.start();
+  for (std::size_t i = 0; i < options_.build_workers; ++i) {
+    build_workers_.push_back(std::make_unique<BuildWorker>(context_, builds_, builders_));
+    workers_scope_.spawn(fmt::format("BuildWorker {}", i), build_workers_.back()->run());
+  }
+  for (std::size_t i = 0; i < options_.upload_workers; ++i) {
+    upload_workers_.push_back(
+        std::make_unique<UploadWorker>(context_, uploads_, options_.environment));
+    workers_scope_.spawn(fmt::format("UploadWorker {}", i), upload_workers_.back()->run());
+  }
+  model::Component running = registration_.component();
+  running.state = "running";
+  registration_.update(std::move(running));
+  log_.info("Serving {} image(s) and {} provider(s) as {}", context_.diskimages.size(),
+            context_.providers.size(), context_.builder_id);
+}
+
+Task<> NodePoolBuilder::wait_for_table() {
+  async::Event changed("the table of images is complete");
+  const coordination::Subscription subscription =
+      images_.observe_readiness([&changed](bool) { changed.set(); });
+  while (!images_.ready()) co_await changed.wait();
+}
+
+Task<> NodePoolBuilder::reconfigure(config::Config config) {
+  if (images_dir(config) != context_.files.directory()) {
+    log_.warning("The change of images-dir counts when the builder is started anew");
+  }
+  co_await apply(std::move(config));
+  log_.info("Configuration reloaded: {} image(s) and {} provider(s)", context_.diskimages.size(),
+            context_.providers.size());
+}
+
+Task<> NodePoolBuilder::apply(config::Config config) {
+  // All of it is read before anything is touched, so that an error leaves everything as it is.
+  ProviderConfigs wanted;
+  for (const config::ProviderSection& section : config.providers) {
+    auto provider = drivers_.driver(section.driver).configure(section, config);
+    if (provider->managed_images()) wanted[section.name] = std::move(provider);
+  }
+  std::vector<std::shared_ptr<ImageProvider>> replaced;
+  for (auto entry = context_.providers.begin(); entry != context_.providers.end();) {
+    const auto found = wanted.find(entry->first);
+    if (found != wanted.end() && found->second->same_as(entry->second->provider->config())) {
+      ++entry;
+      continue;
+    }
+    entry->second->provider->idle();
+    replaced.push_back(entry->second);
+    entry = context_.providers.erase(entry);
+  }
+  co_await start_missing_providers(config, wanted);
+  learn_settings(config, wanted);
+  for (const auto& provider : replaced) {
+    retired_providers_.spawn(
+        "provider " + provider->provider->config().name() + " of the configuration of before",
+        retire(provider));
+  }
+  look_at_all();
+}
+
+Task<> NodePoolBuilder::start_missing_providers(const config::Config& config,
+                                                const ProviderConfigs& wanted) {
+  for (const config::ProviderSection& section : config.providers) {
+    const auto found = wanted.find(section.name);
+    if (found == wanted.end() || context_.providers.contains(section.name)) continue;
+    auto service = std::make_shared<ImageProvider>();
+    service->provider = drivers_.driver(section.driver)
+                            .provider(found->second, {context_.runtime, context_.store, nodes_,
+                                                      images_, threads_, log_, context_.metrics});
+    std::string failure;
+    try {
+      co_await service->provider->start();
+      if (service->provider->images() == nullptr) failure = "it takes no images";
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (failure.empty()) {
+      uploads_.reconfigured(section.name);
+      context_.providers.emplace(section.name, std::move(service));
+      continue;
+    }
+    log_.error("Error starting provider {}: {}", section.name, failure);
+    co_await service->provider->stop();
+  }
+}
+
+void NodePoolBuilder::learn_settings(const config::Config& config, const ProviderConfigs& wanted) {
+  for (const auto& [name, image] : config.diskimages) {
+    const auto before = context_.diskimages.find(name);
+    if (before == context_.diskimages.end() || before->second != image) builds_.reconfigured(name);
+  }
+  context_.diskimages = config.diskimages;
+  context_.elements_dir = config.elements_dir;
+  context_.logs = {.directory = config.build_log_dir,
+                   .retention = config.build_log_retention};
+  context_.wanted_formats.clear();
+  for (const auto& [name, image] : config.diskimages) {
+    context_.wanted_formats[name] = image.formats;
+  }
+  for (const auto& [name, provider] : wanted) {
+    const driver::ManagedImages& managed = *provider->managed_images();
+    for (const auto& [image, use] : managed.images) {
+      const auto known = context_.wanted_formats.find(image);
+      if (known != context_.wanted_formats.end()) known->second.insert(managed.format);
+    }
+    const auto service = context_.providers.find(name);
+    if (service != context_.providers.end()) service->second->managed = managed;
+  }
+}
+
+Task<> NodePoolBuilder::retire(std::shared_ptr<ImageProvider> provider) {
+  while (provider->calls > 0) co_await provider->call_ended.wait();
+  co_await provider->provider->stop();
+}
+
+void NodePoolBuilder::look_at(const std::string& image) {
+  builds_.images().look_at(image);
+  uploads_.look_at_image(image);
+  cleanup_.look_at_image(image);
+}
+
+void NodePoolBuilder::look_at_all() {
+  for (const auto& [name, image] : context_.diskimages) {
+    builds_.images().look_at(name);
+    uploads_.look_at_image(name);
+  }
+  cleanup_.look_at_all();
+}
+
+Task<> NodePoolBuilder::finish() {
+  builds_.images().close();
+  uploads_.pairs().close();
+  co_await workers_scope_.join();
+}
+
+Task<> NodePoolBuilder::stop() {
+  log_.info("Stopping");
+  builds_.images().close();
+  uploads_.pairs().close();
+  co_await workers_scope_.stop();
+  subscriptions_.clear();
+  co_await cleanup_.stop();
+  co_await retired_providers_.join();
+  for (const auto& [name, provider] : context_.providers) {
+    provider->provider->idle();
+    co_await retire(provider);
+  }
+  context_.providers.clear();
+  co_await registration_.stop();
+  co_await lock_sweeper_.stop();
+  co_await tables_scope_.stop();
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "builder/build_worker.h"
+#include "builder/cleanup_worker.h"
+#include "builder/context.h"
+#include "builder/image_builder.h"
+#include "builder/upload_worker.h"
+#include "config/config.h"
+#include "coordination/lock_sweeper.h"
+#include "driver/driver.h"
+#include "model/image_table.h"
+#include "model/node_table.h"
+#include "model/registration.h"
+
+namespace nodepool::builder {
+
+// The builder of one process: builds images, uploads them to the providers, and removes what is no
+// longer wanted.
+class NodePoolBuilder {
+ public:
+  struct Options {
+    std::string hostname;  // as gethostname() says
+    std::string fqdn;
+    std::size_t build_workers = 1;
+    std::size_t upload_workers = 4;
+    bool fake = false;          // makes files that are no images
+    Environment environment{};  // of the programs that are run
+    telemetry::Metrics metrics = {};
+    // How long a program may take to end when it is asked to.
+    async::Duration grace = std::chrono::seconds(30);
+  };
+
+  // Everything outlives it. Makes images with `builders`, if there are any, instead of those that
+  // the options say.
+  NodePoolBuilder(const async::Runtime& runtime, coordination::Store& store,
+                  std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
+                  const config::Config& config, const Options& options,
+                  ImageBuilders builders = {});
+  ~NodePoolBuilder();
+
+  // Starts serving with the configuration. Throws StoreError, config::ConfigError, and
+  // std::runtime_error if there is no usable images-dir.
+  Task<> start(config::Config config);
+
+  // Goes over to another configuration. Builds and uploads under way go on with the one before.
+  // Throws config::ConfigError before anything has been changed.
+  Task<> reconfigure(config::Config config);
+
+  // Begins nothing new; returns when what is under way has been completed. Throws Cancelled.
+  Task<> finish();
+
+  // Ends everything: builds and uploads under way have failed. The caller then closes the store.
+  Task<> stop();
+
+ private:
+  using ProviderConfigs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
+
+  Task<> wait_for_table();
+  Task<> apply(config::Config config);
+  Task<> start_missing_providers(const config::Config& config, const ProviderConfigs& wanted);
+  Task<> retire(std::shared_ptr<ImageProvider> provider);
+  void learn_settings(const config::Config& config, const ProviderConfigs& wanted);
+  void look_at(const std::string& image);
+  void look_at_all();
+
+  Options options_;
+  const driver::DriverRegistry& drivers_;
+  telemetry::Logger log_;
+  coordination::LockSweeper lock_sweeper_;
+  model::ImageTable images_;
+  model::NodeTable nodes_;  // for the drivers' sake; it is not followed, the builder has no nodes
+  async::ThreadPool threads_;
+  BuilderContext context_;
+  ImageBuilders builders_;
+  BuildAgenda builds_;
+  UploadAgenda uploads_;
+  CleanupWorker cleanup_;
+  std::vector<std::unique_ptr<BuildWorker>> build_workers_;
+  std::vector<std::unique_ptr<UploadWorker>> upload_workers_;
+  model::Registration registration_;
+  std::vector<coordination::Subscription> subscriptions_;
+  async::TaskScope tables_scope_;
+  async::TaskScope workers_scope_;
+  async::TaskScope retired_providers_;  // each until its last call has ended
+};
+
+}  // namespace nodepool::builder

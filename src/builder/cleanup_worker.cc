@@ -1,0 +1,361 @@
+#include "builder/cleanup_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+
+#include "coordination/lock.h"
+#include "model/image_paths.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+using coordination::Lock;
+using coordination::StoreError;
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+
+constexpr auto kFirstPause = std::chrono::seconds(5);
+constexpr auto kLongestPause = std::chrono::minutes(10);
+
+// Images that are deleted from clouds at a time.
+constexpr int kRemovals = 4;
+
+// Somebody else has the lock of a record: they are asked again later, because who has it may die.
+class Contended : public std::runtime_error {
+ public:
+  explicit Contended(const Lock& lock) : std::runtime_error(lock.root() + " is locked") {}
+};
+
+// Runs `work` while `lock` is held, unless what the lock protects is gone. Throws Contended, what
+// the work throws, StoreError.
+Task<> with_lock(Lock& lock, Task<> work) {
+  std::exception_ptr failure;
+  bool gone = false;
+  bool held = false;
+  try {
+    held = co_await lock.try_acquire();
+    if (held) co_await std::move(work);
+  } catch (const StoreError& error) {
+    gone = error.kind() == StoreError::Kind::no_node;
+    failure = gone ? nullptr : std::current_exception();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+  if (!held && !gone) throw Contended(lock);
+}
+
+// What went wrong first of several things that are done one after the other, whatever became of
+// those before.
+class FirstFailure {
+ public:
+  Task<> attempt(Task<> work) {
+    try {
+      co_await std::move(work);
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::exception_ptr failure_;
+};
+
+template <typename Record>
+std::vector<Record> copies(const std::vector<const Record*>& records) {
+  std::vector<Record> copied;
+  for (const Record* record : records) copied.push_back(*record);
+  return copied;
+}
+
+}  // namespace
+
+CleanupWorker::CleanupWorker(BuilderContext& context)
+    : context_(context),
+      log_(context.log.child("CleanupWorker")),
+      image_retries_(kFirstPause, kLongestPause),
+      upload_retries_(kFirstPause, kLongestPause),
+      images_(context.runtime.clock,
+              [this](const std::string& image) -> std::optional<async::Clock::TimePoint> {
+                if (!context_.images.ready()) return std::nullopt;
+                return image_retries_.not_before(image).value_or(context_.runtime.clock.now());
+              }),
+      removals_(context.runtime.clock,
+                [this](const UploadKey& key) {
+                  return upload_retries_.not_before(key).value_or(context_.runtime.clock.now());
+                }),
+      scope_(context.runtime, context.report_to(log_)) {}
+
+void CleanupWorker::start() {
+  scope_.spawn("CleanupWorker", clean_images());
+  for (int i = 0; i < kRemovals; ++i) scope_.spawn("deletion of uploads", remove_uploads());
+}
+
+Task<> CleanupWorker::stop() {
+  images_.close();
+  removals_.close();
+  co_await scope_.stop();
+}
+
+void CleanupWorker::look_at_image(const std::string& image) {
+  images_.look_at(image);
+}
+
+void CleanupWorker::look_at_all() {
+  for (const std::string& image : context_.images.images()) images_.look_at(image);
+  for (const auto& [key, formats] : context_.local) images_.look_at(key.first);
+}
+
+CleanupWorker::UploadKey CleanupWorker::key_of(const ImageUpload& upload) {
+  return {upload.image, upload.build_id, upload.provider, upload.id};
+}
+
+CleanupPlan CleanupWorker::plan(const std::string& image) const {
+  CleanupQuestion question{.configured = context_.diskimages.contains(image),
+                           .builds = context_.images.builds_of(image),
+                           .uploads = context_.images.uploads_of(image),
+                           .being_built = context_.images.is_being_built(image)};
+  // Its own builds it knows, also when their lock has gone with a session.
+  for (const auto& [built, id] : context_.under_way) {
+    if (built == image) question.being_built = true;
+  }
+  for (const auto& [name, provider] : context_.providers) {
+    question.providers[name] = provider->managed.images.contains(image);
+  }
+  for (const ImageUpload* upload : question.uploads) {
+    if (context_.images.is_being_uploaded(image, upload->build_id, upload->provider)) {
+      question.being_uploaded.emplace(upload->build_id, upload->provider);
+    }
+  }
+  return plan_cleanup(question);
+}
+
+// --- records and files
+
+Task<> CleanupWorker::clean_images() {
+  while (true) {
+    const std::optional<std::string> image = co_await images_.take();
+    if (!image) co_return;
+    bool again = false;
+    std::string failure;
+    try {
+      co_await clean_image(*image);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const Contended&) {
+      again = true;
+    } catch (const std::exception& error) {
+      failure = error.what();
+      again = true;
+    }
+    if (!failure.empty()) log_.warning("Image {} could not be cleaned up: {}", *image, failure);
+    if (again) {
+      image_retries_.failed(*image, context_.runtime.clock.now());
+      images_.put_back(*image);
+    } else {
+      image_retries_.forget(*image);
+      images_.release(*image);
+    }
+  }
+}
+
+Task<> CleanupWorker::clean_image(std::string image) {
+  FirstFailure failure;
+  co_await failure.attempt(clean_records(image));
+  co_await failure.attempt(clean_files(image));
+  failure.rethrow();
+}
+
+Task<> CleanupWorker::clean_records(std::string image) {
+  const CleanupPlan plan = this->plan(image);
+  // Copies: the table changes with what is done.
+  const auto abandoned = copies(plan.abandoned);
+  const auto unwanted = copies(plan.unwanted);
+  const auto unwanted_builds = copies(plan.unwanted_builds);
+  const auto gone = copies(plan.gone);
+  for (const ImageUpload* upload : plan.to_remove) removals_.look_at(key_of(*upload));
+  FirstFailure failure;
+  for (const auto& upload : abandoned) co_await failure.attempt(remove_abandoned(upload));
+  for (const auto& upload : unwanted) co_await failure.attempt(mark_deleting(upload));
+  for (const auto& build : unwanted_builds) co_await failure.attempt(mark_deleting(build));
+  for (const auto& build : gone) {
+    co_await failure.attempt(context_.records.remove(build));
+    log_.info("Removed the record of build {} of image {}", build.id, build.image);
+  }
+  failure.rethrow();
+}
+
+Task<> CleanupWorker::remove_abandoned(ImageUpload upload) {
+  Lock lock(context_.store, context_.runtime.random,
+            model::uploads_lock_path(upload.image, upload.build_id, upload.provider));
+  co_await with_lock(lock, remove_if_uploading(upload));
+}
+
+Task<> CleanupWorker::remove_if_uploading(ImageUpload upload) {
+  const auto now_known = co_await context_.records.upload(upload);
+  if (!now_known || now_known->state != UploadState::uploading) co_return;
+  co_await context_.records.remove(*now_known);
+  log_.info("Upload {} of build {} of image {} to {} was left by its builder", upload.id,
+            upload.build_id, upload.image, upload.provider);
+}
+
+Task<> CleanupWorker::mark_deleting(ImageUpload upload) {
+  Lock lock(context_.store, context_.runtime.random,
+            model::upload_lock_path(upload.image, upload.build_id, upload.provider, upload.id));
+  co_await with_lock(lock, write_deleting(upload));
+}
+
+Task<> CleanupWorker::write_deleting(ImageUpload upload) {
+  upload.set_state(UploadState::deleting, context_.now());
+  if (!co_await context_.records.write(upload)) co_return;
+  log_.info("Deleting upload {} of build {} of image {} to {}", upload.id, upload.build_id,
+            upload.image, upload.provider);
+}
+
+Task<> CleanupWorker::mark_deleting(ImageBuild build) {
+  const bool may_be_built = build.state == BuildState::building &&
+                            !is_superseded(context_.images.builds_of(build.image), build);
+  if (!may_be_built) {
+    co_await mark_not_building(std::move(build));
+    co_return;
+  }
+  // That nobody builds it is sure only with this lock.
+  Lock building(context_.store, context_.runtime.random, model::builds_lock_path(build.image));
+  co_await with_lock(building, mark_not_building(build));
+}
+
+Task<> CleanupWorker::mark_not_building(ImageBuild build) {
+  Lock lock(context_.store, context_.runtime.random, model::build_lock_path(build.image, build.id));
+  co_await with_lock(lock, write_deleting(build));
+}
+
+Task<> CleanupWorker::write_deleting(ImageBuild build) {
+  build.set_state(BuildState::deleting, context_.now());
+  if (!co_await context_.records.write(build)) co_return;
+  log_.info("Deleting build {} of image {}", build.id, build.image);
+}
+
+Task<> CleanupWorker::clean_files(std::string image) {
+  co_await context_.scan_files();
+  const ImageStore::Contents local = context_.local;
+  FirstFailure failure;
+  for (const auto& [key, formats] : local) {
+    if (key.first == image) co_await failure.attempt(clean_files_of(key, formats));
+  }
+  failure.rethrow();
+}
+
+Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> formats) {
+  if (context_.under_way.contains(key) || !context_.images.ready()) co_return;
+  const auto& [image, build_id] = key;
+  const auto configured = context_.diskimages.find(image);
+  const ImageBuild* build = context_.images.find_build(image, build_id);
+  if (build == nullptr || build->state == BuildState::deleting) {
+    log_.info("Deleting the files of build {} of image {}", build_id, image);
+    co_await context_.threads.run(
+        "files of a build", [store = context_.files, key] { store.remove(key.first, key.second); });
+    co_await context_.scan_files();
+    co_return;
+  }
+  const std::set<std::string> unneeded =
+      formats_to_delete(configured == context_.diskimages.end() ? nullptr : &configured->second,
+                        build, formats, consumers(image, build_id));
+  for (const std::string& format : unneeded) {
+    log_.info("Deleting the {} file of build {} of image {}: it has been uploaded", format,
+              build_id, image);
+    co_await context_.threads.run("file of a build", [store = context_.files, key, format] {
+      store.remove_format(key.first, key.second, format);
+    });
+  }
+  if (!unneeded.empty()) co_await context_.scan_files();
+}
+
+std::vector<Consumer> CleanupWorker::consumers(const std::string& image,
+                                               const std::string& build_id) const {
+  std::vector<Consumer> found;
+  for (const auto& [name, provider] : context_.providers) {
+    if (!provider->managed.images.contains(image)) continue;
+    const Uploads uploads = context_.images.uploads_of(image, build_id, name);
+    const bool ready = std::ranges::any_of(
+        uploads, [](const ImageUpload* upload) { return upload->state == UploadState::ready; });
+    found.push_back({.format = provider->managed.format, .has_upload = ready});
+  }
+  return found;
+}
+
+// --- uploads in the clouds
+
+Task<> CleanupWorker::remove_uploads() {
+  while (true) {
+    const std::optional<UploadKey> key = co_await removals_.take();
+    if (!key) co_return;
+    bool again = false;
+    std::string failure;
+    try {
+      co_await remove_upload(*key);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const Contended&) {
+      again = true;  // another builder deletes it
+    } catch (const std::exception& error) {
+      failure = error.what();
+      again = true;
+    }
+    if (!again) {
+      upload_retries_.forget(*key);
+      removals_.release(*key);
+      continue;
+    }
+    const async::Duration pause = upload_retries_.failed(*key, context_.runtime.clock.now());
+    const auto& [image, build_id, provider, id] = *key;
+    if (!failure.empty()) {
+      log_.error(
+          "Upload {} of build {} of image {} could not be deleted from {}: {}; next attempt in {} "
+          "s",
+          id, build_id, image, provider, failure,
+          std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+    }
+    removals_.put_back(*key);
+  }
+}
+
+Task<> CleanupWorker::remove_upload(UploadKey key) {
+  const auto& [image, build_id, provider, id] = key;
+  const ImageUpload* known = context_.images.find_upload(image, build_id, provider, id);
+  if (known == nullptr) co_return;
+  const ImageUpload upload = *known;
+  // Held through all of it: one builder is enough to ask the cloud.
+  Lock lock(context_.store, context_.runtime.random,
+            model::upload_lock_path(image, build_id, provider, id));
+  co_await with_lock(lock, remove_locked(upload, lock));
+}
+
+Task<> CleanupWorker::remove_locked(ImageUpload upload, Lock& lock) {
+  const auto now_known = co_await context_.records.upload(upload);
+  if (!now_known || now_known->state != UploadState::deleting) co_return;
+  upload = *now_known;
+  if (!upload.external_id.is_null()) {
+    const auto provider = context_.providers.find(upload.provider);
+    if (provider == context_.providers.end()) co_return;
+    ProviderCall call(provider->second);
+    const std::string text = upload.external_id.string_value();
+    Task<> removing = call.images().remove(upload.external_name.value_or(""),
+                                           text.empty() ? upload.external_id.text : text);
+    co_await std::move(removing);
+  }
+  co_await context_.records.remove(upload);
+  lock.released();
+  log_.info("Upload {} of build {} of image {} is gone from {}", upload.id, upload.build_id,
+            upload.image, upload.provider);
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "async/thread_pool.h"
+#include "builder/build_log.h"
+#include "builder/image_provider.h"
+#include "builder/image_records.h"
+#include "builder/image_store.h"
+#include "config/config.h"
+#include "coordination/store.h"
+#include "model/image_table.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace nodepool::builder {
+
+// What all workers of one builder share. Outlives them.
+struct BuilderContext {
+  async::Runtime runtime;
+  coordination::Store& store;
+  model::ImageTable& images;
+  async::ThreadPool& threads;
+  telemetry::Logger log;  // "nodepool.builder"
+  telemetry::Metrics metrics;
+  std::string fqdn;
+  ImageStore files;
+  ImageRecords records;
+  std::string builder_id = {};
+
+  // As configured now.
+  std::map<std::string, config::DiskImage> diskimages = {};
+  // By image: its own formats, and those of all configured providers that list it, in service or
+  // not.
+  std::map<std::string, std::set<std::string>, std::less<>> wanted_formats = {};
+  ImageProviders providers = {};
+  std::optional<std::string> elements_dir = {};
+  BuildLog::Place logs = {};
+
+  ImageStore::Contents local = {};           // what is on the disk, as last seen
+  std::set<ImageStore::Key> under_way = {};  // being built here
+  std::uint64_t scans_begun = 0;
+  std::uint64_t scan_seen = 0;
+
+  // Looks what is on the disk.
+  Task<> scan_files() {
+    const std::uint64_t number = ++scans_begun;
+    ImageStore::Contents found =
+        co_await threads.run("images-dir", [store = files] { return store.contents(); });
+    if (number < scan_seen) co_return;  // a later one was faster
+    scan_seen = number;
+    local = std::move(found);
+  }
+
+  // The formats of a build on this disk; null if there are none.
+  const std::set<std::string>* local_formats(const std::string& image,
+                                             const std::string& build_id) const {
+    const auto found = local.find(ImageStore::Key(image, build_id));
+    return found == local.end() ? nullptr : &found->second;
+  }
+
+  double now() const { return runtime.clock.wall_seconds(); }
+
+  // When a time in seconds since the epoch is on the monotonic clock.
+  async::Clock::TimePoint moment(double wall) const {
+    return runtime.clock.now() +
+           std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wall - now()));
+  }
+
+  // For TaskScope: logs what escapes a task.
+  async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {
+    return [logger = std::move(logger)](const std::string& name, const std::string& error) {
+      logger.error("{}: {}", name, error);
+    };
+  }
+};
+
+}  // namespace nodepool::builder

@@ -1,0 +1,62 @@
+#include "builder/conversion.h"
+
+#include <algorithm>
+
+namespace nodepool::builder {
+
+namespace {
+
+struct Format {
+  std::string_view name;    // Nodepool's: what the file is called
+  std::string_view driver;  // qemu-img's
+  std::string_view options = {};
+  bool dib_makes_it = false;
+};
+
+constexpr Format kFormats[] = {
+    {.name = "raw", .driver = "raw", .dib_makes_it = true},
+    {.name = "qcow2", .driver = "qcow2", .options = "compat=0.10", .dib_makes_it = true},
+    // Azure takes disks of a fixed size only, and reads the size from the footer.
+    {.name = "vhd",
+     .driver = "vpc",
+     .options = "subformat=fixed,force_size=on",
+     .dib_makes_it = true},
+    {.name = "vhdx", .driver = "vhdx"},
+    {.name = "vmdk", .driver = "vmdk", .options = "subformat=streamOptimized"},
+    {.name = "vdi", .driver = "vdi"},
+};
+
+// What others are made from, the better one first: raw needs no decoding.
+constexpr std::string_view kSources[] = {"raw", "qcow2"};
+
+const Format* find(std::string_view name) {
+  const auto found = std::ranges::find(kFormats, name, &Format::name);
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+}  // namespace
+
+bool only_converted(std::string_view format) {
+  const Format* known = find(format);
+  return known != nullptr && !known->dib_makes_it;
+}
+
+std::optional<std::vector<std::string>> conversion(const std::string& output,
+                                                   const std::set<std::string>& formats,
+                                                   const std::string& format,
+                                                   const std::string& target) {
+  const Format* known = find(format);
+  const auto source = std::ranges::find_if(kSources, [&formats](std::string_view candidate) {
+    return formats.contains(std::string(candidate));
+  });
+  if (known == nullptr || source == std::end(kSources)) return std::nullopt;
+  std::vector<std::string> arguments{"qemu-img",           "convert", "-f",
+                                     std::string(*source), "-O",      std::string(known->driver)};
+  if (!known->options.empty()) {
+    arguments.insert(arguments.end(), {"-o", std::string(known->options)});
+  }
+  arguments.insert(arguments.end(), {output + "." + std::string(*source), target});
+  return arguments;
+}
+
+}  // namespace nodepool::builder

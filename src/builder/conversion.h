@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nodepool::builder {
+
+// Whether qemu-img makes the format, and diskimage-builder does not.
+bool only_converted(std::string_view format);
+
+// The arguments of qemu-img that make `<output>.<format>` from one of the formats that there are,
+// and call it `target`; nothing if that cannot be done.
+std::optional<std::vector<std::string>> conversion(const std::string& output,
+                                                   const std::set<std::string>& formats,
+                                                   const std::string& format,
+                                                   const std::string& target);
+
+}  // namespace nodepool::builder

@@ -1,0 +1,126 @@
+#include "builder/image_builder.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+
+#include "builder/conversion.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+// One format that the program has left out is made under this name first, so that no half of an
+// image is ever taken for one.
+constexpr std::string_view kPartial = ".partial";
+
+std::set<std::string> existing(const std::string& output, const std::set<std::string>& formats) {
+  std::set<std::string> found;
+  for (const std::string& format : formats) {
+    if (std::filesystem::is_regular_file(output + "." + format)) found.insert(format);
+  }
+  return found;
+}
+
+}  // namespace
+
+Task<BuildResult> ImageBuilder::build(BuildJob job) {
+  BuildResult result;
+  std::exception_ptr cancelled;
+  try {
+    result = co_await make_all(job);
+  } catch (const async::Cancelled&) {
+    cancelled = std::current_exception();
+  } catch (const std::exception& error) {
+    result = {.kind = BuildResult::Kind::broken, .problem = error.what()};
+  }
+  if (!cancelled && result.kind == BuildResult::Kind::ready) co_return result;
+
+  std::string clearing_problem;
+  try {
+    const std::string shortage = co_await site_.threads.run("files of a failed build", [job] {
+      std::string found = job.store.shortage();
+      job.store.remove(job.image.name, job.build_id);
+      return found;
+    });
+    if (!shortage.empty()) result.problem += "; " + shortage;
+  } catch (const std::exception& error) {
+    clearing_problem = error.what();
+  }
+  if (!clearing_problem.empty()) result.problem += "; " + clearing_problem;
+  if (cancelled) std::rethrow_exception(cancelled);
+  co_return result;
+}
+
+Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
+  const auto log = co_await site_.threads.run("build log", [job] {
+    return std::make_shared<BuildLog>(job.logs, job.image.name, job.build_id);
+  });
+  const std::set<std::string> to_make = formats_to_make(job.formats);
+  std::exception_ptr failure;
+  ProgramEnd end;
+  try {
+    end = co_await make(job, to_make, *log);
+  } catch (const std::exception& error) {
+    log->write_line(error.what());
+    failure = std::current_exception();
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (end.exit_code != 0) {
+    const std::string how = end.timed_out ? fmt::format("it took more than {} s (build-timeout)",
+                                                        job.image.build_timeout)
+                                          : fmt::format("exit code {}", end.exit_code);
+    co_return BuildResult{.kind = BuildResult::Kind::failed,
+                          .problem = how + "; its output is in " + log->path().string(),
+                          .exit_code = end.exit_code};
+  }
+  co_await convert_missing(job, to_make, *log);
+  co_await site_.threads.run("checksums of a build",
+                             [job] { job.store.complete(job.output(), job.formats); });
+  co_return BuildResult{};
+}
+
+Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> made,
+                                     const BuildLog& log) {
+  const std::string output = job.output();
+  made.insert({"raw", "qcow2"});  // a program may have written more than it was asked for
+  const std::set<std::string> found = existing(output, made);
+  for (const std::string& format : job.formats) {
+    if (found.contains(format)) continue;
+    const std::string image = output + "." + format;
+    const std::string partial = image + std::string(kPartial);
+    const auto arguments = conversion(output, found, format, partial);
+    if (!arguments) continue;  // reported as missing
+    const ProgramEnd end = co_await run(job, *arguments, site_.environment, log);
+    if (end.exit_code != 0) {
+      throw std::runtime_error(fmt::format("qemu-img could not make {}: exit code {}; see {}",
+                                           image, end.exit_code, log.path().string()));
+    }
+    std::filesystem::rename(partial, image);
+  }
+  // What was made for the conversions alone.
+  for (const std::string& format : formats_to_make(job.formats)) {
+    if (!job.formats.contains(format)) {
+      job.store.remove_format(job.image.name, job.build_id, format);
+    }
+  }
+}
+
+Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,
+                                   const Environment& environment, const BuildLog& log) {
+  async::Subprocess::Command command;
+  for (const auto& [name, value] : environment) command.environment.push_back(name + "=" + value);
+  command.arguments = std::move(arguments);
+  command.output = log.descriptor();
+  const auto timeout = std::chrono::seconds(job.image.build_timeout);
+  Task<ProgramEnd> running = run_program(site_.runtime, std::move(command), timeout, site_.grace);
+  const ProgramEnd end = co_await std::move(running);
+  log.write_line(end.timed_out
+                     ? fmt::format("Ended after {} s: build-timeout", job.image.build_timeout)
+                     : fmt::format("Exit code: {}", end.exit_code));
+  co_return end;
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "async/event.h"
+#include "driver/driver.h"
+
+namespace nodepool::builder {
+
+// A provider that takes images, in service.
+struct ImageProvider {
+  std::shared_ptr<driver::Provider> provider;
+  driver::ManagedImages managed;  // as it is configured now; the provider's own may be older
+  std::size_t calls = 0;          // under way: it is not stopped before they have ended
+  async::Event call_ended{"a call of a provider has ended"};
+
+  driver::ImageSupport& images() const { return *provider->images(); }
+};
+
+// Keeps a provider in service for a call.
+class ProviderCall {
+ public:
+  explicit ProviderCall(std::shared_ptr<ImageProvider> provider) : provider_(std::move(provider)) {
+    ++provider_->calls;
+  }
+  ~ProviderCall() {
+    --provider_->calls;
+    provider_->call_ended.set();
+  }
+  ProviderCall(const ProviderCall&) = delete;
+  ProviderCall& operator=(const ProviderCall&) = delete;
+
+  driver::ImageSupport& images() const { return provider_->images(); }
+
+ private:
+  std::shared_ptr<ImageProvider> provider_;
+};
+
+using ImageProviders = std::map<std::string, std::shared_ptr<ImageProvider>, std::less<>>;
+
+}  // namespace nodepool::builder

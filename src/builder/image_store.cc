@@ -1,0 +1,156 @@
+#include "builder/image_store.h"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "builder/checksums.h"
+
+namespace nodepool::builder {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kBuildIdSize = 32;
+constexpr std::size_t kMd5Size = 32;  // hexadecimal digits
+constexpr std::size_t kSha256Size = 64;
+constexpr std::uintmax_t kNoSpace = 1 << 20;  // bytes: no image fits into less
+
+[[noreturn]] void fail(const std::string& doing, const fs::path& path,
+                       const std::error_code& error) {
+  throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
+}
+
+// The beginning of the file; empty if there is none.
+std::string first_characters(const fs::path& path, std::size_t count) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(count, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(count));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+void write_whole(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) fail("cannot write", path, std::make_error_code(static_cast<std::errc>(errno)));
+}
+
+void remove_file(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail("cannot delete", path, error);
+}
+
+bool is_format(std::string_view suffix) {
+  return !suffix.contains('.') && suffix != "md5" && suffix != "sha256" && suffix != "d";
+}
+
+}  // namespace
+
+std::optional<ImageStore::Key> parse_build_name(std::string_view name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  const std::string_view id = name.substr(dash + 1);
+  const auto is_digit = [](char digit) {
+    return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
+  };
+  if (id.size() != kBuildIdSize || !std::ranges::all_of(id, is_digit)) return std::nullopt;
+  return ImageStore::Key(name.substr(0, dash), id);
+}
+
+std::string ImageStore::builder_id(const std::string& new_id) const {
+  const fs::path path = directory_ / "builder_id.txt";
+  std::error_code error;
+  fs::create_directories(directory_, error);
+  if (error) fail("cannot make the directory", directory_, error);
+  if (fs::exists(path)) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  write_whole(path, new_id);
+  return new_id;
+}
+
+ImageStore::Contents ImageStore::contents() const {
+  Contents contents;
+  std::error_code error;
+  fs::directory_iterator entries(directory_, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    // The image's name may have dots, the id has none.
+    const std::string name = entries->path().filename();
+    const std::size_t dot =
+        name.find('.', name.rfind('-') == std::string::npos ? 0 : name.rfind('-'));
+    if (dot == std::string::npos) continue;
+    const std::optional<Key> key = parse_build_name(std::string_view(name).substr(0, dot));
+    if (!key) continue;
+    std::set<std::string>& formats = contents[*key];
+    const std::string suffix = name.substr(dot + 1);
+    if (is_format(suffix) && entries->is_regular_file(error)) formats.insert(suffix);
+  }
+  if (error) fail("cannot read the directory", directory_, error);
+  return contents;
+}
+
+std::string ImageStore::output(std::string_view image, std::string_view build_id) const {
+  return (directory_ / std::string(image).append("-").append(build_id)).string();
+}
+
+void ImageStore::complete(const std::string& output, const std::set<std::string>& formats) const {
+  for (const std::string& format : formats) {
+    const std::string image = output + "." + format;
+    if (!fs::is_regular_file(image)) {
+      throw std::runtime_error("the program has ended well, but there is no " + image);
+    }
+    const fs::path md5 = image + ".md5";
+    const fs::path sha256 = image + ".sha256";
+    if (first_characters(md5, kMd5Size).size() == kMd5Size &&
+        first_characters(sha256, kSha256Size).size() == kSha256Size) {
+      continue;
+    }
+    const Checksums sums = checksums_of(image);
+    const std::string name = fs::path(image).filename();
+    write_whole(md5, sums.md5 + "  " + name + "\n");
+    write_whole(sha256, sums.sha256 + "  " + name + "\n");
+  }
+}
+
+driver::ImageFile ImageStore::file(std::string_view image, std::string_view build_id,
+                                   const std::string& format) const {
+  const std::string path = output(image, build_id) + "." + format;
+  if (!fs::is_regular_file(path)) throw std::runtime_error("there is no file " + path);
+  return {.path = path,
+          .format = format,
+          .md5 = first_characters(path + ".md5", kMd5Size),
+          .sha256 = first_characters(path + ".sha256", kSha256Size)};
+}
+
+void ImageStore::remove_format(std::string_view image, std::string_view build_id,
+                               const std::string& format) const {
+  const std::string path = output(image, build_id) + "." + format;
+  for (const char* suffix : {"", ".md5", ".sha256"}) remove_file(path + suffix);
+}
+
+void ImageStore::remove(std::string_view image, std::string_view build_id) const {
+  const std::string prefix = fs::path(output(image, build_id)).filename().string() + ".";
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::directory_iterator entries(directory_, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    if (entries->path().filename().string().starts_with(prefix)) files.push_back(entries->path());
+  }
+  if (error) fail("cannot read the directory", directory_, error);
+  for (const fs::path& file : files) remove_file(file);
+}
+
+std::string ImageStore::shortage() const {
+  std::error_code error;
+  const fs::space_info space = fs::space(directory_, error);
+  if (error || space.available >= kNoSpace) return {};
+  return "the disk of " + directory_.string() + " is full";
+}
+
+}  // namespace nodepool::builder

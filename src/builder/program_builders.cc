@@ -1,0 +1,93 @@
+#include "builder/program_builders.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "builder/command_line.h"
+#include "builder/conversion.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+Environment environment_of(const BuildJob& job, Environment environment) {
+  environment["DIB_RELEASE"] = job.image.release;
+  environment["DIB_IMAGE_NAME"] = job.image.name;
+  environment["DIB_IMAGE_FILENAME"] = job.output();
+  if (job.elements_dir) environment["ELEMENTS_PATH"] = *job.elements_dir;
+  for (const auto& [name, value] : job.image.env_vars) environment[name] = value;
+  return environment;
+}
+
+std::vector<std::string> dib_command(const BuildJob& job, const std::set<std::string>& formats) {
+  std::vector<std::string> command = split_command(job.image.dib_cmd);
+  const std::string types = fmt::format("{}", fmt::join(formats, ","));
+  command.insert(command.end(), {"-x", "-t", types, "--checksum", "--no-tmpfs"});
+  if (types.contains("qcow2")) {
+    command.insert(command.end(), {"--qemu-img-options", "compat=0.10"});
+  }
+  command.insert(command.end(), {"-o", job.output()});
+  for (const std::string& elements : job.image.elements) {
+    if (elements.find_first_not_of(" \t") == std::string::npos) continue;
+    std::ranges::move(split_command(elements), std::back_inserter(command));
+  }
+  return command;
+}
+
+}  // namespace
+
+std::set<std::string> DibImageBuilder::formats_to_make(const std::set<std::string>& wanted) const {
+  std::set<std::string> formats;
+  for (const std::string& format : wanted) {
+    if (!only_converted(format)) formats.insert(format);
+  }
+  const bool converts = formats.size() < wanted.size();
+  if (converts && !formats.contains("raw") && !formats.contains("qcow2")) formats.insert("raw");
+  return formats;
+}
+
+Task<ProgramEnd> DibImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
+                                       const BuildLog& log) {
+  std::vector<std::string> command = dib_command(job, formats);
+  const Environment environment = environment_of(job, site().environment);
+  co_return co_await run(job, std::move(command), environment, log);
+}
+
+Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job,
+                                           const std::set<std::string>& formats,
+                                           const BuildLog& log) {
+  Environment environment = environment_of(job, site().environment);
+  environment["NODEPOOL_BUILD_ID"] = job.build_id;
+  environment["NODEPOOL_IMAGE_FORMATS"] = fmt::format("{}", fmt::join(formats, ","));
+  std::vector<std::string> command = split_command(job.image.command);
+  co_return co_await run(job, std::move(command), environment, log);
+}
+
+Task<ProgramEnd> FakeImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
+                                        const BuildLog& log) {
+  for (const std::string& format : formats) {
+    std::ofstream file(job.output() + "." + format);
+    file << "fake image " << job.image.name << " " << job.build_id << "\n";
+    if (!file.flush()) throw std::runtime_error("cannot write " + job.output() + "." + format);
+  }
+  log.write_line("Made fake images");
+  co_return ProgramEnd{};
+}
+
+ImageBuilders make_image_builders(const ImageBuilder::Site& site, bool fake) {
+  ImageBuilders builders;
+  if (fake) {
+    builders["diskimage-builder"] = std::make_unique<FakeImageBuilder>(site);
+    builders["command"] = std::make_unique<FakeImageBuilder>(site);
+  } else {
+    builders["diskimage-builder"] = std::make_unique<DibImageBuilder>(site);
+    builders["command"] = std::make_unique<CommandImageBuilder>(site);
+  }
+  return builders;
+}
+
+}  // namespace nodepool::builder

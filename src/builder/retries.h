@@ -1,0 +1,50 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "async/clock.h"
+
+namespace nodepool::builder {
+
+// When what has failed is to be tried again: soon at first, then less and less often.
+template <typename Key>
+class Retries {
+ public:
+  using TimePoint = async::Clock::TimePoint;
+
+  Retries(async::Duration first, async::Duration longest) : first_(first), longest_(longest) {}
+
+  // Returns how long it is left alone.
+  async::Duration failed(const Key& key, TimePoint now) {
+    Failure& failure = failures_[key];
+    failure.pause =
+        failure.pause == async::Duration::zero() ? first_ : std::min(2 * failure.pause, longest_);
+    failure.not_before = now + failure.pause;
+    return failure.pause;
+  }
+
+  // It has succeeded, or is another thing from now on.
+  void forget(const Key& key) { failures_.erase(key); }
+
+  // Before this it is not tried again; nothing if it has not failed.
+  std::optional<TimePoint> not_before(const Key& key) const {
+    const auto found = failures_.find(key);
+    if (found == failures_.end()) return std::nullopt;
+    return found->second.not_before;
+  }
+
+ private:
+  struct Failure {
+    async::Duration pause{};
+    TimePoint not_before{};
+  };
+
+  async::Duration first_;
+  async::Duration longest_;
+  std::map<Key, Failure> failures_;
+};
+
+}  // namespace nodepool::builder

@@ -1,0 +1,339 @@
+#include "builder/upload_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "builder/program_run.h"
+#include "model/image_paths.h"
+#include "model/node.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+using coordination::Lock;
+using coordination::StoreError;
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+
+constexpr auto kFirstPause = std::chrono::seconds(10);
+constexpr auto kLongestPause = std::chrono::minutes(30);
+
+// How long what others do takes to be known here.
+constexpr auto kNewsTravel = std::chrono::seconds(1);
+
+// A post-upload-hook that takes longer hangs.
+constexpr auto kHookTimeout = std::chrono::hours(1);
+constexpr auto kHookGrace = std::chrono::seconds(30);
+
+void replace(std::string& text, std::string_view token, const std::string& value) {
+  for (std::size_t at = text.find(token); at != std::string::npos;
+       at = text.find(token, at + value.size())) {
+    text.replace(at, token.size(), value);
+  }
+}
+
+std::string cloud_name(std::string name, const ImageUpload& upload, double now) {
+  replace(name, "{image_name}", upload.image);
+  replace(name, "{upload_id}", upload.id);
+  replace(name, "{timestamp}", std::to_string(static_cast<std::int64_t>(now)));
+  return name;
+}
+
+}  // namespace
+
+// --- the agenda
+
+UploadAgenda::UploadAgenda(const BuilderContext& context)
+    : context_(context),
+      retries_(kFirstPause, kLongestPause),
+      agenda_(context.runtime.clock, [this](const UploadPair& pair) { return due(pair); }) {}
+
+void UploadAgenda::look_at_image(const std::string& image) {
+  for (const auto& [name, provider] : context_.providers) {
+    if (provider->managed.images.contains(image)) agenda_.look_at({name, image});
+  }
+}
+
+UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
+  const auto& [name, image] = pair;
+  const auto provider = context_.providers.find(name);
+  if (provider == context_.providers.end()) return UploadVerdict::paused;
+  const driver::ManagedImages& managed = provider->second->managed;
+  const auto listed = managed.images.find(image);
+  if (listed == managed.images.end()) return UploadVerdict::paused;
+  UploadQuestion question{.paused = listed->second.pause,
+                          .build = newest_ready(context_.images.builds_of(image)),
+                          .format = managed.format};
+  if (question.build != nullptr) {
+    const std::string& id = question.build->id;
+    question.local = context_.local_formats(image, id);
+    question.uploads = context_.images.uploads_of(image, id, name);
+    question.being_uploaded = context_.images.is_being_uploaded(image, id, name);
+  }
+  return judge_upload(question);
+}
+
+std::optional<async::Clock::TimePoint> UploadAgenda::due(const UploadPair& pair) const {
+  if (!context_.images.ready() || judge(pair) != UploadVerdict::due) return std::nullopt;
+  async::Clock::TimePoint when = context_.runtime.clock.now();
+  const auto contended = contended_until_.find(pair);
+  if (contended != contended_until_.end()) when = std::max(when, contended->second);
+  const auto failed = failed_build_.find(pair);
+  const ImageBuild* build = newest_ready(context_.images.builds_of(pair.second));
+  if (failed == failed_build_.end() || failed->second != build->id) return when;
+  return std::max(when, retries_.not_before(pair).value_or(when));
+}
+
+async::Duration UploadAgenda::failed(const UploadPair& pair, const std::string& build_id) {
+  failed_build_[pair] = build_id;
+  return retries_.failed(pair, context_.runtime.clock.now());
+}
+
+void UploadAgenda::contended(const UploadPair& pair) {
+  contended_until_[pair] = context_.runtime.clock.now() + kNewsTravel;
+}
+
+void UploadAgenda::reconfigured(const std::string& provider) {
+  std::erase_if(failed_build_, [&](const auto& failed) {
+    if (failed.first.first != provider) return false;
+    retries_.forget(failed.first);
+    return true;
+  });
+}
+
+// --- the worker
+
+UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda,
+                           const Environment& environment)
+    : context_(context),
+      agenda_(agenda),
+      environment_(environment),
+      log_(context.log.child("UploadWorker")) {}
+
+Task<> UploadWorker::run() {
+  while (true) {
+    const std::optional<UploadPair> pair = co_await agenda_.pairs().take();
+    if (!pair) co_return;
+    std::exception_ptr cancelled;
+    std::string failure;
+    try {
+      co_await look_after(*pair);
+    } catch (const async::Cancelled&) {
+      cancelled = std::current_exception();
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (!failure.empty()) {
+      agenda_.contended(*pair);
+      log_.error("Uploading image {} to {}: {}", pair->second, pair->first, failure);
+    }
+    agenda_.pairs().put_back(*pair);
+    if (cancelled) std::rethrow_exception(cancelled);
+  }
+}
+
+Task<> UploadWorker::look_after(UploadPair pair) {
+  const auto [provider, image] = pair;
+  const ImageBuild build = *newest_ready(context_.images.builds_of(image));
+  bool gone = false;
+  try {
+    co_await context_.records.prepare_uploads(image, build.id, provider);
+  } catch (const StoreError& error) {
+    gone = error.kind() == StoreError::Kind::no_node;
+    if (!gone) throw;
+  }
+  if (gone) {
+    agenda_.contended(pair);
+    co_return;
+  }
+  Lock lock(context_.store, context_.runtime.random,
+            model::uploads_lock_path(image, build.id, provider));
+  if (!co_await lock.try_acquire()) {
+    agenda_.contended(pair);
+    co_return;
+  }
+  std::exception_ptr failure;
+  try {
+    co_await upload_locked(pair, build, lock);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await lock.release();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock) {
+  const auto [name, image] = pair;
+  // With the lock held nobody else uploads it, but somebody may just have done so.
+  const auto known = co_await context_.records.build(image, build.id);
+  const std::vector<ImageUpload> uploads = co_await context_.records.uploads(image, build.id, name);
+  const bool uploaded = std::ranges::any_of(
+      uploads, [](const ImageUpload& upload) { return upload.state == UploadState::ready; });
+  const auto provider = context_.providers.find(name);
+  if (!known || known->state != BuildState::ready || uploaded ||
+      provider == context_.providers.end()) {
+    agenda_.contended(pair);
+    co_return;
+  }
+  const std::shared_ptr<ImageProvider> service = provider->second;
+  ImageUpload upload;
+  upload.image = image;
+  upload.build_id = build.id;
+  upload.provider = name;
+  upload.set_state(UploadState::uploading, context_.now());
+  upload.username = build.username;
+  upload.python_path = build.python_path;
+  upload.shell_type = build.shell_type;
+  upload = co_await context_.records.create(std::move(upload), lock);
+  upload.format = service->managed.format;
+  upload.external_name = cloud_name(service->managed.name_format, upload, context_.now());
+  co_await perform(std::move(upload), service);
+}
+
+Task<> UploadWorker::perform(ImageUpload upload, std::shared_ptr<ImageProvider> provider) {
+  const UploadPair pair(upload.provider, upload.image);
+  log_.info("Uploading build {} of image {} to {} as {}", upload.build_id, upload.image,
+            upload.provider, *upload.external_name);
+  const async::Clock::TimePoint began = context_.runtime.clock.now();
+  std::exception_ptr cancelled;
+  std::string failure;
+  std::string external_id;
+  try {
+    external_id = co_await send(upload, provider);
+  } catch (const async::Cancelled&) {
+    cancelled = std::current_exception();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (cancelled || !failure.empty()) {
+    co_await give_up(upload);
+    if (cancelled) std::rethrow_exception(cancelled);
+    const async::Duration pause = agenda_.failed(pair, upload.build_id);
+    log_.error("The upload of build {} of image {} to {} has failed: {}; next attempt in {} s",
+               upload.build_id, upload.image, upload.provider, failure,
+               std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+    co_return;
+  }
+  upload.external_id = model::json_string(external_id);
+  upload.set_state(UploadState::ready, context_.now());
+  // Whether the lock is still held does not matter: the version says that nobody has written.
+  if (!co_await context_.records.write(upload)) {
+    log_.error("The record of the upload of build {} of image {} to {} is gone: deleting {} again",
+               upload.build_id, upload.image, upload.provider, external_id);
+    ProviderCall call(provider);
+    co_await remove_again(call, upload, external_id);
+    co_return;
+  }
+  agenda_.succeeded(pair);
+  context_.metrics.time_and_count("nodepool.image_update." + upload.image + "." + upload.provider,
+                                  context_.runtime.clock.now() - began);
+  log_.info("Build {} of image {} is ready in {} as {}", upload.build_id, upload.image,
+            upload.provider, external_id);
+}
+
+// The record of a failure says nothing but that.
+Task<> UploadWorker::give_up(ImageUpload upload) {
+  upload.external_name.reset();
+  upload.format.reset();
+  upload.username.reset();
+  upload.python_path.reset();
+  upload.shell_type.reset();
+  upload.set_state(UploadState::failed, context_.now());
+  co_await context_.records.write(std::move(upload));
+}
+
+Task<std::string> UploadWorker::send(ImageUpload upload, std::shared_ptr<ImageProvider> provider) {
+  const driver::ImageFile file =
+      co_await context_.threads.run("checksums of an image", [store = context_.files, upload] {
+        return store.file(upload.image, upload.build_id, *upload.format);
+      });
+  ProviderCall call(provider);
+  const driver::ProviderImage image = provider->managed.images.at(upload.image);
+  const telemetry::Logger log = log_;
+  const auto progress = [log, upload](std::uint64_t bytes) {
+    log.debug("{} bytes of upload {} of image {} have been sent to {}", bytes, upload.id,
+              upload.image, upload.provider);
+  };
+  Task<std::string> uploading = call.images().upload(image, *upload.external_name, file,
+                                                     metadata(upload, *provider), progress);
+  const std::string external_id = co_await std::move(uploading);
+  std::exception_ptr failure;
+  const std::string hook = provider->managed.post_upload_hook;
+  if (!hook.empty()) {
+    try {
+      co_await run_hook(upload, hook, external_id, file.path);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (failure) {
+    co_await remove_again(call, upload, external_id);
+    std::rethrow_exception(failure);
+  }
+  co_return external_id;
+}
+
+// What the operator wants on every image, on the provider's, and whose it is: the later one counts.
+driver::Metadata UploadWorker::metadata(const ImageUpload& upload,
+                                        const ImageProvider& provider) const {
+  driver::Metadata metadata;
+  const auto image = context_.diskimages.find(upload.image);
+  if (image != context_.diskimages.end() && image->second.metadata.is_mapping()) {
+    for (const auto& entry : image->second.metadata.as_mapping()) {
+      metadata[entry.key] = entry.value.text();
+    }
+  }
+  for (const auto& [key, value] : provider.managed.images.at(upload.image).meta) {
+    metadata[key] = value;
+  }
+  metadata["nodepool_build_id"] = upload.build_id;
+  metadata["nodepool_upload_id"] = upload.id;
+  metadata["nodepool_provider_name"] = upload.provider;
+  return metadata;
+}
+
+Task<> UploadWorker::run_hook(ImageUpload upload, std::string hook, std::string external_id,
+                              std::string path) {
+  const BuildLog log(
+      {.directory = context_.logs.directory / "hooks", .retention = context_.logs.retention},
+      upload.image, upload.build_id);
+  async::Subprocess::Command command;
+  command.arguments = {hook, upload.provider, external_id, path};
+  for (const auto& [name, value] : environment_) command.environment.push_back(name + "=" + value);
+  command.output = log.descriptor();
+  Task<ProgramEnd> running =
+      run_program(context_.runtime, std::move(command), kHookTimeout, kHookGrace);
+  const ProgramEnd end = co_await std::move(running);
+  if (end.exit_code != 0) {
+    throw std::runtime_error(fmt::format("post-upload-hook {}: {}; its output is in {}", hook,
+                                         end.timed_out ? std::string("it took too long")
+                                                       : fmt::format("exit code {}", end.exit_code),
+                                         log.path().string()));
+  }
+  log_.info("The post-upload-hook {} has ended well; its output is in {}", hook,
+            log.path().string());
+}
+
+// What nobody has a record of would stay in the cloud until somebody looks for leaks.
+Task<> UploadWorker::remove_again(ProviderCall& call, ImageUpload upload, std::string external_id) {
+  try {
+    Task<> removing = call.images().remove(*upload.external_name, external_id);
+    co_await std::move(removing);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    log_.warning("Image {} of {} could not be deleted, it is left to the search for leaks: {}",
+                 external_id, upload.provider, error.what());
+  }
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "builder/agenda.h"
+#include "builder/context.h"
+#include "builder/decisions.h"
+#include "builder/image_builder.h"
+#include "builder/retries.h"
+
+namespace nodepool::builder {
+
+// A provider and an image that it lists.
+using UploadPair = std::pair<std::string, std::string>;
+
+// What is to be uploaded, shared by all upload workers.
+class UploadAgenda {
+ public:
+  explicit UploadAgenda(const BuilderContext& context);
+
+  Agenda<UploadPair>& pairs() { return agenda_; }
+
+  // Something about the image may have changed.
+  void look_at_image(const std::string& image);
+
+  UploadVerdict judge(const UploadPair& pair) const;
+
+  // An upload has ended. Returns how long the pair is left alone if it has failed.
+  async::Duration failed(const UploadPair& pair, const std::string& build_id);
+  void succeeded(const UploadPair& pair) { retries_.forget(pair); }
+  // Somebody else has the lock, though nothing is known of it yet.
+  void contended(const UploadPair& pair);
+  // What made the last attempt fail may have been changed.
+  void reconfigured(const std::string& provider);
+
+ private:
+  std::optional<async::Clock::TimePoint> due(const UploadPair& pair) const;
+
+  const BuilderContext& context_;
+  Retries<UploadPair> retries_;
+  std::map<UploadPair, std::string> failed_build_;  // a newer build is tried at once
+  std::map<UploadPair, async::Clock::TimePoint> contended_until_;
+  Agenda<UploadPair> agenda_;
+};
+
+// Uploads one image after the other.
+class UploadWorker {
+ public:
+  // `environment` is that of the hooks.
+  UploadWorker(BuilderContext& context, UploadAgenda& agenda, const Environment& environment);
+
+  // Works until the agenda is closed. Throws Cancelled; an upload under way is then given up.
+  Task<> run();
+
+ private:
+  Task<> look_after(UploadPair pair);
+  Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock);
+  Task<> perform(model::ImageUpload upload, std::shared_ptr<ImageProvider> provider);
+  Task<> give_up(model::ImageUpload upload);
+  // What is done to the cloud. Returns the cloud's id of the image. Throws.
+  Task<std::string> send(model::ImageUpload upload, std::shared_ptr<ImageProvider> provider);
+  Task<> run_hook(model::ImageUpload upload, std::string hook, std::string external_id,
+                  std::string path);
+  Task<> remove_again(ProviderCall& call, model::ImageUpload upload, std::string external_id);
+  driver::Metadata metadata(const model::ImageUpload& upload, const ImageProvider& provider) const;
+
+  BuilderContext& context_;
+  UploadAgenda& agenda_;
+  Environment environment_;
+  telemetry::Logger log_;
+};
+
+}  // namespace nodepool::builder

@@ -1,0 +1,98 @@
+#include "cli/build_follower.h"
+
+#include <exception>
+#include <fstream>
+#include <ostream>
+#include <vector>
+
+#include "async/file_watch.h"
+#include "async/task_scope.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using model::BuildState;
+using model::ImageBuild;
+
+}  // namespace
+
+BuildFollower::BuildFollower(Session& session, const model::ImageTable& images, std::string image)
+    : session_(session),
+      images_(images),
+      image_(std::move(image)),
+      subscription_(images_.observe([this](const std::string& changed) {
+        if (changed == image_) changed_.set();
+      })) {
+  for (const ImageBuild* build : images_.builds_of(image_)) known_.insert(build->id);
+}
+
+Task<int> BuildFollower::run() {
+  std::ostream& err = session_.context().err;
+  if (images_.is_paused(image_)) err << "Image " << image_ << " is paused: see image-unpause\n";
+  const std::string id = co_await next_build();
+  log_ = std::filesystem::path(session_.config().build_log_dir) / (image_ + "-" + id + ".log");
+  const ImageBuild* build = images_.find_build(image_, id);
+  err << "Build " << image_ << "-" << id << " by "
+      << (build == nullptr ? "" : build->builder.value_or("an unknown builder")) << ", log "
+      << log_.string() << std::endl;
+  co_await wait_for_end(id);
+  const ImageBuild* ended = images_.find_build(image_, id);
+  if (shown_ == 0) err << "Its log is not on this host, or empty\n";
+  const bool ready = ended != nullptr && ended->state == BuildState::ready;
+  err << "Build " << image_ << "-" << id
+      << (ended == nullptr ? " is gone" : " is " + std::string(to_string(ended->state)))
+      << std::endl;
+  co_return ready ? 0 : 1;
+}
+
+Task<std::string> BuildFollower::next_build() {
+  while (true) {
+    for (const ImageBuild* build : images_.builds_of(image_)) {
+      if (!known_.contains(build->id)) co_return build->id;
+    }
+    co_await changed_.wait();
+  }
+}
+
+Task<> BuildFollower::wait_for_end(std::string id) {
+  async::TaskScope scope(session_.runtime(), [](const std::string&, const std::string&) {});
+  scope.spawn("log of a build", watch_log());
+  std::exception_ptr failure;
+  try {
+    while (true) {
+      show_news();
+      const ImageBuild* build = images_.find_build(image_, id);
+      if (build == nullptr || build->state != BuildState::building) break;
+      co_await changed_.wait();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await scope.stop();
+  if (failure) std::rethrow_exception(failure);
+  show_news();
+}
+
+// Ends with an exception where the directory is not on this host: the record alone tells the end.
+Task<> BuildFollower::watch_log() {
+  async::FileWatch watch(session_.runtime().executor, {log_});
+  while (true) {
+    co_await watch.changed();
+    changed_.set();
+  }
+}
+
+void BuildFollower::show_news() {
+  std::ifstream file(log_, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(shown_));
+  std::vector<char> block(1 << 16);
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    session_.context().out.write(block.data(), file.gcount());
+    shown_ += static_cast<std::size_t>(file.gcount());
+  }
+  session_.context().out.flush();
+}
+
+}  // namespace nodepool::cli

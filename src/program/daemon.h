@@ -1,0 +1,98 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "async/event_loop.h"
+#include "async/file_watch.h"
+#include "async/signals.h"
+#include "async/task_scope.h"
+#include "config/config.h"
+#include "config/file_stamp.h"
+#include "config/schema.h"
+#include "coordination/store.h"
+#include "program/options.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+#include "telemetry/stack_dump.h"
+
+namespace nodepool::program {
+
+using async::Task;
+
+// A daemon between its start and its end: reads the configuration and follows its changes, opens
+// the store, waits for signals. A subclass says what it serves.
+class Daemon {
+ public:
+  // `logger` is the name under which it speaks.
+  Daemon(const Options& options, std::shared_ptr<telemetry::Log> log, const std::string& logger);
+  virtual ~Daemon() = default;
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Serves until it is told to end. Throws what went wrong.
+  void run();
+
+ protected:
+  // What providers may be configured.
+  virtual config::DriverSchemas drivers() const = 0;
+
+  // Begins to serve; the store is open. Throws: the daemon ends with that.
+  virtual Task<> start(config::Config config) = 0;
+  // Goes over to another configuration. Throws: the one before stays in force.
+  virtual Task<> reconfigure(config::Config config) = 0;
+  // Ends all; also after a start that has failed, or has not been.
+  virtual Task<> stop() = 0;
+  // Returns when it is time to end: by default at the first signal of SIGINT, SIGTERM and SIGUSR1.
+  virtual Task<> wait_for_end(async::Signals& signals);
+
+  // Waits for a signal, and logs it.
+  Task<int> next_signal(async::Signals& signals);
+
+  const async::Runtime& runtime() const { return runtime_; }
+  coordination::Store& store() { return *store_; }
+  const std::shared_ptr<telemetry::Log>& log_sink() const { return log_sink_; }
+  const telemetry::Logger& log() const { return log_; }
+  const telemetry::Metrics& metrics() const { return metrics_; }
+  async::TaskScope::ErrorHandler reporter() const;
+
+ private:
+  Task<> serve();
+  Task<> serve_until_end();
+  Task<> watch_for_end(async::Signals& signals);
+  Task<> serve_with(config::Config config, async::FileWatch& watch);
+  Task<> reload_on_change(async::FileWatch& watch);
+  Task<> close_store();
+  std::vector<std::string> watched_files() const;
+  config::Config load();
+  bool files_changed() const;
+
+  Options options_;
+  std::shared_ptr<telemetry::Log> log_sink_;
+  telemetry::Logger log_;
+  telemetry::Metrics metrics_;
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_ = async::Random::from_system();
+  async::Runtime runtime_;
+  telemetry::StackDump stack_dump_;
+  std::unique_ptr<coordination::Store> store_;
+  async::TaskScope main_scope_;
+  async::TaskScope scope_;
+  async::Event over_{"a signal to end, or a failure"};
+  std::exception_ptr failure_;
+  config::FileStamp stamp_;
+  config::FileStamp secure_stamp_;
+};
+
+// main() of a daemon: reads the options, goes to the background unless told otherwise, opens the
+// log, and runs what `make` makes. Returns the exit status.
+int run_daemon(const Program& program, int argc, const char* const* argv,
+               const std::function<std::unique_ptr<Daemon>(const Options&,
+                                                           std::shared_ptr<telemetry::Log>)>& make);
+
+}  // namespace nodepool::program

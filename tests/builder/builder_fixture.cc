@@ -1,0 +1,223 @@
+#include "tests/builder/builder_fixture.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "async/live_tasks.h"
+#include "config/load.h"
+#include "coordination/tree.h"
+#include "model/image_paths.h"
+#include "model/paths.h"
+
+namespace nodepool::builder {
+
+using model::ImageBuild;
+using model::ImageUpload;
+
+struct BuilderFixture::Process {
+  Process(BuilderFixture& fixture, const std::string& name, const config::Config& config)
+      : runtime{loop.executor(), fixture.clock_, fixture.random_},
+        threads(2, "test"),
+        store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)) {
+    const auto log = telemetry::Log::to_consumer(
+        [&fixture](telemetry::LogLevel, std::string_view logger, std::string_view message) {
+          fixture.log_.push_back(std::string(logger) + ": " + std::string(message));
+        },
+        telemetry::LogLevel::warning);
+    NodePoolBuilder::Options options;
+    options.hostname = name;
+    options.fqdn = name + ".example";
+    options.build_workers = 2;
+    options.metrics = telemetry::Metrics(
+        [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
+    ImageBuilders builders;
+    builders["diskimage-builder"] = std::make_unique<BuilderDouble>(
+        ImageBuilder::Site{runtime, threads, {}}, fixture.workshop_);
+    builder = std::make_unique<NodePoolBuilder>(runtime, *store, log, fixture.drivers_, config,
+                                                options, std::move(builders));
+  }
+
+  // Whether a thread, or a program, is at work for it.
+  bool waits_for_others() {
+    return std::ranges::any_of(async::live_tasks(loop.executor()), [](const auto& task) {
+      return std::ranges::any_of(task.waits, [](const auto& wait) {
+        return wait.what.starts_with("thread:") || wait.what.starts_with("end of a program");
+      });
+    });
+  }
+
+  async::EventLoop loop;
+  async::Runtime runtime;
+  async::ThreadPool threads;
+  std::unique_ptr<coordination::MemoryStore> store;
+  std::unique_ptr<NodePoolBuilder> builder;
+};
+
+namespace {
+
+driver::DriverRegistry make_drivers(std::shared_ptr<Sky> sky) {
+  std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(std::make_unique<SkyDriver>(std::move(sky)));
+  return driver::DriverRegistry(std::move(drivers));
+}
+
+template <typename Record, typename State>
+std::vector<Record> in_state(std::vector<Record> records, State state) {
+  std::erase_if(records, [state](const Record& record) { return record.state != state; });
+  return records;
+}
+
+}  // namespace
+
+BuilderFixture::BuilderFixture()
+    : people_(std::make_unique<coordination::MemoryStore>(server_, runtime_)),
+      images_(std::make_unique<model::ImageTable>(
+          runtime_, *people_,
+          telemetry::Logger(telemetry::Log::to_consumer(
+                                [](telemetry::LogLevel, std::string_view, std::string_view) {}),
+                            "test"))),
+      drivers_(make_drivers(sky_)) {}
+
+BuilderFixture::~BuilderFixture() {
+  while (!processes_.empty()) kill(processes_.begin()->first);
+}
+
+std::string BuilderFixture::yaml(const std::string& images, const std::string& providers) {
+  return "build-log-retention: 2\ndiskimages:\n" + images + "providers:\n" + providers;
+}
+
+namespace {
+
+config::Config parse(const test_support::TemporaryDirectory& directory,
+                     const driver::DriverRegistry& drivers, const std::string& yaml,
+                     const std::string& name) {
+  const std::string place = "images-dir: " + (directory.path() / name).string() +
+                            "\nbuild-log-dir: " + (directory.path() / "logs").string() + "\n";
+  config::LoadOptions options;
+  options.path = directory.write("nodepool.yaml", place + yaml);
+  options.drivers = drivers.schemas();
+  return config::load(options).config;
+}
+
+}  // namespace
+
+void BuilderFixture::start(const std::string& yaml, const std::string& name) {
+  const config::Config config = parse(directory_, drivers_, yaml, name);
+  auto process = std::make_unique<Process>(*this, name, config);
+  process->loop.run(process->builder->start(config));
+  processes_[name] = std::move(process);
+  settle();
+}
+
+void BuilderFixture::reconfigure(const std::string& yaml) {
+  Process& process = *processes_.at("nb1");
+  process.loop.run(process.builder->reconfigure(parse(directory_, drivers_, yaml, "nb1")));
+  settle();
+}
+
+void BuilderFixture::stop(const std::string& name) {
+  Process& process = *processes_.at(name);
+  process.loop.run(process.builder->stop());
+  process.loop.run(process.store->close());
+  process.builder.reset();
+  processes_.erase(name);
+  settle();
+}
+
+void BuilderFixture::kill(const std::string& name) {
+  while (processes_.at(name)->waits_for_others()) settle();
+  // Its loop, and with it all suspended tasks, goes without running again.
+  processes_.at(name)->store->kill_for_tests();
+  processes_.erase(name);
+  settle();
+}
+
+coordination::MemoryStore& BuilderFixture::store_of(const std::string& name) {
+  return *processes_.at(name)->store;
+}
+
+void BuilderFixture::settle() {
+  while (true) {
+    bool ran = loop_.poll();
+    for (const auto& [name, process] : processes_) ran = process->loop.poll() || ran;
+    if (ran) continue;
+    const bool waits = std::ranges::any_of(
+        processes_, [](const auto& entry) { return entry.second->waits_for_others(); });
+    if (!waits) return;
+    std::this_thread::yield();
+  }
+}
+
+void BuilderFixture::pass(async::Duration duration) {
+  const async::Clock::TimePoint end = clock_.now() + duration;
+  settle();
+  while (clock_.next_wakeup() <= end) {
+    clock_.advance_to(clock_.next_wakeup());
+    settle();
+  }
+  clock_.advance_to(end);
+  settle();
+}
+
+void BuilderFixture::put(const std::string& path, const std::string& text) {
+  loop_.run(coordination::ensure_path(*people_, path));
+  loop_.run(people_->set(path, text, coordination::kAnyVersion));
+  settle();
+}
+
+bool BuilderFixture::exists(const std::string& path) {
+  return loop_.run(people_->exists(path)).has_value();
+}
+
+std::vector<ImageBuild> BuilderFixture::builds(const std::string& image) {
+  ImageRecords records(runtime_, *people_, *images_);
+  std::vector<ImageBuild> found = loop_.run(records.builds(image));
+  std::ranges::sort(found, {}, &ImageBuild::state_time);
+  return found;
+}
+
+std::vector<ImageBuild> BuilderFixture::builds(model::BuildState state, const std::string& image) {
+  return in_state(builds(image), state);
+}
+
+std::vector<ImageUpload> BuilderFixture::uploads(const std::string& image) {
+  ImageRecords records(runtime_, *people_, *images_);
+  std::vector<ImageUpload> found;
+  for (const ImageBuild& build : builds(image)) {
+    const std::string providers = model::build_providers_path(image, build.id);
+    if (!exists(providers)) continue;
+    for (const std::string& provider : loop_.run(people_->children(providers))) {
+      for (ImageUpload& upload : loop_.run(records.uploads(image, build.id, provider))) {
+        found.push_back(std::move(upload));
+      }
+    }
+  }
+  std::ranges::sort(found, {}, &ImageUpload::state_time);
+  return found;
+}
+
+std::vector<ImageUpload> BuilderFixture::uploads(model::UploadState state,
+                                                 const std::string& image) {
+  return in_state(uploads(image), state);
+}
+
+void BuilderFixture::write(const ImageBuild& build) {
+  put(model::build_path(build.image, build.id), to_record(build));
+}
+
+void BuilderFixture::write(const ImageUpload& upload) {
+  put(model::upload_path(upload.image, upload.build_id, upload.provider, upload.id),
+      to_record(upload));
+}
+
+std::vector<std::string> BuilderFixture::files(const std::string& name) const {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path() / name)) {
+    if (entry.path().filename() != "builder_id.txt") found.push_back(entry.path().filename());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace nodepool::builder

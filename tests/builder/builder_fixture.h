@@ -1,0 +1,78 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "builder/builder.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "model/image_build.h"
+#include "model/image_upload.h"
+#include "tests/builder/doubles.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::builder {
+
+// Builders on an in-process store, in virtual time, with a workshop and a sky that a test decides
+// about. Each has an images-dir of its own, which stays when it dies.
+class BuilderFixture : public testing::Test {
+ protected:
+  BuilderFixture();
+  ~BuilderFixture() override;
+
+  // The text of nodepool.yaml: `images` are entries of `diskimages`, `providers` of `providers`.
+  static std::string yaml(const std::string& images, const std::string& providers);
+
+  // Starts the builder `name`; it has settled when this returns.
+  void start(const std::string& yaml, const std::string& name = "nb1");
+  void reconfigure(const std::string& yaml);
+  void stop(const std::string& name = "nb1");
+  // Its process dies: its session ends, its tasks stop where they stand.
+  void kill(const std::string& name = "nb1");
+  coordination::MemoryStore& store_of(const std::string& name = "nb1");
+
+  // Runs everything that can run without time passing.
+  void settle();
+  // Lets time pass, step by step from one timer to the next.
+  void pass(async::Duration duration);
+
+  // What people do.
+  void put(const std::string& path, const std::string& text = "");
+  bool exists(const std::string& path);
+
+  // The records, the oldest first.
+  std::vector<model::ImageBuild> builds(const std::string& image = "deb");
+  std::vector<model::ImageBuild> builds(model::BuildState state, const std::string& image = "deb");
+  std::vector<model::ImageUpload> uploads(const std::string& image = "deb");
+  std::vector<model::ImageUpload> uploads(model::UploadState state,
+                                          const std::string& image = "deb");
+  void write(const model::ImageBuild& build);
+  void write(const model::ImageUpload& upload);
+
+  // The names of the files in a builder's images-dir, without builder_id.txt.
+  std::vector<std::string> files(const std::string& name = "nb1") const;
+
+  struct Process;
+
+  test_support::TemporaryDirectory directory_;
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  std::unique_ptr<coordination::MemoryStore> people_;
+  std::unique_ptr<model::ImageTable> images_;  // not followed: records are read past it
+  std::shared_ptr<Sky> sky_ = std::make_shared<Sky>();
+  std::shared_ptr<Workshop> workshop_ = std::make_shared<Workshop>();
+  driver::DriverRegistry drivers_;
+  std::vector<std::string> log_;      // warnings and errors
+  std::vector<std::string> figures_;  // statsd lines
+  std::map<std::string, std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace nodepool::builder

@@ -1,0 +1,455 @@
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "model/image_paths.h"
+#include "tests/builder/builder_fixture.h"
+
+namespace nodepool::builder {
+namespace {
+
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
+constexpr const char* kSky =
+    "  - {name: sky1, driver: sky, image-format: qcow2, diskimages: [{name: deb}]}\n";
+
+class BuilderTest : public BuilderFixture {
+ protected:
+  // A build and its upload, both ready, at the fixture's beginning.
+  void start_with_one() { start(yaml(kDeb, kSky)); }
+};
+
+// --- builds and uploads
+
+TEST_F(BuilderTest, an_image_without_a_build_is_built_and_uploaded_at_once) {
+  workshop_->build_time = minutes(10);
+  sky_->upload_time = minutes(5);
+  start(yaml(kDeb, kSky));
+  ASSERT_THAT(builds(), SizeIs(1));
+  EXPECT_EQ(builds().front().state, BuildState::building);
+  EXPECT_THAT(builds().front().formats, ElementsAre("qcow2"));
+  EXPECT_EQ(builds().front().username, std::nullopt);
+  pass(minutes(10));
+  const ImageBuild build = builds().front();
+  EXPECT_EQ(build.state, BuildState::ready);
+  EXPECT_EQ(build.builder, "nb1.example");
+  EXPECT_EQ(build.username, "ci");
+  EXPECT_EQ(build.python_path, "auto");
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1));
+  pass(minutes(5));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
+  const ImageUpload upload = uploads().front();
+  EXPECT_EQ(upload.external_id.string_value(), "image-1");
+  EXPECT_EQ(upload.format, "qcow2");
+  EXPECT_EQ(upload.username, "ci");
+  EXPECT_EQ(upload.external_name, "deb-1700000600");
+  const Sky::Image& image = sky_->images.at("image-1");
+  EXPECT_EQ(image.name, "deb-1700000600");
+  EXPECT_EQ(image.file.md5.size(), 32);
+  EXPECT_EQ(image.file.sha256.size(), 64);
+  EXPECT_THAT(image.metadata, ElementsAre(testing::Pair("nodepool_build_id", build.id),
+                                          testing::Pair("nodepool_provider_name", "sky1"),
+                                          testing::Pair("nodepool_upload_id", upload.id),
+                                          testing::Pair("owner", "sky1")));
+  EXPECT_THAT(files(), SizeIs(3));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
+TEST_F(BuilderTest, a_build_is_made_again_when_it_has_reached_its_age) {
+  start_with_one();
+  pass(minutes(59));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+  pass(minutes(1));
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  pass(hours(3));
+  EXPECT_THAT(builds(), SizeIs(2)) << "the two newest are kept";
+  EXPECT_THAT(uploads(), SizeIs(2));
+  EXPECT_THAT(sky_->images, SizeIs(2));
+  EXPECT_THAT(files(), SizeIs(6));
+}
+
+TEST_F(BuilderTest, a_request_is_served_and_forgotten) {
+  start_with_one();
+  pass(minutes(1));
+  put(model::build_request_path("deb"));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
+TEST_F(BuilderTest, a_request_during_a_build_leads_to_another_one) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  put(model::build_request_path("deb"));
+  pass(minutes(5));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_FALSE(exists(model::build_request_path("deb")));
+}
+
+TEST_F(BuilderTest, a_paused_image_is_not_built_until_it_goes_on) {
+  put(model::image_pause_path("deb"));
+  start(yaml(kDeb, kSky));
+  put(model::build_request_path("deb"));
+  EXPECT_THAT(builds(), IsEmpty());
+  loop_.run(people_->remove(model::image_pause_path("deb"), coordination::kAnyVersion));
+  settle();
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, an_image_that_nobody_needs_in_any_format_is_not_built) {
+  start(yaml("  - {name: deb}\n  - {name: raw, formats: [raw, vhd]}\n",
+             "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  EXPECT_THAT(workshop_->built, ElementsAre("raw"));
+  EXPECT_THAT(builds("raw").front().formats, ElementsAre("raw", "vhd"));
+}
+
+TEST_F(BuilderTest, a_failing_image_is_tried_less_and_less_often_and_blocks_no_other) {
+  workshop_->exit_codes["bad"] = 7;
+  start(yaml("  - {name: bad, formats: [raw]}\n  - {name: deb, formats: [raw]}\n",
+             "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  EXPECT_THAT(builds(BuildState::ready, "deb"), SizeIs(1));
+  ASSERT_THAT(builds("bad"), SizeIs(1));
+  EXPECT_EQ(builds("bad").front().state, BuildState::failed);
+  EXPECT_THAT(builds("bad").front().formats, IsEmpty());
+  EXPECT_EQ(builds("bad").front().username, "zuul");
+  EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("of image bad has failed: exit code 7"),
+                                               HasSubstr("next attempt in 10 s"))));
+  EXPECT_THAT(files(), SizeIs(3)) << "nothing of the failed build";
+  const auto attempts = [this] { return std::ranges::count(workshop_->built, "bad"); };
+  pass(seconds(9));
+  EXPECT_EQ(attempts(), 1);
+  pass(seconds(1));
+  EXPECT_EQ(attempts(), 2);
+  EXPECT_THAT(builds("bad"), SizeIs(1)) << "the failure before is gone";
+  pass(seconds(20));
+  EXPECT_EQ(attempts(), 3);
+  pass(hours(10));
+  EXPECT_LE(attempts(), 20);
+  const auto before = attempts();
+  workshop_->exit_codes.clear();
+  put(model::build_request_path("bad"));
+  EXPECT_EQ(attempts(), before + 1) << "who asks anew need not wait";
+  EXPECT_THAT(builds(BuildState::ready, "bad"), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_changed_image_is_tried_at_once) {
+  workshop_->exit_codes["deb"] = 1;
+  start(yaml(kDeb, kSky));
+  pass(hours(5));
+  const std::size_t before = workshop_->built.size();
+  workshop_->exit_codes.clear();
+  reconfigure(yaml("  - {name: deb, elements: [vm]}\n", kSky));
+  EXPECT_EQ(workshop_->built.size(), before + 1);
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_new_format_leads_to_a_new_build) {
+  start_with_one();
+  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, image-format: raw,\n"
+                                             "     diskimages: [{name: deb}]}\n"));
+  ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
+  EXPECT_THAT(builds().back().formats, ElementsAre("qcow2", "raw"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(3));
+}
+
+TEST_F(BuilderTest, several_images_are_built_side_by_side) {
+  workshop_->build_time = minutes(1);
+  start(
+      yaml("  - {name: a, formats: [raw]}\n  - {name: b, formats: [raw]}\n"
+           "  - {name: c, formats: [raw]}\n",
+           "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  pass(minutes(2));
+  EXPECT_THAT(workshop_->built, SizeIs(3));
+  EXPECT_EQ(workshop_->most_under_way, 2) << "as many as there are workers";
+}
+
+TEST_F(BuilderTest, failing_uploads_are_tried_again_and_block_no_others) {
+  sky_->broken.insert("sky1");
+  start(
+      yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_EQ(uploads(UploadState::ready).front().provider, "sky2");
+  ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
+  const ImageUpload failed = uploads(UploadState::failed).front();
+  EXPECT_EQ(failed.external_name, std::nullopt);
+  EXPECT_EQ(failed.username, std::nullopt);
+  EXPECT_EQ(sky_->uploads, 2);
+  pass(seconds(10));
+  EXPECT_EQ(sky_->uploads, 3);
+  EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_NE(uploads(UploadState::failed).front().id, failed.id);
+  sky_->broken.clear();
+  pass(seconds(20));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_THAT(uploads(), SizeIs(2));
+}
+
+TEST_F(BuilderTest, a_paused_provider_gets_nothing) {
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(uploads(), IsEmpty());
+  reconfigure(yaml(kDeb, kSky));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
+  const auto hook = directory_.write("hook", "#!/bin/sh\necho \"$1 $2 $3\"\n");
+  std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+                   "     post-upload-hook: " + hook.string() + "}\n"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  const std::string id = builds().front().id;
+  EXPECT_EQ(test_support::read_file(directory_.path() / "logs/hooks" / ("deb-" + id + ".log")),
+            "sky1 image-1 " + (directory_.path() / "nb1").string() + "/deb-" + id + ".qcow2\n");
+}
+
+TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
+  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+                   "     post-upload-hook: /bin/false}\n"));
+  EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_EQ(sky_->deletions, 1);
+  EXPECT_THAT(log_, Contains(HasSubstr("post-upload-hook /bin/false: exit code 1")));
+}
+
+// --- clean-up
+
+TEST_F(BuilderTest, an_upload_that_is_deleted_is_made_again) {
+  start_with_one();
+  ImageUpload upload = uploads().front();
+  upload.set_state(UploadState::deleting, clock_.wall_seconds());
+  write(upload);
+  ASSERT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads().front().state, UploadState::ready);
+  EXPECT_NE(uploads().front().id, upload.id);
+  EXPECT_THAT(sky_->images, SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_build_that_is_deleted_goes_with_all_it_has) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  EXPECT_THAT(builds(), IsEmpty());
+  EXPECT_FALSE(exists(model::build_path("deb", build.id)));
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(BuilderTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_files) {
+  sky_->cannot_delete = true;
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(uploads(UploadState::deleting), SizeIs(1));
+  EXPECT_THAT(log_, Contains(HasSubstr("could not be deleted from sky1: it is in use")));
+  pass(hours(1));
+  EXPECT_LE(sky_->deletions, 20);
+  sky_->cannot_delete = false;
+  pass(minutes(10));
+  EXPECT_THAT(builds(), IsEmpty());
+}
+
+TEST_F(BuilderTest, an_image_that_a_provider_lists_no_longer_goes_from_there) {
+  start_with_one();
+  reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  EXPECT_THAT(uploads(), IsEmpty());
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, an_image_that_is_configured_no_longer_goes_altogether) {
+  start_with_one();
+  reconfigure("diskimages: []\nproviders: [{name: sky1, driver: sky, diskimages: []}]\n");
+  EXPECT_THAT(builds(), IsEmpty());
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(BuilderTest, uploads_of_a_provider_that_is_gone_are_left_alone) {
+  start_with_one();
+  reconfigure("diskimages:\n  - {name: deb, formats: [qcow2]}\nproviders: []\n");
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(1));
+}
+
+TEST_F(BuilderTest, formats_go_when_they_have_been_uploaded) {
+  sky_->upload_time = minutes(1);
+  start(
+      yaml("  - {name: deb, formats: [raw, vhd], keep-formats: [vhd],\n"
+           "     delete-after-upload: true}\n",
+           kSky));
+  EXPECT_THAT(files(), Contains(HasSubstr(".qcow2")));
+  EXPECT_THAT(files(), testing::Not(Contains(HasSubstr(".raw")))) << "nobody uploads it";
+  pass(minutes(1));
+  ASSERT_THAT(files(), SizeIs(3));
+  EXPECT_THAT(files().front(), HasSubstr(".vhd"));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, files_without_a_build_go_and_others_stay) {
+  const std::string id(32, 'a');
+  directory_.write("nb1/old-image-" + id + ".qcow2", "x");
+  directory_.write("nb1/old-image-" + id + ".qcow2.md5", "x");
+  directory_.write("nb1/old-image-" + id + ".d/manifest", "x");
+  directory_.write("nb1/notes-2024.txt", "x");
+  start(yaml("  - {name: deb}\n", "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  EXPECT_THAT(files(), ElementsAre("notes-2024.txt"));
+}
+
+// --- several builders, death, lost sessions
+
+TEST_F(BuilderTest, of_two_builders_one_builds_and_uploads) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  start(yaml(kDeb, kSky), "nb2");
+  pass(minutes(20));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+  EXPECT_EQ(sky_->uploads, 1);
+  EXPECT_THAT(files("nb2"), IsEmpty());
+  stop("nb1");
+  pass(hours(1));
+  EXPECT_THAT(workshop_->built, SizeIs(2)) << "the other one goes on";
+  EXPECT_THAT(files("nb2"), SizeIs(3));
+  EXPECT_THAT(files("nb1"), SizeIs(3)) << "they are deleted by who has them";
+}
+
+TEST_F(BuilderTest, what_a_dead_builder_leaves_is_cleaned_up_and_done_again) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  const std::string left = builds().front().id;
+  kill("nb1");
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  start(yaml(kDeb, kSky), "nb2");
+  pass(seconds(10));
+  ASSERT_THAT(builds(), SizeIs(1)) << "the one that was left is gone, another one is made";
+  EXPECT_NE(builds().front().id, left);
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(files("nb1"), SizeIs(1)) << "half an image";
+  start(yaml(kDeb, kSky), "nb1");
+  EXPECT_THAT(files("nb1"), IsEmpty());
+}
+
+TEST_F(BuilderTest, an_upload_of_a_dead_builder_is_removed_and_made_again_by_who_has_the_files) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  const std::string left = uploads(UploadState::uploading).front().id;
+  kill("nb1");
+  start(yaml(kDeb, kSky), "nb2");
+  EXPECT_THAT(uploads(), IsEmpty());
+  pass(minutes(10));
+  EXPECT_THAT(uploads(), IsEmpty()) << "the files are not here";
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(10));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_NE(uploads().front().id, left);
+}
+
+TEST_F(BuilderTest, a_stopped_builder_leaves_failures_and_no_half_files) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  stop("nb1");
+  ASSERT_THAT(builds(), SizeIs(1));
+  EXPECT_EQ(builds().front().state, BuildState::failed);
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(BuilderTest, a_lost_session_ends_the_build) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  store_of().expire_for_tests();
+  pass(seconds(5));
+  ASSERT_THAT(builds(), SizeIs(1));
+  EXPECT_EQ(builds().front().state, BuildState::failed);
+  EXPECT_THAT(builds().front().formats, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(log_, Contains(HasSubstr("the session with the store was lost")));
+  pass(minutes(11));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, a_build_whose_store_is_away_for_a_while_counts) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(9));
+  store_of().suspend_for_tests();
+  pass(minutes(2));
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  store_of().resume_for_tests();
+  pass(seconds(2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+}
+
+TEST_F(BuilderTest, an_upload_whose_session_is_lost_counts_if_its_record_is_there) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  store_of().suspend_for_tests();
+  store_of().expire_for_tests();
+  pass(minutes(6));
+  store_of().resume_for_tests();
+  pass(minutes(20));
+  ASSERT_GE(uploads(UploadState::ready).size(), 1);
+  EXPECT_THAT(sky_->images, SizeIs(uploads(UploadState::ready).size()));
+}
+
+TEST_F(BuilderTest, an_upload_whose_record_is_gone_is_deleted_from_the_cloud_again) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  const ImageUpload upload = uploads().front();
+  put(model::image_pause_path("deb"));
+  loop_.run(people_->remove(model::upload_path("deb", upload.build_id, "sky1", upload.id),
+                            coordination::kAnyVersion));
+  reconfigure(
+      yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  pass(minutes(6));
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_EQ(sky_->deletions, 1);
+  EXPECT_THAT(uploads(), IsEmpty());
+}
+
+TEST_F(BuilderTest, an_unreadable_record_disturbs_no_other) {
+  put(model::build_path("deb", std::string(32, 'b')), "no JSON");
+  start_with_one();
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
+TEST_F(BuilderTest, figures_are_sent) {
+  start_with_one();
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.status.rc:0|g")));
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.qcow2.size:")));
+  EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_update.deb.sky1:")));
+}
+
+}  // namespace
+}  // namespace nodepool::builder

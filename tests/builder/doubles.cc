@@ -1,0 +1,139 @@
+#include "tests/builder/doubles.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "config/nodepool_schema.h"
+#include "driver/cloud_error.h"
+
+namespace nodepool::builder {
+
+namespace {
+
+using driver::CloudError;
+
+class SkyConfig final : public driver::ProviderConfig {
+ public:
+  SkyConfig(const config::ProviderSection& section, const config::Schema& schema)
+      : ProviderConfig(section) {
+    const config::Section provider(section.value, schema, section.file, section.path);
+    driver::ManagedImages managed;
+    managed.format = provider.text("image-format");
+    managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
+    for (const config::Section& entry : provider.sections("diskimages")) {
+      driver::ProviderImage image;
+      image.name = entry.text("name");
+      image.pause = entry.boolean("pause");
+      image.meta["owner"] = section.name;
+      managed.images.emplace(image.name, image);
+    }
+    managed_images_ = managed;
+  }
+};
+
+class SkyProvider final : public driver::Provider, public driver::ImageSupport {
+ public:
+  SkyProvider(std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context,
+              std::shared_ptr<Sky> sky)
+      : config_(std::move(config)), context_(std::move(context)), sky_(std::move(sky)) {}
+
+  const driver::ProviderConfig& config() const override { return *config_; }
+  Task<> start() override { co_return; }
+  void idle() override {}
+  Task<> stop() override { co_return; }
+  driver::ImageSupport* images() override { return this; }
+  Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+  Task<std::optional<model::Node>> take_back(model::Node /*node*/) override {
+    co_return std::nullopt;
+  }
+
+  Task<std::string> upload(driver::ProviderImage /*image*/, std::string name,
+                           driver::ImageFile file, driver::Metadata metadata,
+                           Progress progress) override {
+    ++sky_->uploads;
+    co_await context_.runtime.clock.sleep_for(sky_->upload_time);
+    if (sky_->broken.contains(config_->name())) {
+      throw CloudError(CloudError::Kind::transient, "the sky is cloudy");
+    }
+    progress(1);
+    std::string id = "image-" + std::to_string(sky_->uploads);
+    sky_->images[id] = {std::move(name), std::move(file), std::move(metadata)};
+    co_return id;
+  }
+
+  Task<> remove(std::string /*name*/, std::string external_id) override {
+    ++sky_->deletions;
+    if (sky_->cannot_delete) throw CloudError(CloudError::Kind::failed, "it is in use");
+    sky_->images.erase(external_id);
+    co_return;
+  }
+
+  Task<std::vector<driver::CloudImage>> list() override {
+    co_return std::vector<driver::CloudImage>();
+  }
+
+ private:
+  std::shared_ptr<const driver::ProviderConfig> config_;
+  driver::ProviderContext context_;
+  std::shared_ptr<Sky> sky_;
+};
+
+}  // namespace
+
+const config::Schema& SkyDriver::schema() const {
+  static const config::Schema image{
+      .description = "An image.",
+      .fields = {
+          {.key = "name", .type = config::diskimage_name(), .description = "Its name."},
+          {.key = "pause",
+           .type = config::boolean(),
+           .default_value = "false",
+           .description = "No uploads."},
+      }};
+  static const config::Schema schema{
+      .description = "A cloud for tests.",
+      .fields = {
+          {.key = "image-format",
+           .type = config::string(),
+           .default_value = "qcow2",
+           .description = "What it takes."},
+          {.key = "post-upload-hook", .type = config::string(), .description = "A program."},
+          {.key = "diskimages",
+           .type = config::list_of(config::section(image)),
+           .description = "Its images."},
+      }};
+  return schema;
+}
+
+std::shared_ptr<const driver::ProviderConfig> SkyDriver::configure(
+    const config::ProviderSection& section, const config::Config& /*config*/) const {
+  static const config::Schema schema = config::provider_schema(this->schema());
+  return std::make_shared<SkyConfig>(section, schema);
+}
+
+std::unique_ptr<driver::Provider> SkyDriver::provider(
+    std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
+  return std::make_unique<SkyProvider>(std::move(config), std::move(context), sky_);
+}
+
+Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::string>& formats,
+                                     const BuildLog& log) {
+  workshop_->built.push_back(job.image.name);
+  workshop_->most_under_way = std::max(workshop_->most_under_way, ++workshop_->under_way);
+  for (const std::string& format : formats) {
+    std::ofstream(job.output() + "." + format) << job.image.name << " as " << format;
+  }
+  log.write_line("making " + job.image.name);
+  std::exception_ptr cancelled;
+  try {
+    co_await site().runtime.clock.sleep_for(workshop_->build_time);
+  } catch (const async::Cancelled&) {
+    cancelled = std::current_exception();
+  }
+  --workshop_->under_way;
+  if (cancelled) std::rethrow_exception(cancelled);
+  const auto code = workshop_->exit_codes.find(job.image.name);
+  co_return ProgramEnd{code == workshop_->exit_codes.end() ? 0 : code->second};
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "builder/image_builder.h"
+#include "driver/driver.h"
+
+namespace nodepool::builder {
+
+// What a test decides about the clouds behind `driver: sky`, and sees of them.
+struct Sky {
+  struct Image {
+    std::string name;
+    driver::ImageFile file;
+    driver::Metadata metadata;
+  };
+
+  async::Duration upload_time{};
+  std::set<std::string> broken;         // providers whose calls fail
+  bool cannot_delete = false;           // deletions fail
+  int uploads = 0;                      // begun so far
+  int deletions = 0;                    // asked for so far
+  std::map<std::string, Image> images;  // by id
+};
+
+// A driver that takes images: `image-format`, `diskimages` (a list of `name` and `pause`), and
+// `post-upload-hook`.
+class SkyDriver final : public driver::Driver {
+ public:
+  explicit SkyDriver(std::shared_ptr<Sky> sky) : sky_(std::move(sky)) {}
+
+  std::string_view name() const override { return "sky"; }
+  const config::Schema& schema() const override;
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+  std::unique_ptr<driver::Provider> provider(std::shared_ptr<const driver::ProviderConfig> config,
+                                             driver::ProviderContext context) const override;
+
+ private:
+  std::shared_ptr<Sky> sky_;
+};
+
+// What a test decides about builds, and sees of them.
+struct Workshop {
+  async::Duration build_time{};
+  std::map<std::string, int> exit_codes;  // of images whose builds fail
+  std::vector<std::string> built;         // names, in the order of their beginnings
+  int under_way = 0;
+  int most_under_way = 0;
+};
+
+// Makes files that are no images, in virtual time.
+class BuilderDouble final : public ImageBuilder {
+ public:
+  BuilderDouble(Site site, std::shared_ptr<Workshop> workshop)
+      : ImageBuilder(std::move(site)), workshop_(std::move(workshop)) {}
+
+ protected:
+  Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
+                        const BuildLog& log) override;
+
+ private:
+  std::shared_ptr<Workshop> workshop_;
+};
+
+}  // namespace nodepool::builder

@@ -1,0 +1,333 @@
+// Builds by real programs, in real time.
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/mount.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "builder/command_line.h"
+#include "builder/conversion.h"
+#include "builder/image_store.h"
+#include "builder/program_builders.h"
+#include "tests/support/child.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::builder {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using test_support::read_file;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+const std::string kId(32, '7');
+
+class ProgramsTest : public testing::Test {
+ protected:
+  ProgramsTest() { fs::create_directories(images()); }
+
+  fs::path images() const { return directory_.path() / "images"; }
+  fs::path log() const { return directory_.path() / "logs" / ("deb-" + kId + ".log"); }
+
+  // A program with this shell script.
+  std::string script(const std::string& body) {
+    const fs::path path = directory_.write("make", "#!/bin/sh\n" + body);
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+
+  BuildJob job(const std::string& command, std::set<std::string> formats = {"raw"}) {
+    BuildJob job{.image = {},
+                 .build_id = kId,
+                 .formats = std::move(formats),
+                 .elements_dir = "/elements",
+                 .logs = {.directory = directory_.path() / "logs", .retention = 2},
+                 .store = ImageStore(images())};
+    job.image.name = "deb";
+    job.image.release = "bookworm";
+    job.image.command = command;
+    job.image.dib_cmd = command;
+    job.image.env_vars = {{"SECRET", "of the image"}};
+    return job;
+  }
+
+  ImageBuilder::Site site() {
+    return {runtime_,
+            threads_,
+            {{"PATH", "/usr/bin:/bin"}, {"SECRET", "of the host"}},
+            milliseconds(200)};
+  }
+
+  BuildResult build(BuildJob job) {
+    CommandImageBuilder builder(site());
+    return loop_.run(builder.build(std::move(job)));
+  }
+
+  std::vector<std::string> files() const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(images())) {
+      found.push_back(entry.path().filename().string().substr(("deb-" + kId).size()));
+    }
+    std::ranges::sort(found);
+    return found;
+  }
+
+  // Returns when the process whose id is in the file, and which has been killed, is gone: CTest's
+  // time is over if it never is.
+  static void wait_until_gone(const fs::path& pid_file) {
+    const std::string pid = read_file(pid_file).substr(0, read_file(pid_file).find('\n'));
+    while (::kill(static_cast<pid_t>(std::stol(pid)), 0) == 0) {
+      const auto status = std::ifstream("/proc/" + pid + "/stat");
+      std::stringstream text;
+      text << status.rdbuf();
+      if (text.str().contains(") Z ")) return;  // only init has not reaped it yet
+    }
+  }
+
+  test_support::TemporaryDirectory directory_;
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  async::ThreadPool threads_{2, "test"};
+};
+
+TEST_F(ProgramsTest, a_program_finds_what_to_make_in_its_environment) {
+  const BuildResult result = build(job(script(R"(
+    echo "$DIB_IMAGE_NAME $DIB_RELEASE $ELEMENTS_PATH $NODEPOOL_IMAGE_FORMATS $SECRET $1"
+    echo to standard error >&2
+    test "$NODEPOOL_BUILD_ID" = 77777777777777777777777777777777 || exit 3
+    head -c 1000 /dev/zero > $DIB_IMAGE_FILENAME.raw
+    head -c 1000 /dev/zero > $DIB_IMAGE_FILENAME.vhd
+  )") + " 'an argument'",
+                                       {"raw", "vhd"}));
+  EXPECT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
+  EXPECT_EQ(read_file(log()),
+            "deb bookworm /elements raw,vhd of the image an argument\n"
+            "to standard error\nExit code: 0\n");
+  EXPECT_THAT(files(),
+              ElementsAre(".raw", ".raw.md5", ".raw.sha256", ".vhd", ".vhd.md5", ".vhd.sha256"));
+  const driver::ImageFile file = ImageStore(images()).file("deb", kId, "raw");
+  EXPECT_EQ(file.md5, "ede3d3b685b4e137ba4cb2521329a75e");
+  EXPECT_EQ(file.sha256, "541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53");
+}
+
+TEST_F(ProgramsTest, diskimage_builder_is_called_as_ever) {
+  BuildJob wanted = job(script(R"(
+    for argument; do echo "<$argument>"; done
+    while [ "$1" != -o ]; do shift; done
+    for format in qcow2 raw; do echo image > $2.$format; done
+    printf '%032d' 1 > $2.raw.md5; printf '%064d' 2 > $2.raw.sha256
+    mkdir $2.d
+  )") + " --debug",
+                        {"qcow2", "raw"});
+  wanted.image.elements = {"vm", "my element"};
+  DibImageBuilder builder(site());
+  const BuildResult result = loop_.run(builder.build(wanted));
+  EXPECT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
+  EXPECT_EQ(read_file(log()),
+            "<--debug>\n<-x>\n<-t>\n<qcow2,raw>\n<--checksum>\n<--no-tmpfs>\n"
+            "<--qemu-img-options>\n<compat=0.10>\n<-o>\n<" +
+                wanted.output() + ">\n<vm>\n<my>\n<element>\nExit code: 0\n");
+  EXPECT_EQ(wanted.store.file("deb", kId, "raw").md5, std::string(31, '0') + "1")
+      << "the builder's own checksums count";
+  EXPECT_EQ(wanted.store.file("deb", kId, "qcow2").md5.size(), 32);
+}
+
+TEST_F(ProgramsTest, a_format_that_is_missing_is_converted) {
+  const BuildResult result =
+      build(job(script("truncate -s 1M $DIB_IMAGE_FILENAME.raw"), {"qcow2", "raw", "vmdk"}));
+  ASSERT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
+  EXPECT_THAT(files(), testing::Contains(".vmdk.sha256"));
+  EXPECT_THAT(files(), Not(testing::Contains(HasSubstr("partial"))));
+  const auto info =
+      test_support::run({"qemu-img", "info", (images() / ("deb-" + kId + ".vmdk")).string()});
+  EXPECT_THAT(info.output, HasSubstr("file format: vmdk"));
+}
+
+TEST_F(ProgramsTest, what_diskimage_builder_does_not_know_is_made_from_what_it_does) {
+  DibImageBuilder builder(site());
+  const BuildResult result = loop_.run(builder.build(job(script(R"(
+    while [ "$1" != -t ]; do shift; done; echo "$2"
+    while [ "$1" != -o ]; do shift; done; truncate -s 1M $2.raw
+  )"),
+                                                         {"vdi"})));
+  ASSERT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
+  EXPECT_THAT(read_file(log()), testing::StartsWith("raw\n"));
+  EXPECT_THAT(files(), ElementsAre(".vdi", ".vdi.md5", ".vdi.sha256"));
+}
+
+TEST_F(ProgramsTest, a_failure_leaves_its_log_and_no_files) {
+  const BuildResult result = build(
+      job(script("echo half > $DIB_IMAGE_FILENAME.raw; mkdir $DIB_IMAGE_FILENAME.d; exit 7")));
+  EXPECT_EQ(result.kind, BuildResult::Kind::failed);
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_THAT(result.problem, HasSubstr("exit code 7; its output is in " + log().string()));
+  EXPECT_EQ(read_file(log()), "Exit code: 7\n");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(ProgramsTest, a_killed_program_has_failed) {
+  const BuildResult result = build(job(script("kill -9 $$")));
+  EXPECT_EQ(result.kind, BuildResult::Kind::failed);
+  EXPECT_EQ(result.exit_code, -9);
+}
+
+TEST_F(ProgramsTest, a_missing_file_is_an_error) {
+  const BuildResult result = build(job(script("true"), {"tgz"}));
+  EXPECT_EQ(result.kind, BuildResult::Kind::broken);
+  EXPECT_THAT(result.problem,
+              HasSubstr("there is no " + images().string() + "/deb-" + kId + ".tgz"));
+}
+
+TEST_F(ProgramsTest, a_missing_program_is_an_error) {
+  const BuildResult result = build(job("/no/such/program"));
+  EXPECT_EQ(result.kind, BuildResult::Kind::broken);
+  EXPECT_THAT(result.problem, HasSubstr("cannot run /no/such/program"));
+  EXPECT_THAT(read_file(log()), HasSubstr("cannot run /no/such/program"));
+  EXPECT_EQ(build(job("'open quotation")).kind, BuildResult::Kind::broken);
+}
+
+TEST_F(ProgramsTest, a_program_that_takes_too_long_ends_with_all_its_children) {
+  BuildJob slow = job(script(R"(
+    trap '' TERM
+    sh -c 'trap "" TERM; sleep 1000 & echo $! > child.pid; wait' &
+    echo half > $DIB_IMAGE_FILENAME.raw
+    while true; do sleep 1000; done
+  )"));
+  slow.image.build_timeout = 1;
+  fs::current_path(directory_.path());
+  const BuildResult result = build(slow);
+  EXPECT_EQ(result.kind, BuildResult::Kind::failed);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.problem, HasSubstr("it took more than 1 s (build-timeout)"));
+  EXPECT_EQ(read_file(log()), "Ended after 1 s: build-timeout\n");
+  wait_until_gone(directory_.path() / "child.pid");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(ProgramsTest, a_program_that_is_called_off_can_clean_up_behind_itself) {
+  CommandImageBuilder builder(site());
+  std::string escaped;
+  async::TaskScope scope(runtime_,
+                         [&escaped](const auto&, const std::string& error) { escaped = error; });
+  bool returned = false;
+  auto run = [](CommandImageBuilder& builder, BuildJob job, bool& returned) -> Task<> {
+    co_await builder.build(std::move(job));
+    returned = true;
+  };
+  const fs::path done = directory_.path() / "cleaned-up";
+  scope.spawn("build", run(builder,
+                           job(script("trap 'echo > " + done.string() + "; exit 1' TERM; echo > " +
+                                      log().string() + ".started; sleep 1000 & wait")),
+                           returned));
+  auto wait_for_start = [](async::Clock& clock, fs::path path) -> Task<> {
+    while (!fs::exists(path)) co_await clock.sleep_for(milliseconds(5));
+  };
+  loop_.run(wait_for_start(clock_, log().string() + ".started"));
+  loop_.run(scope.stop());
+  EXPECT_TRUE(fs::exists(done));
+  EXPECT_FALSE(returned);
+  EXPECT_EQ(escaped, "");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(ProgramsTest, children_that_are_left_over_end_with_the_program) {
+  fs::current_path(directory_.path());
+  EXPECT_EQ(build(job(script("sleep 1000 & echo $! > child.pid; exit 1"))).exit_code, 1);
+  wait_until_gone(directory_.path() / "child.pid");
+}
+
+TEST_F(ProgramsTest, old_logs_of_the_image_go) {
+  const fs::path logs = directory_.path() / "logs";
+  const auto put = [&](const std::string& name, int age) {
+    const fs::path path = directory_.write("logs/" + name, "");
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(age));
+  };
+  for (const char digit : {'1', '2', '3', '4'}) {
+    put("deb-" + std::string(32, digit) + ".log", digit - '0');
+  }
+  put("deb-minimal-" + std::string(32, '1') + ".log", 9);
+  put("deb-notes.log", 9);
+  EXPECT_EQ(build(job("true", {})).kind, BuildResult::Kind::ready);
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(logs)) left.push_back(entry.path().filename());
+  EXPECT_THAT(
+      left, UnorderedElementsAre("deb-" + kId + ".log", "deb-" + std::string(32, '1') + ".log",
+                                 "deb-" + std::string(32, '2') + ".log",
+                                 "deb-minimal-" + std::string(32, '1') + ".log", "deb-notes.log"));
+}
+
+TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
+  ASSERT_EQ(::mount("tmpfs", images().c_str(), "tmpfs", 0, "size=1m"), 0)
+      << "this test mounts a file system of 1 MiB, for which it has to run as root";
+  const BuildResult result =
+      build(job(script("dd if=/dev/zero of=$DIB_IMAGE_FILENAME.raw bs=1M count=10")));
+  EXPECT_EQ(result.kind, BuildResult::Kind::failed);
+  EXPECT_THAT(result.problem, HasSubstr("the disk of " + images().string() + " is full"));
+  EXPECT_THAT(files(), IsEmpty());
+  ::umount(images().c_str());
+}
+
+// --- the parts
+
+TEST(CommandLine, is_split_as_a_shell_does) {
+  EXPECT_THAT(split_command("a  b\tc"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(split_command(R"(a 'b  c' "d \"e\" \n" f\ g h'i'"j" '')"),
+              ElementsAre("a", "b  c", R"(d "e" \n)", "f g", "hij", ""));
+  EXPECT_THROW(split_command("a 'b"), std::runtime_error);
+  EXPECT_THROW(split_command("  "), std::runtime_error);
+}
+
+TEST(Conversion, starts_from_raw_or_qcow2) {
+  EXPECT_EQ(conversion("o", {"vhd"}, "raw", "t"), std::nullopt);
+  EXPECT_EQ(conversion("o", {"raw"}, "tgz", "t"), std::nullopt);
+  EXPECT_THAT(*conversion("o", {"qcow2", "raw"}, "vhd", "t"),
+              ElementsAre("qemu-img", "convert", "-f", "raw", "-O", "vpc", "-o",
+                          "subformat=fixed,force_size=on", "o.raw", "t"));
+}
+
+TEST(ImageStore, knows_builds_by_their_names) {
+  EXPECT_EQ(parse_build_name("deb-12-" + kId), ImageStore::Key("deb-12", kId));
+  for (const std::string& name : {std::string("deb-123"), "deb-" + kId + "7", kId, "-" + kId,
+                                  "deb-" + std::string(32, 'g'), std::string()}) {
+    EXPECT_EQ(parse_build_name(name), std::nullopt) << name;
+  }
+}
+
+TEST(ImageStore, keeps_the_id_of_its_builder) {
+  const test_support::TemporaryDirectory directory;
+  const ImageStore store(directory.path() / "new");
+  EXPECT_EQ(store.builder_id("one"), "one");
+  EXPECT_EQ(store.builder_id("two"), "one");
+  EXPECT_EQ(read_file(directory.path() / "new" / "builder_id.txt"), "one");
+}
+
+TEST(ImageStore, lists_formats_and_no_other_files) {
+  const test_support::TemporaryDirectory directory;
+  const ImageStore store(directory.path());
+  for (const char* suffix : {".raw", ".raw.md5", ".raw.sha256", ".d/manifest", ".qcow2.partial"}) {
+    directory.write("a.b-c-" + kId + suffix, "x");
+  }
+  directory.write("other-" + kId + ".d/manifest", "x");
+  directory.write("builder_id.txt", "x");
+  EXPECT_THAT(store.contents(),
+              ElementsAre(testing::Pair(ImageStore::Key("a.b-c", kId), ElementsAre("raw")),
+                          testing::Pair(ImageStore::Key("other", kId), IsEmpty())));
+  store.remove("a.b-c", kId);
+  store.remove("other", kId);
+  EXPECT_THAT(store.contents(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::builder
