@@ -166,7 +166,7 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
       result = {.kind = BuildResult::Kind::broken, .problem = "the builder has been stopped"};
     }
     if (!failure) co_await report_metrics(build, result, context_.runtime.clock.now() - began);
-    co_await finish(std::move(build), std::move(result), lock);
+    co_await finish(std::move(build), job.image, std::move(result), lock);
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }
@@ -224,14 +224,11 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   co_return result;
 }
 
-Task<> BuildWorker::finish(ImageBuild build, BuildResult result, Lock& lock) {
+Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResult result,
+                           Lock& lock) {
   const double began = build.state_time;
   const bool made = result.kind == BuildResult::Kind::ready;
   if (result.kind != BuildResult::Kind::broken) {
-    const config::DiskImage image = [&] {
-      const auto found = context_.diskimages.find(build.image);
-      return found == context_.diskimages.end() ? config::DiskImage{} : found->second;
-    }();
     build.username = image.username;
     build.python_path = image.python_path;
     build.shell_type = image.shell_type;

@@ -56,7 +56,8 @@ class BuildWorker {
   Task<> build_locked(std::string image, coordination::Lock& lock);
   Task<bool> still_due(std::string image, BuildReason reason);
   Task<BuildResult> make(BuildJob job, ImageBuilder& builder);
-  Task<> finish(model::ImageBuild build, BuildResult result, coordination::Lock& lock);
+  Task<> finish(model::ImageBuild build, config::DiskImage image, BuildResult result,
+                coordination::Lock& lock);
   Task<> forget_request(model::ImageBuild build, double began);
   Task<> report_metrics(model::ImageBuild build, BuildResult result, async::Duration duration);
 

@@ -73,6 +73,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       builds_(context_),
       uploads_(context_),
       cleanup_(context_),
+      gauges_(context_, builds_, uploads_),
       registration_(runtime, store, log_, builder_component(options)),
       tables_scope_(runtime, context_.report_to(log_)),
       workers_scope_(runtime, context_.report_to(log_)),
@@ -107,6 +108,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
         std::make_unique<UploadWorker>(context_, uploads_, options_.environment));
     workers_scope_.spawn(fmt::format("UploadWorker {}", i), upload_workers_.back()->run());
   }
+  tables_scope_.spawn("figures of images", gauges_.run());
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
@@ -191,8 +193,7 @@ void NodePoolBuilder::learn_settings(const config::Config& config, const Provide
   }
   context_.diskimages = config.diskimages;
   context_.elements_dir = config.elements_dir;
-  context_.logs = {.directory = config.build_log_dir,
-                   .retention = config.build_log_retention};
+  context_.logs = {.directory = config.build_log_dir, .retention = config.build_log_retention};
   context_.wanted_formats.clear();
   for (const auto& [name, image] : config.diskimages) {
     context_.wanted_formats[name] = image.formats;

@@ -10,6 +10,7 @@
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
 #include "builder/image_builder.h"
+#include "builder/image_gauges.h"
 #include "builder/upload_worker.h"
 #include "config/config.h"
 #include "coordination/lock_sweeper.h"
@@ -81,6 +82,7 @@ class NodePoolBuilder {
   BuildAgenda builds_;
   UploadAgenda uploads_;
   CleanupWorker cleanup_;
+  ImageGauges gauges_;
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
   std::vector<std::unique_ptr<UploadWorker>> upload_workers_;
   model::Registration registration_;

@@ -143,7 +143,9 @@ Task<> UploadWorker::run() {
 
 Task<> UploadWorker::look_after(UploadPair pair) {
   const auto [provider, image] = pair;
-  const ImageBuild build = *newest_ready(context_.images.builds_of(image));
+  const ImageBuild* newest = newest_ready(context_.images.builds_of(image));
+  if (newest == nullptr) co_return;
+  const ImageBuild build = *newest;
   bool gone = false;
   try {
     co_await context_.records.prepare_uploads(image, build.id, provider);

@@ -17,11 +17,11 @@ using model::ImageBuild;
 
 }  // namespace
 
-BuildFollower::BuildFollower(Session& session, const model::ImageTable& images, std::string image)
+BuildFollower::BuildFollower(Session& session, model::ImageTable& images, std::string image)
     : session_(session),
       images_(images),
       image_(std::move(image)),
-      subscription_(images_.observe([this](const std::string& changed) {
+      subscription_(images.observe([this](const std::string& changed) {
         if (changed == image_) changed_.set();
       })) {
   for (const ImageBuild* build : images_.builds_of(image_)) known_.insert(build->id);

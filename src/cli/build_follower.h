@@ -16,7 +16,7 @@ namespace nodepool::cli {
 class BuildFollower {
  public:
   // Builds that there are already are not followed. Both outlive this.
-  BuildFollower(Session& session, const model::ImageTable& images, std::string image);
+  BuildFollower(Session& session, model::ImageTable& images, std::string image);
 
   // Returns when the build has ended: 0 if it is ready, otherwise 1. Throws Cancelled.
   Task<int> run();

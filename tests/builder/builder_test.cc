@@ -213,8 +213,10 @@ TEST_F(BuilderTest, a_paused_provider_gets_nothing) {
 TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
   const auto hook = directory_.write("hook", "#!/bin/sh\necho \"$1 $2 $3\"\n");
   std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
-  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
-                   "     post-upload-hook: " + hook.string() + "}\n"));
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: " +
+                 hook.string() + "}\n"));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
   const std::string id = builds().front().id;
   EXPECT_EQ(test_support::read_file(directory_.path() / "logs/hooks" / ("deb-" + id + ".log")),
@@ -222,8 +224,9 @@ TEST_F(BuilderTest, a_hook_is_run_after_the_upload) {
 }
 
 TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
-  start(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
-                   "     post-upload-hook: /bin/false}\n"));
+  start(yaml(kDeb,
+             "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+             "     post-upload-hook: /bin/false}\n"));
   EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_THAT(sky_->images, IsEmpty());
   EXPECT_EQ(sky_->deletions, 1);
@@ -449,6 +452,17 @@ TEST_F(BuilderTest, figures_are_sent) {
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.status.rc:0|g")));
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.dib_image_build.deb.qcow2.size:")));
   EXPECT_THAT(figures_, Contains(HasSubstr("nodepool.image_update.deb.sky1:")));
+  figures_.clear();
+  workshop_->build_time = hours(1);
+  put(model::build_request_path("deb"));
+  pass(minutes(1));
+  std::string all;
+  for (const std::string& figure : figures_) all += figure + "\n";
+  EXPECT_THAT(all, HasSubstr("nodepool.image_build_requests:1|g\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool.image.deb.image_build_requests:1|g\n"));
+  EXPECT_THAT(all, HasSubstr("nodepool.builder.nb1.example.image.deb.build.state:1|g\n"));
+  EXPECT_THAT(all,
+              HasSubstr("nodepool.builder.nb1.example.image.deb.provider.sky1.upload.state:0|g\n"));
 }
 
 }  // namespace

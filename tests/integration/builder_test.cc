@@ -42,19 +42,19 @@ echo whole > $DIB_IMAGE_FILENAME.qcow2
   // `latency`: seconds that each call of the cloud takes.
   void configure(const std::string& latency) {
     const std::string root = site_.directory().path();
-    site_.directory().write(
-        "builder.yaml", "store: sqlite://" + root + "/nodepool.db\nimages-dir: " + root +
-                            "/images\nbuild-log-dir: " + root +
-                            "/logs\n"
-                            "diskimages:\n"
-                            "  - {name: deb, builder: command, command: " +
-                            root +
-                            "/make-image}\n"
-                            "providers:\n"
-                            "  - name: fake-1\n    driver: fake\n    cloud: fake\n"
-                            "    diskimages: [{name: deb}]\n    pools: []\n"
-                            "    fake-cloud: {latency: " +
-                            latency + "}\n");
+    site_.directory().write("builder.yaml",
+                            "store: sqlite://" + root + "/nodepool.db\nimages-dir: " + root +
+                                "/images\nbuild-log-dir: " + root +
+                                "/logs\n"
+                                "diskimages:\n"
+                                "  - {name: deb, builder: command, command: " +
+                                root +
+                                "/make-image}\n"
+                                "providers:\n"
+                                "  - name: fake-1\n    driver: fake\n    cloud: fake\n"
+                                "    diskimages: [{name: deb}]\n    pools: []\n"
+                                "    fake-cloud: {latency: " +
+                                latency + "}\n");
     fs::copy_file(root + "/builder.yaml", root + "/nodepool.yaml",
                   fs::copy_options::overwrite_existing);
   }
@@ -119,9 +119,8 @@ TEST_F(BuilderProcess, killed_in_a_build_it_starts_anew_and_its_program_ends) {
   const std::string pid =
       test_support::read_file(site_.directory().path() / "pid").substr(0, std::string::npos);
   kill();
-  site_.wait_until("end of the program", [&pid] {
-    return ::kill(static_cast<pid_t>(std::stol(pid)), 0) != 0;
-  });
+  site_.wait_until("end of the program",
+                   [&pid] { return ::kill(static_cast<pid_t>(std::stol(pid)), 0) != 0; });
   EXPECT_TRUE(has("dib-image-list", "building")) << "nobody is there to clean up";
   let_go();
   start();
@@ -169,9 +168,8 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   start();
   wait_for("dib-image-list", "building");
   builder_->signal(SIGINT);
-  site_.wait_until("the signal's arrival", [this] {
-    return builder_->standard_output().contains("another signal ends");
-  });
+  site_.wait_until("the signal's arrival",
+                   [this] { return builder_->standard_output().contains("another signal ends"); });
   EXPECT_TRUE(builder_->running());
   let_go();
   EXPECT_EQ(builder_->wait(), 0);
@@ -192,9 +190,8 @@ TEST_F(BuilderProcess, a_build_can_be_followed) {
   wait_for("image-list", "ready");
   hold();
   const auto follower = site_.start_nodepool({"image-build", "deb", "--follow"});
-  site_.wait_until("the build's output", [&follower] {
-    return follower->standard_output() == "making formats qcow2\n";
-  });
+  site_.wait_until("the build's output",
+                   [&follower] { return follower->standard_output() == "making formats qcow2\n"; });
   EXPECT_TRUE(follower->running());
   let_go();
   EXPECT_EQ(follower->wait(), 0);
@@ -209,8 +206,7 @@ TEST_F(BuilderProcess, with_fake_it_makes_no_real_images) {
 }
 
 TEST_F(BuilderProcess, without_a_directory_for_images_it_says_so) {
-  site_.directory().write("builder.yaml", "store: sqlite://" +
-                                              site_.directory().path().string() +
+  site_.directory().write("builder.yaml", "store: sqlite://" + site_.directory().path().string() +
                                               "/nodepool.db\nproviders: []\n");
   start();
   EXPECT_EQ(builder_->wait(), 1);

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "builder/build_worker.h"
+#include "builder/context.h"
+#include "builder/upload_worker.h"
+
+namespace nodepool::builder {
+
+// Tells statsd every minute how images stand, in the figures of the Python Nodepool. (A gauge that
+// is not heard of for a while is forgotten by those who draw it.)
+class ImageGauges {
+ public:
+  ImageGauges(const BuilderContext& context, BuildAgenda& builds, UploadAgenda& uploads)
+      : context_(context), builds_(builds), uploads_(uploads) {}
+
+  // Reports for as long as it is not cancelled; ends at once if nobody listens.
+  Task<> run();
+
+ private:
+  void report() const;
+
+  const BuilderContext& context_;
+  BuildAgenda& builds_;
+  UploadAgenda& uploads_;
+};
+
+}  // namespace nodepool::builder
