@@ -56,11 +56,12 @@ struct FileWatch::Watch {
   asio::posix::stream_descriptor inotify;
 };
 
-FileWatch::FileWatch(const Executor& executor, const std::vector<std::string>& paths)
+FileWatch::FileWatch(const Executor& executor, const std::vector<std::string>& paths, Sees sees)
     : watch_(std::make_unique<Watch>(executor)) {
+  const std::uint32_t events = sees == Sees::every_write ? kEvents | IN_MODIFY : kEvents;
   for (const std::filesystem::path& directory : directories_of(paths)) {
     const int added =
-        ::inotify_add_watch(watch_->inotify.native_handle(), directory.c_str(), kEvents);
+        ::inotify_add_watch(watch_->inotify.native_handle(), directory.c_str(), events);
     if (added < 0) fail("watching " + directory.string());
   }
 }

@@ -13,8 +13,14 @@ namespace nodepool::async {
 // in. It says too much rather than too little, so compare what matters to the caller.
 class FileWatch {
  public:
+  enum class Sees {
+    whole_changes,  // a file counts as written when its writer has closed it
+    every_write,
+  };
+
   // The directories must exist. Throws std::system_error.
-  FileWatch(const Executor& executor, const std::vector<std::string>& paths);
+  FileWatch(const Executor& executor, const std::vector<std::string>& paths,
+            Sees sees = Sees::whole_changes);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;

@@ -76,7 +76,7 @@ Task<> BuildFollower::wait_for_end(std::string id) {
 
 // Ends with an exception where the directory is not on this host: the record alone tells the end.
 Task<> BuildFollower::watch_log() {
-  async::FileWatch watch(session_.runtime().executor, {log_});
+  async::FileWatch watch(session_.runtime().executor, {log_}, async::FileWatch::Sees::every_write);
   while (true) {
     co_await watch.changed();
     changed_.set();

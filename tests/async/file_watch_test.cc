@@ -35,6 +35,15 @@ class FileWatchTest : public testing::Test {
   std::filesystem::path directory_;
 };
 
+TEST_F(FileWatchTest, writing_without_closing_is_noticed_if_that_is_wanted) {
+  std::ofstream growing(directory_ / "log");
+  FileWatch watch(loop_.executor(), {directory_ / "log"}, FileWatch::Sees::every_write);
+  growing << "one" << std::flush;
+  expect_change(watch);
+  growing << "two" << std::flush;
+  expect_change(watch);
+}
+
 TEST_F(FileWatchTest, writing_replacing_and_creating_are_noticed) {
   write("a", "1");
   FileWatch watch(loop_.executor(), {directory_ / "a", directory_ / "later"});
