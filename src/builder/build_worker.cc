@@ -133,17 +133,25 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
   // With the lock held nobody else builds it, but somebody may just have done so.
   const std::vector<ImageBuild> known = co_await context_.records.builds(image);
   const BuildVerdict verdict = agenda_.judge(image, newest_first(known), false);
-  const bool due = verdict.due && *verdict.due <= context_.now();
-  if (!due || !co_await still_due(image, verdict.reason)) {
+  if (!verdict.due || *verdict.due > context_.now()) {
     agenda_.contended(image);
     co_return;
   }
-  BuildJob job{.image = context_.diskimages.at(image),
-               .build_id = context_.runtime.random.uuid_hex(),
-               .formats = context_.wanted_formats.at(image),
-               .elements_dir = context_.elements_dir,
-               .logs = context_.logs,
-               .store = context_.files};
+  const BuildJob job{.image = context_.diskimages.at(image),
+                     .build_id = context_.runtime.random.uuid_hex(),
+                     .formats = context_.wanted_formats.at(image),
+                     .elements_dir = context_.elements_dir,
+                     .logs = context_.logs,
+                     .store = context_.files};
+  if (!co_await still_due(image, verdict.reason)) {
+    agenda_.contended(image);
+    co_return;
+  }
+  co_await perform(job, verdict.reason, lock);
+}
+
+Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
+  const std::string image = job.image.name;
   ImageBuild build;
   build.image = image;
   build.id = job.build_id;
@@ -156,7 +164,7 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
   std::exception_ptr failure;
   try {
     build = co_await context_.records.create(build, lock);
-    log_.info("Building image {} as {}: {}", image, build.id, to_string(verdict.reason));
+    log_.info("Building image {} as {}: {}", image, build.id, to_string(reason));
     BuildResult result;
     const async::Clock::TimePoint began = context_.runtime.clock.now();
     try {

@@ -54,6 +54,7 @@ class BuildWorker {
  private:
   Task<> look_after(std::string image);
   Task<> build_locked(std::string image, coordination::Lock& lock);
+  Task<> perform(BuildJob job, BuildReason reason, coordination::Lock& lock);
   Task<bool> still_due(std::string image, BuildReason reason);
   Task<BuildResult> make(BuildJob job, ImageBuilder& builder);
   Task<> finish(model::ImageBuild build, config::DiskImage image, BuildResult result,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,10 +70,11 @@ struct BuilderContext {
 
   double now() const { return runtime.clock.wall_seconds(); }
 
-  // When a time in seconds since the epoch is on the monotonic clock.
+  // When a time in seconds since the epoch is on the monotonic clock; decades are as good as ever.
   async::Clock::TimePoint moment(double wall) const {
-    return runtime.clock.now() +
-           std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wall - now()));
+    constexpr double kDecades = 1e9;  // seconds
+    const std::chrono::duration<double> left(std::clamp(wall - now(), -kDecades, kDecades));
+    return runtime.clock.now() + std::chrono::duration_cast<async::Duration>(left);
   }
 
   // For TaskScope: logs what escapes a task.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
@@ -15,6 +16,9 @@ namespace {
 // One format that the program has left out is made under this name first, so that no half of an
 // image is ever taken for one.
 constexpr std::string_view kPartial = ".partial";
+
+// Seconds: more than this would not fit into a time.
+constexpr std::int64_t kLongestTimeout = 1'000'000'000;
 
 std::set<std::string> existing(const std::string& output, const std::set<std::string>& formats) {
   std::set<std::string> found;
@@ -114,7 +118,7 @@ Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string>
   for (const auto& [name, value] : environment) command.environment.push_back(name + "=" + value);
   command.arguments = std::move(arguments);
   command.output = log.descriptor();
-  const auto timeout = std::chrono::seconds(job.image.build_timeout);
+  const auto timeout = std::chrono::seconds(std::min(job.image.build_timeout, kLongestTimeout));
   Task<ProgramEnd> running = run_program(site_.runtime, std::move(command), timeout, site_.grace);
   const ProgramEnd end = co_await std::move(running);
   log.write_line(end.timed_out

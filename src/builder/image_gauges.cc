@@ -40,8 +40,9 @@ void ImageGauges::report() const {
   for (const auto& [name, provider] : context_.providers) {
     for (const auto& [image, use] : provider->managed.images) {
       const bool uploading = uploads_.pairs().is_taken({name, image});
-      batch.gauge(builder + image + ".provider." + name + ".upload.state",
-                  uploading ? kUploading : use.pause ? kPaused : kIdle);
+      batch.gauge(builder + image + ".provider." + name + ".upload.state", uploading   ? kUploading
+                                                                           : use.pause ? kPaused
+                                                                                       : kIdle);
     }
   }
 }

@@ -181,27 +181,34 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   const bool uploaded = std::ranges::any_of(
       uploads, [](const ImageUpload& upload) { return upload.state == UploadState::ready; });
   const auto provider = context_.providers.find(name);
-  if (!known || known->state != BuildState::ready || uploaded ||
-      provider == context_.providers.end()) {
+  const bool wanted =
+      provider != context_.providers.end() && provider->second->managed.images.contains(image);
+  if (!known || known->state != BuildState::ready || uploaded || !wanted) {
     agenda_.contended(pair);
     co_return;
   }
-  const std::shared_ptr<ImageProvider> service = provider->second;
-  ImageUpload upload;
-  upload.image = image;
-  upload.build_id = build.id;
-  upload.provider = name;
-  upload.set_state(UploadState::uploading, context_.now());
-  upload.username = build.username;
-  upload.python_path = build.python_path;
-  upload.shell_type = build.shell_type;
-  upload = co_await context_.records.create(std::move(upload), lock);
-  upload.format = service->managed.format;
-  upload.external_name = cloud_name(service->managed.name_format, upload, context_.now());
-  co_await perform(std::move(upload), service);
+  const driver::ManagedImages& managed = provider->second->managed;
+  Job job{.upload = {},
+          .provider = provider->second,
+          .image = managed.images.at(image),
+          .hook = managed.post_upload_hook};
+  const std::string format = managed.format;
+  const std::string name_format = managed.name_format;
+  job.upload.image = image;
+  job.upload.build_id = build.id;
+  job.upload.provider = name;
+  job.upload.set_state(UploadState::uploading, context_.now());
+  job.upload.username = build.username;
+  job.upload.python_path = build.python_path;
+  job.upload.shell_type = build.shell_type;
+  job.upload = co_await context_.records.create(job.upload, lock);
+  job.upload.format = format;
+  job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
+  co_await perform(std::move(job));
 }
 
-Task<> UploadWorker::perform(ImageUpload upload, std::shared_ptr<ImageProvider> provider) {
+Task<> UploadWorker::perform(Job job) {
+  ImageUpload& upload = job.upload;
   const UploadPair pair(upload.provider, upload.image);
   log_.info("Uploading build {} of image {} to {} as {}", upload.build_id, upload.image,
             upload.provider, *upload.external_name);
@@ -210,7 +217,7 @@ Task<> UploadWorker::perform(ImageUpload upload, std::shared_ptr<ImageProvider> 
   std::string failure;
   std::string external_id;
   try {
-    external_id = co_await send(upload, provider);
+    external_id = co_await send(job);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   } catch (const std::exception& error) {
@@ -231,7 +238,7 @@ Task<> UploadWorker::perform(ImageUpload upload, std::shared_ptr<ImageProvider> 
   if (!co_await context_.records.write(upload)) {
     log_.error("The record of the upload of build {} of image {} to {} is gone: deleting {} again",
                upload.build_id, upload.image, upload.provider, external_id);
-    ProviderCall call(provider);
+    ProviderCall call(job.provider);
     co_await remove_again(call, upload, external_id);
     co_return;
   }
@@ -253,29 +260,26 @@ Task<> UploadWorker::give_up(ImageUpload upload) {
   co_await context_.records.write(std::move(upload));
 }
 
-Task<std::string> UploadWorker::send(ImageUpload upload, std::shared_ptr<ImageProvider> provider) {
+Task<std::string> UploadWorker::send(const Job& job) {
+  const ImageUpload upload = job.upload;
   const driver::ImageFile file =
       co_await context_.threads.run("checksums of an image", [store = context_.files, upload] {
         return store.file(upload.image, upload.build_id, *upload.format);
       });
-  ProviderCall call(provider);
-  const driver::ProviderImage image = provider->managed.images.at(upload.image);
-  const telemetry::Logger log = log_;
-  const auto progress = [log, upload](std::uint64_t bytes) {
+  ProviderCall call(job.provider);
+  const auto progress = [log = log_, upload](std::uint64_t bytes) {
     log.debug("{} bytes of upload {} of image {} have been sent to {}", bytes, upload.id,
               upload.image, upload.provider);
   };
-  Task<std::string> uploading = call.images().upload(image, *upload.external_name, file,
-                                                     metadata(upload, *provider), progress);
-  const std::string external_id = co_await std::move(uploading);
+  Task<std::string> uploading =
+      call.images().upload(job.image, *upload.external_name, file, metadata(job), progress);
+  std::string external_id = co_await std::move(uploading);
+  if (job.hook.empty()) co_return external_id;
   std::exception_ptr failure;
-  const std::string hook = provider->managed.post_upload_hook;
-  if (!hook.empty()) {
-    try {
-      co_await run_hook(upload, hook, external_id, file.path);
-    } catch (...) {
-      failure = std::current_exception();
-    }
+  try {
+    co_await run_hook(job, external_id, file.path);
+  } catch (...) {
+    failure = std::current_exception();
   }
   if (failure) {
     co_await remove_again(call, upload, external_id);
@@ -285,43 +289,39 @@ Task<std::string> UploadWorker::send(ImageUpload upload, std::shared_ptr<ImagePr
 }
 
 // What the operator wants on every image, on the provider's, and whose it is: the later one counts.
-driver::Metadata UploadWorker::metadata(const ImageUpload& upload,
-                                        const ImageProvider& provider) const {
+driver::Metadata UploadWorker::metadata(const Job& job) const {
   driver::Metadata metadata;
-  const auto image = context_.diskimages.find(upload.image);
+  const auto image = context_.diskimages.find(job.upload.image);
   if (image != context_.diskimages.end() && image->second.metadata.is_mapping()) {
     for (const auto& entry : image->second.metadata.as_mapping()) {
       metadata[entry.key] = entry.value.text();
     }
   }
-  for (const auto& [key, value] : provider.managed.images.at(upload.image).meta) {
-    metadata[key] = value;
-  }
-  metadata["nodepool_build_id"] = upload.build_id;
-  metadata["nodepool_upload_id"] = upload.id;
-  metadata["nodepool_provider_name"] = upload.provider;
+  for (const auto& [key, value] : job.image.meta) metadata[key] = value;
+  metadata["nodepool_build_id"] = job.upload.build_id;
+  metadata["nodepool_upload_id"] = job.upload.id;
+  metadata["nodepool_provider_name"] = job.upload.provider;
   return metadata;
 }
 
-Task<> UploadWorker::run_hook(ImageUpload upload, std::string hook, std::string external_id,
-                              std::string path) {
+Task<> UploadWorker::run_hook(const Job& job, std::string external_id, std::string path) {
   const BuildLog log(
       {.directory = context_.logs.directory / "hooks", .retention = context_.logs.retention},
-      upload.image, upload.build_id);
+      job.upload.image, job.upload.build_id);
   async::Subprocess::Command command;
-  command.arguments = {hook, upload.provider, external_id, path};
+  command.arguments = {job.hook, job.upload.provider, external_id, path};
   for (const auto& [name, value] : environment_) command.environment.push_back(name + "=" + value);
   command.output = log.descriptor();
   Task<ProgramEnd> running =
       run_program(context_.runtime, std::move(command), kHookTimeout, kHookGrace);
   const ProgramEnd end = co_await std::move(running);
   if (end.exit_code != 0) {
-    throw std::runtime_error(fmt::format("post-upload-hook {}: {}; its output is in {}", hook,
+    throw std::runtime_error(fmt::format("post-upload-hook {}: {}; its output is in {}", job.hook,
                                          end.timed_out ? std::string("it took too long")
                                                        : fmt::format("exit code {}", end.exit_code),
                                          log.path().string()));
   }
-  log_.info("The post-upload-hook {} has ended well; its output is in {}", hook,
+  log_.info("The post-upload-hook {} has ended well; its output is in {}", job.hook,
             log.path().string());
 }
 

@@ -55,16 +55,23 @@ class UploadWorker {
   Task<> run();
 
  private:
+  // One upload, with what was configured when it was begun.
+  struct Job {
+    model::ImageUpload upload;
+    std::shared_ptr<ImageProvider> provider;
+    driver::ProviderImage image;
+    std::string hook;  // a program; empty: none
+  };
+
   Task<> look_after(UploadPair pair);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock);
-  Task<> perform(model::ImageUpload upload, std::shared_ptr<ImageProvider> provider);
+  Task<> perform(Job job);
   Task<> give_up(model::ImageUpload upload);
   // What is done to the cloud. Returns the cloud's id of the image. Throws.
-  Task<std::string> send(model::ImageUpload upload, std::shared_ptr<ImageProvider> provider);
-  Task<> run_hook(model::ImageUpload upload, std::string hook, std::string external_id,
-                  std::string path);
+  Task<std::string> send(const Job& job);
+  Task<> run_hook(const Job& job, std::string external_id, std::string path);
   Task<> remove_again(ProviderCall& call, model::ImageUpload upload, std::string external_id);
-  driver::Metadata metadata(const model::ImageUpload& upload, const ImageProvider& provider) const;
+  driver::Metadata metadata(const Job& job) const;
 
   BuilderContext& context_;
   UploadAgenda& agenda_;

@@ -82,8 +82,8 @@ class BuilderAndLauncherTest : public testing::Test {
   }
   void settle() {
     const auto at_work = [](const async::LiveTask& task) {
-      return std::ranges::any_of(
-          task.waits, [](const auto& wait) { return wait.what.starts_with("thread:"); });
+      return std::ranges::any_of(task.waits,
+                                 [](const auto& wait) { return wait.what.starts_with("thread:"); });
     };
     while (loop_.poll() || std::ranges::any_of(async::live_tasks(loop_.executor()), at_work)) {
       std::this_thread::yield();
@@ -119,8 +119,8 @@ class BuilderAndLauncherTest : public testing::Test {
   driver::DriverRegistry drivers_ = registry(
       {{"OS_CLIENT_CONFIG_FILE", directory_.write("clouds.yaml", "clouds: {fake: {auth: {}}}")}},
       clouds_);
-  std::shared_ptr<telemetry::Log> log_ = telemetry::Log::to_consumer(
-      [](telemetry::LogLevel, std::string_view, std::string_view) {});
+  std::shared_ptr<telemetry::Log> log_ =
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
   config::Config config_;
   launcher::Launcher launcher_{runtime_, launcher_store_, log_, drivers_,
                                launcher::Launcher::Options{"nl1", "nl1.example"}};
@@ -141,10 +141,13 @@ TEST_F(BuilderAndLauncherTest, nodes_are_made_from_the_newest_upload) {
   loop_.run(coordination::ensure_path(builder_store_, model::build_request_path("deb")));
   pass(std::chrono::minutes(1));
   ASSERT_THAT(uploaded(), SizeIs(2));
-  const std::string node = loop_.run(launcher_store_.children(std::string(model::kNodesRoot))).at(0);
-  model::Node used = model::parse_node(node, loop_.run(launcher_store_.get(model::node_path(node))));
+  const std::string node =
+      loop_.run(launcher_store_.children(std::string(model::kNodesRoot))).at(0);
+  model::Node used =
+      model::parse_node(node, loop_.run(launcher_store_.get(model::node_path(node))));
   used.set_state(model::NodeState::used, clock_.wall_seconds());
-  loop_.run(launcher_store_.set(model::node_path(node), to_record(used), coordination::kAnyVersion));
+  loop_.run(
+      launcher_store_.set(model::node_path(node), to_record(used), coordination::kAnyVersion));
   pass(std::chrono::minutes(3));
   ASSERT_THAT(images_in_use(), SizeIs(1));
   EXPECT_NE(images_in_use().front(), first) << "the next node has the newer image";
