@@ -294,7 +294,7 @@ Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::
         std::map<std::string, double> sizes;
         for (const std::string& format : formats) {
           struct ::stat status{};
-          if (::stat((output + "." + format).c_str(), &status) != 0) continue;
+          if (::stat(image_file(output, format).c_str(), &status) != 0) continue;
           sizes[format] = kBlock * static_cast<double>(status.st_blocks);
         }
         return sizes;

@@ -73,6 +73,7 @@ class FirstFailure {
 template <typename Record>
 std::vector<Record> copies(const std::vector<const Record*>& records) {
   std::vector<Record> copied;
+  copied.reserve(records.size());
   for (const Record* record : records) copied.push_back(*record);
   return copied;
 }

@@ -23,12 +23,19 @@ constexpr std::int64_t kLongestTimeout = 1'000'000'000;
 std::set<std::string> existing(const std::string& output, const std::set<std::string>& formats) {
   std::set<std::string> found;
   for (const std::string& format : formats) {
-    if (std::filesystem::is_regular_file(output + "." + format)) found.insert(format);
+    if (std::filesystem::is_regular_file(image_file(output, format))) found.insert(format);
   }
   return found;
 }
 
 }  // namespace
+
+std::vector<std::string> lines_of(const Environment& environment) {
+  std::vector<std::string> lines;
+  lines.reserve(environment.size());
+  for (const auto& [name, value] : environment) lines.push_back(fmt::format("{}={}", name, value));
+  return lines;
+}
 
 Task<BuildResult> ImageBuilder::build(BuildJob job) {
   BuildResult result;
@@ -93,7 +100,7 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
   const std::set<std::string> found = existing(output, made);
   for (const std::string& format : job.formats) {
     if (found.contains(format)) continue;
-    const std::string image = output + "." + format;
+    const std::string image = image_file(output, format);
     const std::string partial = image + std::string(kPartial);
     const auto arguments = conversion(output, found, format, partial);
     if (!arguments) continue;  // reported as missing
@@ -115,7 +122,7 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
 Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,
                                    const Environment& environment, const BuildLog& log) {
   async::Subprocess::Command command;
-  for (const auto& [name, value] : environment) command.environment.push_back(name + "=" + value);
+  command.environment = lines_of(environment);
   command.arguments = std::move(arguments);
   command.output = log.descriptor();
   const auto timeout = std::chrono::seconds(std::min(job.image.build_timeout, kLongestTimeout));

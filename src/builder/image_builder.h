@@ -20,6 +20,9 @@ namespace nodepool::builder {
 using async::Task;
 using Environment = std::map<std::string, std::string>;  // of a program
 
+// "NAME=value" for each variable.
+std::vector<std::string> lines_of(const Environment& environment);
+
 // One image to make.
 struct BuildJob {
   config::DiskImage image;

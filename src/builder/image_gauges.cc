@@ -1,5 +1,7 @@
 #include "builder/image_gauges.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 namespace nodepool::builder {
@@ -40,9 +42,10 @@ void ImageGauges::report() const {
   for (const auto& [name, provider] : context_.providers) {
     for (const auto& [image, use] : provider->managed.images) {
       const bool uploading = uploads_.pairs().is_taken({name, image});
-      batch.gauge(builder + image + ".provider." + name + ".upload.state", uploading   ? kUploading
-                                                                           : use.pause ? kPaused
-                                                                                       : kIdle);
+      batch.gauge(fmt::format("{}{}.provider.{}.upload.state", builder, image, name),
+                  uploading   ? kUploading
+                  : use.pause ? kPaused
+                              : kIdle);
     }
   }
 }

@@ -51,6 +51,10 @@ bool is_format(std::string_view suffix) {
 
 }  // namespace
 
+std::string image_file(std::string_view output, std::string_view format) {
+  return std::string(output).append(".").append(format);
+}
+
 std::optional<ImageStore::Key> parse_build_name(std::string_view name) {
   const std::size_t dash = name.rfind('-');
   if (dash == std::string_view::npos || dash == 0) return std::nullopt;
@@ -101,7 +105,7 @@ std::string ImageStore::output(std::string_view image, std::string_view build_id
 
 void ImageStore::complete(const std::string& output, const std::set<std::string>& formats) const {
   for (const std::string& format : formats) {
-    const std::string image = output + "." + format;
+    const std::string image = image_file(output, format);
     if (!fs::is_regular_file(image)) {
       throw std::runtime_error("the program has ended well, but there is no " + image);
     }
@@ -120,7 +124,7 @@ void ImageStore::complete(const std::string& output, const std::set<std::string>
 
 driver::ImageFile ImageStore::file(std::string_view image, std::string_view build_id,
                                    const std::string& format) const {
-  const std::string path = output(image, build_id) + "." + format;
+  const std::string path = image_file(output(image, build_id), format);
   if (!fs::is_regular_file(path)) throw std::runtime_error("there is no file " + path);
   return {.path = path,
           .format = format,
@@ -130,7 +134,7 @@ driver::ImageFile ImageStore::file(std::string_view image, std::string_view buil
 
 void ImageStore::remove_format(std::string_view image, std::string_view build_id,
                                const std::string& format) const {
-  const std::string path = output(image, build_id) + "." + format;
+  const std::string path = image_file(output(image, build_id), format);
   for (const char* suffix : {"", ".md5", ".sha256"}) remove_file(path + suffix);
 }
 

@@ -60,6 +60,9 @@ class ImageStore {
   std::filesystem::path directory_;
 };
 
+// The path of the image of one format of a build with this output().
+std::string image_file(std::string_view output, std::string_view format);
+
 // "deb-12-<32 hexadecimal digits>" -> image and build id; nothing for anything else.
 std::optional<ImageStore::Key> parse_build_name(std::string_view name);
 

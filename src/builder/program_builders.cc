@@ -70,9 +70,9 @@ Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job,
 Task<ProgramEnd> FakeImageBuilder::make(const BuildJob& job, const std::set<std::string>& formats,
                                         const BuildLog& log) {
   for (const std::string& format : formats) {
-    std::ofstream file(job.output() + "." + format);
+    std::ofstream file(image_file(job.output(), format));
     file << "fake image " << job.image.name << " " << job.build_id << "\n";
-    if (!file.flush()) throw std::runtime_error("cannot write " + job.output() + "." + format);
+    if (!file.flush()) throw std::runtime_error("cannot write " + image_file(job.output(), format));
   }
   log.write_line("Made fake images");
   co_return ProgramEnd{};

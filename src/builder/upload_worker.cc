@@ -310,7 +310,7 @@ Task<> UploadWorker::run_hook(const Job& job, std::string external_id, std::stri
       job.upload.image, job.upload.build_id);
   async::Subprocess::Command command;
   command.arguments = {job.hook, job.upload.provider, external_id, path};
-  for (const auto& [name, value] : environment_) command.environment.push_back(name + "=" + value);
+  command.environment = lines_of(environment_);
   command.output = log.descriptor();
   Task<ProgramEnd> running =
       run_program(context_.runtime, std::move(command), kHookTimeout, kHookGrace);
