@@ -1,6 +1,5 @@
 #include "drivers/openstack/openstack_driver.h"
 
-#include "config/environment.h"
 #include "drivers/openstack/api/auth_request.h"
 #include "drivers/openstack/clouds/cloud_files.h"
 #include "drivers/openstack/config/openstack_config.h"
@@ -16,7 +15,7 @@ const config::Schema& OpenStackDriver::schema() const {
 
 std::shared_ptr<const driver::ProviderConfig> OpenStackDriver::configure(
     const config::ProviderSection& section, const config::Config& config) const {
-  auto result = std::make_shared<OpenStackConfig>(section, config, config::process_environment());
+  auto result = std::make_shared<OpenStackConfig>(section, config, environment_);
   try {
     token_url(result->cloud());
     auth_request(result->cloud());

@@ -97,8 +97,10 @@ Task<> remove_server(ServerContext context, std::string server_id) {
   const auto requested_at = clock.now();
   while (true) {
     co_await clock.sleep_for(context.pace.poll);
-    // A list from before the removal might not show the server yet.
-    const async::Duration max_age = std::min(context.pace.poll, clock.now() - requested_at);
+    // A list from before the removal might not show the server yet, or a fault of before as one of
+    // the removal.
+    const async::Duration since_request = clock.now() - requested_at - async::Duration(1);
+    const async::Duration max_age = std::min(context.pace.poll, since_request);
     const auto list = co_await servers_if_answered(context, max_age);
     if (!list) continue;
     const Server* server = list->find(server_id);

@@ -155,7 +155,7 @@ void LauncherProcess::run_until_ended(const Job& job) {
 }
 
 bool LauncherProcess::step() {
-  if (loop_.poll(1) > 0 || wait_for_wire_() || wait_for_thread()) return true;
+  if (loop_.poll(1) > 0 || wait_for_wire() || wait_for_thread()) return true;
   const auto next = installation_.clock.next_wakeup();
   if (next == async::Clock::TimePoint::max()) return false;
   installation_.clock.advance_to(next);
@@ -163,8 +163,12 @@ bool LauncherProcess::step() {
 }
 
 void LauncherProcess::settle() {
-  while (loop_.poll() || wait_for_wire_() || wait_for_thread()) {
+  while (loop_.poll() || wait_for_wire() || wait_for_thread()) {
   }
+}
+
+bool LauncherProcess::wait_for_wire() {
+  return provider_ && wait_for_wire_();
 }
 
 // If a call is under way on a thread: runs what its return brings.

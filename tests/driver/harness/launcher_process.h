@@ -33,8 +33,8 @@ class LauncherProcess {
   // Called before each write of a node's record by its launch; may throw.
   using BeforeSave = std::function<void(const model::Node& node)>;
 
-  // Called when nothing can run, before time passes: waits for what sockets may bring, and returns
-  // whether there may be something to run now.
+  // Called when nothing can run, before time passes, as soon as the provider has been made: serves
+  // what has come over its sockets, and returns whether there may be something to run now.
   using WaitForWire = std::function<bool()>;
 
   // Starts it; returns when the tables are complete and the provider has been started. By default
@@ -90,6 +90,7 @@ class LauncherProcess {
  private:
   class Launch;
 
+  bool wait_for_wire();
   bool wait_for_thread();
   Task<> launch_node(std::string node_id, BeforeSave before_save);
   Task<> take_node_back(std::string node_id);

@@ -68,6 +68,15 @@ void DriverContract::take_back(const std::string& id) {
   EXPECT_EQ(job->failure(), "");
 }
 
+void DriverContract::take_back_in_the_end(const std::string& id, int attempts) {
+  for (int attempt = 0; attempt < attempts && is_recorded(id); ++attempt) {
+    const auto job = finish(process_->take_back(id));
+    EXPECT_EQ(is_recorded(id), !job->failure().empty()) << job->failure();
+    EXPECT_EQ(machines_of(id).empty(), job->failure().empty());
+  }
+  EXPECT_FALSE(is_recorded(id));
+}
+
 bool DriverContract::run_for(const Job& job, std::size_t steps) {
   for (std::size_t i = 0; i < steps && !job.ended; ++i) process_->step();
   return job.ended;

@@ -27,10 +27,10 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
 //
+// and the same for ImageContract and WireContract where they concern the driver.
+//
 // All runs in the installation's virtual time. A driver whose cloud is a server on the loopback
-// overrides wait_for_wire(), so that time passes only while the wire is silent. What a cloud, or
-// its double, cannot be made to do is skipped, with a line that says so; a fixture that could do it
-// and does not is a gap in the driver's tests.
+// overrides wait_for_wire(), so that time passes only while the wire is silent.
 namespace nodepool::drivers::contract {
 
 namespace harness = driver::harness;
@@ -57,8 +57,8 @@ enum class Trouble {
   listing_error,   // looking at machines, one or all, fails
   limits_error,    // the limits are not told
   image_error,     // an image is not accepted
-  busy,            // any call: "later", as with the statuses 429 and 503
-  token_expired,   // any call: the credentials are to be shown anew
+  busy,            // any call: "later", as with the statuses 429 and 503    (WireContract)
+  token_expired,   // any call: the credentials are to be shown anew         (WireContract)
 };
 
 // A machine that there is in the cloud.
@@ -83,16 +83,14 @@ class CloudFixture {
   // All machines that are not gone.
   virtual std::vector<Machine> machines() = 0;
 
-  // --- what not every cloud can; false: it cannot
-
   // The next `times` calls that this concerns go wrong; none of those that were to.
-  virtual bool provoke(Trouble /*trouble*/, std::size_t /*times*/) { return false; }
+  virtual void provoke(Trouble trouble, std::size_t times) = 0;
   // Machines take so long to come up. Called before the provider is made, as the next one is.
-  virtual bool set_boot_time(async::Duration /*time*/) { return false; }
+  virtual void set_boot_time(async::Duration time) = 0;
   // The quota is such that so many machines with kLabel fit, with nothing else there.
-  virtual bool set_room(std::size_t /*machines*/) { return false; }
+  virtual void set_room(std::size_t machines) = 0;
   // Makes a machine with kLabel's needs that Nodepool knows nothing of.
-  virtual bool add_machine(driver::Metadata /*metadata*/) { return false; }
+  virtual void add_machine(driver::Metadata metadata) = 0;
 
   // --- time
 
@@ -153,6 +151,9 @@ class DriverContract : public testing::TestWithParam<Backend> {
 
   // Takes a node back and expects that this goes well.
   void take_back(const std::string& id);
+  // The same, as the launcher does when it fails: tries so many times. Expects that a failure
+  // leaves the record, and success nothing.
+  void take_back_in_the_end(const std::string& id, int attempts);
 
   // Runs up to `steps` continuations. Returns whether the job had ended by then.
   bool run_for(const harness::Job& job, std::size_t steps);
@@ -171,10 +172,11 @@ class DriverContract : public testing::TestWithParam<Backend> {
   std::unique_ptr<harness::LauncherProcess> process_;
 };
 
-// Ends the test if the cloud cannot be made to do this.
-#define NODEPOOL_NEEDS(done)                                    \
-  do {                                                          \
-    if (!(done)) GTEST_SKIP() << "not with this cloud: " #done; \
-  } while (false)
+// For drivers that take images.
+class ImageContract : public DriverContract {};
+
+// For drivers whose calls go over a wire of their own: who waits for its turn there, and shows
+// credentials, is the driver.
+class WireContract : public DriverContract {};
 
 }  // namespace nodepool::drivers::contract

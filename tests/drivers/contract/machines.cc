@@ -86,7 +86,7 @@ TEST_P(DriverContract, the_machine_is_in_the_zone_that_was_chosen) {
 }
 
 TEST_P(DriverContract, a_machine_that_comes_up_slowly_is_recorded_meanwhile) {
-  NODEPOOL_NEEDS(cloud_->set_boot_time(minutes(10)));
+  cloud_->set_boot_time(minutes(10));
   const std::string id = add_node();
   const auto job = start().launch(id);
   process_->pass(minutes(5));
@@ -98,7 +98,7 @@ TEST_P(DriverContract, a_machine_that_comes_up_slowly_is_recorded_meanwhile) {
 }
 
 TEST_P(DriverContract, a_machine_that_never_comes_up_is_given_up) {
-  NODEPOOL_NEEDS(cloud_->set_boot_time(hours(100)));
+  cloud_->set_boot_time(hours(100));
   start();
   const auto begun = installation_.clock.now();
   const Failed failed = fail_to_launch();
@@ -110,7 +110,7 @@ TEST_P(DriverContract, a_machine_that_never_comes_up_is_given_up) {
 }
 
 TEST_P(DriverContract, a_machine_is_taken_back_before_it_has_come_up) {
-  NODEPOOL_NEEDS(cloud_->set_boot_time(minutes(10)));
+  cloud_->set_boot_time(minutes(10));
   const std::string id = add_node();
   start().launch(id);
   process_->pass(minutes(5));
@@ -121,7 +121,7 @@ TEST_P(DriverContract, a_machine_is_taken_back_before_it_has_come_up) {
 }
 
 TEST_P(DriverContract, a_provider_that_is_stopped_waits_for_its_calls) {
-  NODEPOOL_NEEDS(cloud_->set_boot_time(minutes(10)));
+  cloud_->set_boot_time(minutes(10));
   const std::string id = add_node();
   const auto launch = start().launch(id);
   process_->pass(minutes(1));

@@ -143,30 +143,20 @@ class ExampleFixture final : public CloudFixture {
     return all;
   }
 
-  // The client library is the one that waits for its turn, and shows credentials.
-  bool provoke(Trouble trouble, std::size_t times) override {
-    if (trouble == Trouble::busy || trouble == Trouble::token_expired) return false;
-    world_->troubles[trouble] = times;
-    return true;
-  }
+  void provoke(Trouble trouble, std::size_t times) override { world_->troubles[trouble] = times; }
 
-  bool set_boot_time(async::Duration time) override {
-    world_->boot_time = time;
-    return true;
-  }
+  void set_boot_time(async::Duration time) override { world_->boot_time = time; }
 
-  bool set_room(std::size_t machines) override {
+  void set_room(std::size_t machines) override {
     world_->cloud = std::make_shared<sample_cloud::Cloud>(
         sample_cloud::Quota{.machines = static_cast<std::int64_t>(machines)});
-    return true;
   }
 
-  bool add_machine(driver::Metadata metadata) override {
+  void add_machine(driver::Metadata metadata) override {
     project().create_machine({.name = "other",
                               .image = "debian-12",
                               .type = "small",
                               .tags = {metadata.begin(), metadata.end()}});
-    return true;
   }
 
  private:
@@ -177,6 +167,7 @@ class ExampleFixture final : public CloudFixture {
 
 }  // namespace
 
+// Who waits for its turn on the wire, and shows credentials, is the client library.
 INSTANTIATE_TEST_SUITE_P(example, DriverContract, testing::Values(backend<ExampleFixture>()));
 
 }  // namespace nodepool::drivers::contract

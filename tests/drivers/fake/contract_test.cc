@@ -1,6 +1,6 @@
 #include "tests/drivers/contract/contract.h"
 
-#include <algorithm>
+#include <stdexcept>
 
 #include "drivers/fake/fake_driver.h"
 #include "tests/support/temporary_directory.h"
@@ -49,11 +49,10 @@ class FakeFixture final : public CloudFixture {
     return all;
   }
 
-  bool provoke(Trouble trouble, std::size_t times) override {
+  void provoke(Trouble trouble, std::size_t times) override {
     using Kind = CloudError::Kind;
     const auto fail = [&](CloudCall call, Failure failure) {
       cloud().fail_next(call, failure, times);
-      return true;
     };
     switch (trouble) {
       case Trouble::quota:
@@ -63,8 +62,7 @@ class FakeFixture final : public CloudFixture {
       case Trouble::creation_error:
         return fail(CloudCall::create, {.kind = Kind::failed});
       case Trouble::broken_machine:
-        cloud().break_next(times);
-        return true;
+        return cloud().break_next(times);
       case Trouble::answer_lost:
         return fail(CloudCall::create, {.kind = Kind::unknown_outcome, .is_done = true});
       case Trouble::question_lost:
@@ -77,30 +75,24 @@ class FakeFixture final : public CloudFixture {
         return fail(CloudCall::limits, {});
       case Trouble::image_error:
         return fail(CloudCall::upload_image, {.kind = Kind::failed});
-      case Trouble::busy:           // there is no wire: who waits for its turn
-      case Trouble::token_expired:  // and shows credentials is the driver's HTTP client
-        return false;
+      case Trouble::busy:
+      case Trouble::token_expired:
+        throw std::logic_error("there is no wire");
     }
-    return false;
   }
 
-  bool set_boot_time(async::Duration time) override {
+  void set_boot_time(async::Duration time) override {
     boot_time_ = std::chrono::duration<double>(time).count();
-    return true;
   }
 
-  bool set_room(std::size_t machines) override {
-    room_ = machines;
-    return true;
-  }
+  void set_room(std::size_t machines) override { room_ = machines; }
 
-  bool add_machine(driver::Metadata metadata) override {
+  void add_machine(driver::Metadata metadata) override {
     fake::ServerSpec spec;
     spec.name = "other";
     spec.flavor = "Fake Flavor";
     spec.metadata = std::move(metadata);
     cloud().create("other-" + std::to_string(++others_), spec, /*is_broken=*/false, clock_.now());
-    return true;
   }
 
  private:
@@ -128,5 +120,6 @@ class FakeFixture final : public CloudFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
+INSTANTIATE_TEST_SUITE_P(fake, ImageContract, testing::Values(backend<FakeFixture>()));
 
 }  // namespace nodepool::drivers::contract

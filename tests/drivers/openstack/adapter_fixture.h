@@ -14,7 +14,7 @@
 #include "driver/statemachine/journalled_machine.h"
 #include "drivers/openstack/config/openstack_schema.h"
 #include "drivers/openstack/openstack_adapter.h"
-#include "tests/drivers/openstack/stand_in.h"
+#include "tests/drivers/openstack/stand_in/stand_in.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::drivers::openstack {

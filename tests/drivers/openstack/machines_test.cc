@@ -58,6 +58,7 @@ TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {
 
 TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
   constexpr int kMachines = 100;
+  cloud_.room = kMachines;
   pace_.poll = std::chrono::milliseconds(250);
   std::vector<std::unique_ptr<Launch>> launches;
   int made = 0;

@@ -21,7 +21,8 @@ class StandIn {
   using Json = nlohmann::ordered_json;
 
   explicit StandIn(const async::Runtime& runtime)
-      : server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
+      : runtime_(runtime),
+        server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
 
   std::string url() const { return server_.url(); }
   async::Task<> stop() { return server_.stop(); }
@@ -29,6 +30,8 @@ class StandIn {
   // How often a call was made: "GET /compute/servers/detail". Ids are "ID", queries are left out.
   int count(const std::string& call) const;
   int count_all(const std::string& prefix) const;
+  // How often each was made.
+  std::map<std::string, int> calls() const;
   // The bodies of these calls.
   std::vector<std::string> bodies(const std::string& call) const;
   void forget_calls() { counts_.clear(); }
@@ -37,6 +40,10 @@ class StandIn {
   // call has been carried out. Then all is well again.
   void fail(const std::string& call, std::vector<int> statuses,
             const std::string& message = "busy");
+  // The same for the next calls of any kind, but for those that authenticate.
+  void fail_any(std::vector<int> statuses) { any_failures_ = {statuses.begin(), statuses.end()}; }
+  // Answers that are held back for `latency`.
+  std::size_t held_back() const { return held_back_; }
 
   // --- the cloud
   std::map<std::string, Json> servers;
@@ -49,10 +56,15 @@ class StandIn {
   std::vector<Json> flavors;
   std::vector<Json> volumes;
 
-  int looks_until_active = 2;  // how often a server is listed in BUILD
+  async::Duration latency{};    // of each answer
+  async::Duration boot_time{};  // of a server, at least
+  int looks_until_active = 2;   // how often a server is listed in BUILD
   std::string next_status = "ACTIVE";
   std::string next_fault;
-  int failing_deletions = 0;  // of servers, accepted and then not carried out
+  std::size_t broken_servers = 0;  // so many of those that are made next do not come up
+  std::size_t room = 10;           // for servers
+  int ram = 51200;                 // the quota; -1: none
+  int failing_deletions = 0;       // of servers, accepted and then not carried out
   std::string network_of_servers = "private";
   bool has_volume_service = true;
   std::string password = "secret";
@@ -95,11 +107,22 @@ class StandIn {
   Reply list_servers(const Request& request);
   Reply create_server(const Request& request);
   Reply create_floating_ip(const Request& request);
+  void let_boot(Json& server);
   std::string new_id();
 
+  struct Failures {
+    std::deque<int> statuses;
+    std::string message;
+  };
+  std::optional<int> next_failure(const std::string& call, bool authenticates);
+
+  async::Runtime runtime_;
   std::map<std::string, std::vector<std::string>> counts_;
-  std::map<std::string, std::deque<int>> failures_;
-  std::string failure_message_;
+  std::map<std::string, Failures> failures_;
+  std::deque<int> any_failures_;
+  std::size_t held_back_ = 0;
+  std::map<std::string, async::Clock::TimePoint> made_;
+  std::set<std::string> broken_;
   std::set<std::string> tokens_;
   std::map<std::string, int> looks_;
   int next_id_ = 0;

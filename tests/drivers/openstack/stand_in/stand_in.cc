@@ -1,4 +1,4 @@
-#include "tests/drivers/openstack/stand_in.h"
+#include "tests/drivers/openstack/stand_in/stand_in.h"
 
 #include <fmt/format.h>
 
@@ -47,6 +47,12 @@ int StandIn::count(const std::string& call) const {
   return found == counts_.end() ? 0 : static_cast<int>(found->second.size());
 }
 
+std::map<std::string, int> StandIn::calls() const {
+  std::map<std::string, int> all;
+  for (const auto& [call, bodies] : counts_) all[call] = static_cast<int>(bodies.size());
+  return all;
+}
+
 int StandIn::count_all(const std::string& prefix) const {
   int sum = 0;
   for (const auto& [call, bodies] : counts_) {
@@ -61,8 +67,16 @@ std::vector<std::string> StandIn::bodies(const std::string& call) const {
 }
 
 void StandIn::fail(const std::string& call, std::vector<int> statuses, const std::string& message) {
-  failures_[call] = {statuses.begin(), statuses.end()};
-  failure_message_ = message;
+  failures_[call] = {{statuses.begin(), statuses.end()}, message};
+}
+
+std::optional<int> StandIn::next_failure(const std::string& call, bool authenticates) {
+  std::deque<int>& of_call = failures_[call].statuses;
+  std::deque<int>& statuses = of_call.empty() && !authenticates ? any_failures_ : of_call;
+  if (statuses.empty()) return std::nullopt;
+  const int status = statuses.front();
+  statuses.pop_front();
+  return status;
 }
 
 std::string StandIn::new_id() {
@@ -72,6 +86,7 @@ std::string StandIn::new_id() {
 std::string StandIn::add_server(const std::string& name, const std::string& flavor,
                                 const Json& metadata) {
   const std::string id = new_id();
+  made_[id] = runtime_.clock.now();
   const std::string address = fmt::format("10.0.{}.{}", next_id_ / 250, next_id_ % 250 + 1);
   servers[id] = {{"id", id},
                  {"name", name},
@@ -140,17 +155,19 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     request.query[pair.substr(0, pair.find('='))] = decoded(pair.substr(pair.find('=') + 1));
   }
   counts_[name].push_back(call.body);
-  auto& failures = failures_[name];
-  if (failures.empty()) {
-    const Reply reply = route(request, call);
-    co_return http::answer(reply.status, reply.body, reply.headers);
+  const std::optional<int> failure = next_failure(name, request.service == "identity");
+  Reply reply;
+  if (failure.value_or(-1) == -1) reply = route(request, call);
+  if (latency > async::Duration::zero()) {
+    ++held_back_;
+    co_await runtime_.clock.sleep_for(latency);
+    --held_back_;
   }
-  const int status = failures.front();
-  failures.pop_front();
-  if (status == -1) route(request, call);
-  if (status <= 0) co_return std::string();
-  co_return http::answer(status, Json{{"error", {{"message", failure_message_}}}}.dump(),
-                         status == 429 ? "Retry-After: 0\r\n" : "");
+  if (!failure) co_return http::answer(reply.status, reply.body, reply.headers);
+  if (*failure <= 0) co_return std::string();
+  const std::string& message = failures_[name].message;
+  co_return http::answer(*failure, Json{{"error", {{"message", message}}}}.dump(),
+                         *failure == 429 ? "Retry-After: 0\r\n" : "");
 }
 
 StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Call& call) {
@@ -193,6 +210,16 @@ StandIn::Reply StandIn::identity(const Request& request) {
           "X-Subject-Token: " + token + "\r\n"};
 }
 
+void StandIn::let_boot(Json& server) {
+  const std::string id = server["id"];
+  if (server["status"] != "BUILD" || ++looks_[id] <= looks_until_active) return;
+  if (runtime_.clock.now() < made_[id] + boot_time) return;
+  const bool is_broken = broken_.contains(id);
+  server["status"] = is_broken ? "ERROR" : next_status;
+  const std::string fault = is_broken ? "No valid host was found." : next_fault;
+  if (!fault.empty()) server["fault"] = {{"code", 500}, {"message", fault}};
+}
+
 StandIn::Reply StandIn::list_servers(const Request& request) {
   if (servers_answer) return {200, *servers_answer};
   Json list = Json::array();
@@ -201,12 +228,8 @@ StandIn::Reply StandIn::list_servers(const Request& request) {
   auto next = marker == request.query.end() || endless_pages ? servers.begin()
                                                              : servers.upper_bound(marker->second);
   for (; next != servers.end() && list.size() < page; ++next) {
-    Json& server = next->second;
-    if (server["status"] == "BUILD" && ++looks_[next->first] > looks_until_active) {
-      server["status"] = next_status;
-      if (!next_fault.empty()) server["fault"] = {{"code", 500}, {"message", next_fault}};
-    }
-    list.push_back(server);
+    let_boot(next->second);
+    list.push_back(next->second);
   }
   if (next != servers.end() || endless_pages) {
     answer["servers_links"] =
@@ -220,7 +243,17 @@ StandIn::Reply StandIn::list_servers(const Request& request) {
 
 StandIn::Reply StandIn::create_server(const Request& request) {
   const Json& wanted = request.body["server"];
+  if (servers.size() >= room) {
+    const std::string message = fmt::format(
+        "Quota exceeded for instances: Requested 1, but already used {} of {} instances",
+        servers.size(), room);
+    return {403, Json{{"forbidden", {{"code", 403}, {"message", message}}}}.dump()};
+  }
   const std::string id = add_server(wanted["name"], wanted["flavorRef"], wanted["metadata"]);
+  if (broken_servers > 0) {
+    --broken_servers;
+    broken_.insert(id);
+  }
   if (wanted.contains("block_device_mapping_v2")) {
     const std::string volume = new_id();
     const std::string size = wanted["block_device_mapping_v2"][0]["volume_size"];
@@ -239,8 +272,9 @@ StandIn::Reply StandIn::compute(const Request& request) {
         {"zoneName": "broken", "zoneState": {"available": false}}]})"};
   }
   if (what == "limits") {
-    return {200, R"({"limits": {"rate": [], "absolute": {"maxTotalInstances": 10,
-        "maxTotalCores": -1, "maxTotalRAMSize": 51200}}})"};
+    return {200, fmt::format(R"({{"limits": {{"rate": [], "absolute": {{"maxTotalInstances": {},
+        "maxTotalCores": -1, "maxTotalRAMSize": {}}}}}}})",
+                             room, ram)};
   }
   if (what != "servers") return {404, "{}"};
   if (request.method == "POST" && request.path.size() == 1) return create_server(request);
