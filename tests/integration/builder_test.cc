@@ -86,6 +86,10 @@ echo whole > $DIB_IMAGE_FILENAME.qcow2
     site_.wait_until(listing + " shows " + state,
                      [this, listing, state] { return has(listing, state); });
   }
+  void wait_for_output(const std::string& text) {
+    site_.wait_until("the builder says: " + text,
+                     [this, &text] { return builder_->standard_output().contains(text); });
+  }
   // Exactly one build and one upload, both ready, and the files of that build.
   void expect_good_end() {
     wait_for("image-list", "ready");
@@ -180,6 +184,8 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   ASSERT_EQ(site_.nodepool({"image-build", "deb"}).status, 0);
   wait_for("dib-image-list", "building");
   builder_->signal(SIGINT);
+  // Two of the same kind that arrive together are one.
+  wait_for_output("another signal ends");
   builder_->signal(SIGINT);
   EXPECT_EQ(builder_->wait(), 0);
   EXPECT_TRUE(has("dib-image-list", "failed"));
