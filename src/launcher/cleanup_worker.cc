@@ -115,7 +115,7 @@ Task<> CleanupWorker::reset_if_lost(std::string request_id) {
   try {
     const coordination::Entry entry = co_await context_.store.get(model::request_path(request_id));
     NodeRequest request = model::parse_node_request(request_id, entry);
-    if (request.state == RequestState::pending) co_await reset(std::move(request));
+    if (request.state == RequestState::pending) co_await reset(std::move(request), lock);
   } catch (const StoreError& error) {
     if (!error.is_answer()) failure = std::current_exception();
   } catch (...) {
@@ -125,7 +125,7 @@ Task<> CleanupWorker::reset_if_lost(std::string request_id) {
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<> CleanupWorker::reset(NodeRequest request) {
+Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
   const auto log = log_.about(request.event_id.value_or(""), request.id);
   const model::IdSet nodes = context_.nodes.allocated_to(request.id);
   for (const std::string& id : nodes) {
@@ -133,9 +133,12 @@ Task<> CleanupWorker::reset(NodeRequest request) {
   }
   request.nodes.clear();
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
-  const coordination::Stat stat = co_await context_.store.set(
-      model::request_path(request.id), to_record(request), request.stat.version);
-  context_.requests.written(std::move(request), stat);
+  Transaction transaction;
+  transaction.set(model::request_path(request.id), to_record(request), request.stat.version);
+  lock.release_in(transaction);
+  const auto results = co_await context_.store.commit(std::move(transaction));
+  lock.released();
+  context_.requests.written(std::move(request), results.front().stat);
   log.info("Nobody was working on the pending request, it is requested again");
 }
 

@@ -6,6 +6,7 @@
 
 #include "async/event.h"
 #include "async/task_scope.h"
+#include "coordination/lock.h"
 #include "launcher/context.h"
 
 namespace nodepool::launcher {
@@ -36,7 +37,7 @@ class CleanupWorker {
   Task<> run();
   Task<> look();
   Task<> reset_if_lost(std::string request_id);
-  Task<> reset(model::NodeRequest request);
+  Task<> reset(model::NodeRequest request, coordination::Lock& lock);
   Task<> free_stranded_nodes(std::string request_id);
   Task<> delete_orphans();
   bool is_orphan(const model::Node& node) const;

@@ -28,6 +28,9 @@ namespace {
 // to the same change.
 constexpr auto kSettlingTime = std::chrono::milliseconds(100);
 
+// Before a reload is tried again that the store has kept from being done.
+constexpr auto kReloadAgain = std::chrono::seconds(5);
+
 std::shared_ptr<telemetry::Log> open_log(const Program& program, const Options& options) {
   using telemetry::LogLevel;
   if (options.log_config) {
@@ -173,19 +176,34 @@ Task<> Daemon::reload_on_change(async::FileWatch& watch) {
   while (true) {
     co_await watch.changed();
     co_await clock_.sleep_for(kSettlingTime);
-    if (!files_changed()) continue;
+    if (files_changed()) co_await reload();
+  }
+}
+
+// A store that fails in the middle of it leaves it half done: then it is done again.
+Task<> Daemon::reload() {
+  while (true) {
     std::string failure;
+    bool is_passing = false;
     try {
       co_await reconfigure(load());
     } catch (const async::Cancelled&) {
       throw;
+    } catch (const coordination::StoreError& error) {
+      failure = error.what();
+      is_passing = true;
     } catch (const std::exception& error) {
       failure = error.what();
     }
-    if (failure.empty()) continue;
-    log_.error("The configuration was not reloaded, the old one stays in force: {}", failure);
-    stamp_ = config::stamp(options_.config);
-    if (options_.secure) secure_stamp_ = config::stamp(*options_.secure);
+    if (failure.empty()) co_return;
+    if (!is_passing) {
+      log_.error("The configuration was not reloaded, the old one stays in force: {}", failure);
+      stamp_ = config::stamp(options_.config);
+      if (options_.secure) secure_stamp_ = config::stamp(*options_.secure);
+      co_return;
+    }
+    log_.warning("The configuration could not be reloaded, trying again: {}", failure);
+    co_await clock_.sleep_for(kReloadAgain);
   }
 }
 

@@ -66,6 +66,7 @@ class Daemon {
   Task<> watch_for_end(async::Signals& signals);
   Task<> serve_with(config::Config config, async::FileWatch& watch);
   Task<> reload_on_change(async::FileWatch& watch);
+  Task<> reload();
   Task<> close_store();
   std::vector<std::string> watched_files() const;
   config::Config load();
