@@ -232,7 +232,8 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
 }
 
 Task<> NodeLaunches::run_one(Launch& launch) {
-  const auto log = log_.about({}, launch.node().allocated_to.value_or(""), launch.node().id);
+  const auto log =
+      log_.about(launch.request().event_id.value_or(""), launch.request().id, launch.node().id);
   std::string failure;
   bool refused = false;
   try {
