@@ -51,6 +51,10 @@ const MachineLabel& MachineLaunch::label() const {
 
 Task<> MachineLaunch::run() {
   journal_ = LaunchJournal::parse(launch_.node().launch_journal);
+  // A launcher without a journal, such as the Python Nodepool's, has begun it: nobody knows how
+  // far.
+  const bool has_journal = !launch_.node().launch_journal.is_null();
+  if (!has_journal && !launch_.node().external_id.is_null()) journal_.undo = true;
   describe_image();
   while (true) {
     std::exception_ptr error;

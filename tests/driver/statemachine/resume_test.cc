@@ -197,6 +197,21 @@ TEST_F(ResumeTest, attempts_are_counted_over_deaths) {
   EXPECT_EQ(cloud_->count("make server"), 2U);
 }
 
+TEST_F(ResumeTest, what_a_launcher_without_a_journal_has_begun_is_made_anew) {
+  cloud_->boot_time = minutes(1);
+  const std::string id = add_node();
+  start().launch(id);
+  process_->pass(seconds(30));
+  process_.reset();
+  Node begun = node(id);
+  ASSERT_EQ(begun.external_id_text(), "np" + id);
+  begun.launch_journal = {};
+  installation_.write(begun);
+  expect_one_machine(finish(id));
+  EXPECT_EQ(cloud_->count("remove"), 1U);
+  EXPECT_EQ(cloud_->count("make server"), 2U);
+}
+
 TEST_F(ResumeTest, a_launch_keeps_to_its_image_as_long_as_that_is_there) {
   const std::string old = add_upload("b1", 10);
   cloud_->latency = minutes(1);
