@@ -3,13 +3,19 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "drivers/fake/fake_driver.h"
+
 namespace nodepool::cli {
 
 namespace {
 
-std::vector<std::unique_ptr<driver::Driver>> driver_doubles(std::shared_ptr<DriverLog> log) {
+std::vector<std::unique_ptr<driver::Driver>> drivers_for(
+    std::shared_ptr<DriverLog> log, const std::string& clouds_file,
+    std::shared_ptr<drivers::fake::FakeClouds> clouds) {
+  const config::Environment environment = {{"OS_CLIENT_CONFIG_FILE", clouds_file}};
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<DriverDouble>(std::move(log)));
+  drivers.push_back(std::make_unique<drivers::fake::FakeDriver>(environment, std::move(clouds)));
   return drivers;
 }
 
@@ -18,7 +24,8 @@ std::vector<std::unique_ptr<driver::Driver>> driver_doubles(std::shared_ptr<Driv
 CliTest::CliTest()
     : store_(server_, runtime_),
       launcher_(runtime_, store_),
-      drivers_(driver_doubles(driver_log_)),
+      drivers_(drivers_for(driver_log_,
+                           directory_.write("clouds.yaml", "clouds: {sky: {auth: {}}}"), clouds_)),
       scope_(runtime_, [](const std::string& name, const std::string& error) {
         ADD_FAILURE() << name << ": " << error;
       }) {

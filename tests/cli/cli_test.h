@@ -13,6 +13,7 @@
 #include "cli/context.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "drivers/fake/fake_cloud.h"
 #include "tests/cli/driver_double.h"
 #include "tests/requestor/launcher_double.h"
 #include "tests/support/temporary_directory.h"
@@ -20,7 +21,8 @@
 namespace nodepool::cli {
 
 // An installation in memory with a launcher and a configuration file, and commands that run in this
-// process. Time stands still.
+// process. Time stands still. There are the drivers `double` and `fake`; for this one clouds.yaml
+// has a cloud `sky`.
 class CliTest : public testing::Test {
  protected:
   CliTest();
@@ -56,8 +58,10 @@ class CliTest : public testing::Test {
   coordination::MemoryStore store_;
   requestor::LauncherDouble launcher_;
   std::shared_ptr<DriverLog> driver_log_ = std::make_shared<DriverLog>();
-  driver::DriverRegistry drivers_;
+  std::shared_ptr<drivers::fake::FakeClouds> clouds_ =
+      std::make_shared<drivers::fake::FakeClouds>();
   test_support::TemporaryDirectory directory_;
+  driver::DriverRegistry drivers_;
   std::string config_ = "store: sqlite:///unused\nlabels: [{name: small}]\nproviders: []\n";
   std::string input_;
   bool terminal_ = false;

@@ -39,6 +39,11 @@ class ProviderDouble final : public driver::Provider {
     return std::nullopt;
   }
 
+  Task<std::vector<std::string>> missing_in_cloud() override {
+    if (log_->cannot_ask) throw std::runtime_error("the cloud is away");
+    co_return std::vector<std::string>();
+  }
+
   Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
 
   Task<std::optional<model::Node>> take_back(model::Node node) override {

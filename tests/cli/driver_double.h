@@ -11,8 +11,9 @@ namespace nodepool::cli {
 // What the providers of a DriverDouble were told to do.
 struct DriverLog {
   std::vector<std::string> lines;
-  bool replaces = false;  // take_back() returns a record to register
-  bool fails = false;     // take_back() throws
+  bool replaces = false;    // take_back() returns a record to register
+  bool fails = false;       // take_back() throws
+  bool cannot_ask = false;  // missing_in_cloud() throws
 };
 
 // `driver: double`: providers that only write down what they are told.
