@@ -141,6 +141,8 @@ class Parser {
         "explain", "say why a request waits, what becomes of a node, how a label is doing",
         explain_);
     add_name(explain, "REQUEST|LABEL|NODE", explain_.subject, "an id, or a label's name");
+    explain.add_flag("--online", explain_.online,
+                     "also ask the clouds what they allow and what a node takes");
     CLI::App& history = add<OfflineCommand>(
         "history", "show what has happened to a node or request, also when it is gone", history_);
     add_name(history, "NODE|REQUEST", history_.id, "the id");

@@ -75,6 +75,7 @@ struct ImportImageData {
 };
 struct Explain {
   std::string subject;  // the id of a request or node, or a label
+  bool online = false;  // asks the clouds that are concerned
 };
 struct ShowHistory {
   std::string id;  // of a node or request

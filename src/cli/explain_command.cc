@@ -1,36 +1,115 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <stdexcept>
 
 #include "cli/commands.h"
 #include "cli/explanation/explanation.h"
+#include "cli/own_provider.h"
 #include "program/journal.h"
 
 namespace nodepool::cli {
 
+namespace {
+
+// The providers as this host's configuration has them.
+Providers configured_providers(Session& session) {
+  Providers providers;
+  for (const config::ProviderSection& section : session.config().providers) {
+    ProviderFacts& facts = providers[section.name];
+    try {
+      facts.config =
+          session.context().drivers.driver(section.driver).configure(section, session.config());
+    } catch (const config::ConfigError& error) {
+      facts.failure = error.what();
+    }
+  }
+  return providers;
+}
+
+Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
+                 ProviderFacts& facts) {
+  if (!provider.launches()) co_return;
+  facts.available = co_await provider.available();
+  for (const auto& [name, pool] : provider.config().pools()) {
+    for (const std::string& label : labels) {
+      if (!pool.labels.contains(label)) continue;
+      facts.needs[{name, label}] = provider.need(name, label);
+      if (const auto problem = provider.label_problem(name, label)) {
+        facts.problems[{name, label}] = *problem;
+      }
+    }
+  }
+}
+
+// Those that have one of the labels.
+Task<> ask_clouds(Session& session, std::vector<std::string> labels, Providers& providers) {
+  for (const config::ProviderSection& section : session.config().providers) {
+    ProviderFacts& facts = providers.at(section.name);
+    const bool is_concerned =
+        facts.config && std::ranges::any_of(facts.config->pools(), [&labels](const auto& pool) {
+          return std::ranges::any_of(labels, [&pool](const std::string& label) {
+            return pool.second.labels.contains(label);
+          });
+        });
+    if (!is_concerned) continue;
+    const std::function<Task<>(driver::Provider&)> ask = [&labels,
+                                                          &facts](driver::Provider& provider) {
+      return ask_cloud(provider, labels, facts);
+    };
+    try {
+      Task<> asking = with_own_provider(session, section, ask);
+      co_await std::move(asking);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {
+      facts.failure = error.what();
+    }
+  }
+}
+
+}  // namespace
+
 Task<int> perform(Session& session, Explain command) {
   const model::NodeTable* nodes = co_await session.nodes();
+  const model::ImageTable* images = co_await session.images();
   const model::RequestTable* requests = co_await session.requests();
   const model::ComponentTable* components = co_await session.components();
-  const history::Journal journal = program::journal_of(session.config());
-  const Knowledge knowledge{session.now(),
-                            *nodes,
-                            *requests,
-                            components->pools(),
-                            session.config(),
-                            [&journal](const std::string& id) { return history::entries_of(journal, id); }};
-  std::vector<std::string> lines;
-  if (const model::NodeRequest* request = requests->find(command.subject)) {
-    lines = explain_request(knowledge, *request);
-  } else if (const model::Node* node = nodes->find(command.subject)) {
-    lines = explain_node(knowledge, *node);
-  } else if (session.config().labels.contains(command.subject)) {
-    lines = explain_label(knowledge, command.subject);
-  } else {
+  const model::NodeRequest* request = requests->find(command.subject);
+  const model::Node* node = nodes->find(command.subject);
+  const bool is_label = session.config().labels.contains(command.subject);
+  if (request == nullptr && node == nullptr && !is_label) {
     throw std::runtime_error(fmt::format(
         "there is no request, node or label {}; `nodepool history {}` tells of what is gone",
         command.subject, command.subject));
+  }
+  Providers providers = configured_providers(session);
+  if (command.online && node == nullptr) {
+    std::vector<std::string> labels{command.subject};
+    if (request != nullptr) labels = request->node_types;
+    co_await ask_clouds(session, std::move(labels), providers);
+    request = requests->find(command.subject);  // the tables have moved on
+  }
+  const history::Journal journal = program::journal_of(session.config());
+  const Knowledge knowledge{
+      session.now(),
+      *nodes,
+      *images,
+      *requests,
+      components->pools(),
+      session.config(),
+      providers,
+      [&journal](const std::string& id) { return history::entries_of(journal, id); }};
+  std::vector<std::string> lines;
+  if (request != nullptr) {
+    lines = explain_request(knowledge, *request);
+  } else if (node != nullptr) {
+    lines = explain_node(knowledge, *node);
+  } else if (is_label) {
+    lines = explain_label(knowledge, command.subject);
+  } else {
+    throw std::runtime_error(fmt::format("request {} is gone", command.subject));
   }
   for (const std::string& line : lines) session.context().out << line << '\n';
   co_return 0;

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
 
+#include "cli/explanation/text.h"
 #include "decision/decision.h"
 #include "model/lease.h"
 
@@ -26,24 +26,6 @@ using model::RequestState;
 // Of those that wait for a label.
 constexpr std::size_t kMostRequests = 10;
 
-class Text {
- public:
-  void line(std::string text) { lines_.push_back(std::move(text)); }
-  void fact(std::string_view name, const std::string& value) {
-    if (!value.empty()) line(fmt::format("  {:<12}{}", name, value));
-  }
-  std::vector<std::string> lines() && { return std::move(lines_); }
-
- private:
-  std::vector<std::string> lines_;
-};
-
-// "0:01:05", "26:00:00".
-std::string duration(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::max(0.0, std::floor(seconds)));
-  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
 std::string pool_name(const Component& pool) {
   return pool.provider_name + "-" + pool.name;
 }
@@ -52,6 +34,16 @@ bool shares_label(const NodeRequest& request, const NodeRequest& other) {
   return std::ranges::any_of(request.node_types, [&other](const std::string& label) {
     return std::ranges::find(other.node_types, label) != other.node_types.end();
   });
+}
+
+MachineRecords records_of(const Knowledge& knowledge) {
+  return {knowledge.now, knowledge.nodes, knowledge.images};
+}
+
+// nullptr if this host does not configure it.
+const ProviderFacts* facts_of(const Knowledge& knowledge, std::string_view provider) {
+  const auto found = knowledge.providers.find(provider);
+  return found == knowledge.providers.end() ? nullptr : &found->second;
 }
 
 std::string place_in_line(const Knowledge& knowledge, const NodeRequest& request) {
@@ -106,7 +98,8 @@ std::string pool_says(const Knowledge& knowledge, const NodeRequest& request,
   }
   const std::optional<history::Entry> last = last_decision(history, pool);
   if (last) {
-    return fmt::format("{}; decided {} ago", last->details, duration(knowledge.now - last->time));
+    return fmt::format("{}; decided {} ago", last->details,
+                       duration_text(knowledge.now - last->time));
   }
   return fmt::format("{}; no decision of this pool is written down on this host",
                      free_nodes(knowledge, request, pool));
@@ -123,15 +116,21 @@ void explain_pools(Text& text, const Knowledge& knowledge, const NodeRequest& re
     const std::string paused = pool->paused ? " (paused: it has no room)" : "";
     text.line(fmt::format("  {} on {}{}", pool_name(*pool), pool->hostname, paused));
     text.line("    " + pool_says(knowledge, request, history, *pool));
+    const ProviderFacts* provider = facts_of(knowledge, pool->provider_name);
+    if (provider != nullptr && pool->supports(request.node_types)) {
+      explain_room(text, records_of(knowledge), *provider, *pool, request.node_types);
+    }
   }
 }
 
 void explain_nodes(Text& text, const Knowledge& knowledge, const std::string& request_id) {
   for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
     const Node& node = *knowledge.nodes.find(id);
-    text.fact("node " + id,
-              fmt::format("{} for {} ({})", to_string(node.state),
-                          duration(knowledge.now - node.state_time), fmt::join(node.type, ", ")));
+    text.fact("node " + id, fmt::format("{} for {} ({})", to_string(node.state),
+                                        duration_text(knowledge.now - node.state_time),
+                                        fmt::join(node.type, ", ")));
+    explain_launch(text, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
+                   node);
   }
 }
 
@@ -152,7 +151,7 @@ std::string hold_ends(const Knowledge& knowledge, const Node& node) {
   }
   if (!limit) return "it is kept until somebody deletes it";
   const double left = node.state_time + static_cast<double>(*limit) - knowledge.now;
-  return fmt::format("it is kept for another {}", duration(left));
+  return fmt::format("it is kept for another {}", duration_text(left));
 }
 
 std::string ready_ends(const Knowledge& knowledge, const Node& node) {
@@ -166,7 +165,7 @@ std::string ready_ends(const Knowledge& knowledge, const Node& node) {
   }
   if (!left) return "the next request for one of its labels may get it";
   return fmt::format("the next request for one of its labels may get it; it is deleted in {}",
-                     duration(*left));
+                     duration_text(*left));
 }
 
 std::string what_next(const Knowledge& knowledge, const Node& node, bool locked) {
@@ -189,11 +188,19 @@ std::string what_next(const Knowledge& knowledge, const Node& node, bool locked)
     default:
       break;
   }
+  const ProviderFacts* provider = facts_of(knowledge, node.provider.value_or(""));
+  const bool can_go_on =
+      node.state == NodeState::building && provider != nullptr && makes_machines(*provider);
+  if (!locked && can_go_on) {
+    return "nobody has locked it: a launcher goes on with it if its request is still there, else "
+           "its machine is deleted";
+  }
   if (!locked) return "nobody has locked it: its provider takes it back";
   switch (node.state) {
     case NodeState::building:
     case NodeState::testing:
-      return "it is being launched; if its launcher dies it is taken back";
+      return can_go_on ? "it is being launched; if its launcher dies another one goes on"
+                       : "it is being launched; if its launcher dies it is taken back";
     case NodeState::in_use:
       return "it is taken back when its requestor unlocks it";
     case NodeState::deleting:
@@ -221,6 +228,9 @@ void explain_pool_of_label(Text& text, const Knowledge& knowledge, const Compone
   text.line(fmt::format("    nodes: {}; {} can be handed out now",
                         counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
                         knowledge.nodes.free(pool.provider_name, pool.name, label).size()));
+  if (const ProviderFacts* provider = facts_of(knowledge, pool.provider_name)) {
+    explain_room(text, records_of(knowledge), *provider, pool, {label});
+  }
 }
 
 }  // namespace
@@ -228,7 +238,7 @@ void explain_pool_of_label(Text& text, const Knowledge& knowledge, const Compone
 std::vector<std::string> explain_request(const Knowledge& knowledge, const NodeRequest& request) {
   Text text;
   text.line(fmt::format("Request {} is {} for {}", request.id, to_string(request.state),
-                        duration(knowledge.now - request.state_time)));
+                        duration_text(knowledge.now - request.state_time)));
   text.fact("wants", fmt::format("{}{}", fmt::join(request.node_types, ", "),
                                  request.reuse ? "" : " (new nodes only)"));
   text.fact("by", request.requestor.value_or(""));
@@ -262,7 +272,8 @@ std::vector<std::string> explain_node(const Knowledge& knowledge, const Node& no
   Text text;
   const bool locked = knowledge.nodes.is_locked(node.id);
   text.line(fmt::format("Node {} is {} for {}, {}", node.id, to_string(node.state),
-                        duration(knowledge.now - node.state_time), locked ? "locked" : "unlocked"));
+                        duration_text(knowledge.now - node.state_time),
+                        locked ? "locked" : "unlocked"));
   text.fact("labels", fmt::format("{}", fmt::join(node.type, ", ")));
   text.fact("pool", fmt::format("{}-{}", node.provider.value_or("?"), node.pool.value_or("?")));
   text.fact("host", node.hostname.value_or(node.interface_ip.value_or("")));
@@ -276,9 +287,11 @@ std::vector<std::string> explain_node(const Knowledge& knowledge, const Node& no
   text.fact("requestor", node.requestor.value_or(""));
   if (const std::optional<model::Lease> lease = model::lease_of(node)) {
     text.fact("lease", fmt::format("{} of {}, for another {}", lease->id, lease->holder,
-                                   duration(lease->expires - knowledge.now)));
+                                   duration_text(lease->expires - knowledge.now)));
   }
   text.fact("comment", node.comment.value_or(""));
+  explain_launch(text, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
+                 node);
   text.fact("next", what_next(knowledge, node, locked));
   return std::move(text).lines();
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/explanation/clouds.h"
 #include "config/config.h"
 #include "history/entry.h"
 #include "model/component.h"
@@ -21,19 +22,21 @@ namespace nodepool::cli {
 struct Knowledge {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
+  const model::ImageTable& images;
   const model::RequestTable& requests;
   std::vector<const model::Component*> pools;  // those that are registered
   const config::Config& config;
+  const Providers& providers;  // those of `config`
   // What the journal of this host has of a request; empty if it has none.
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };
 
 // Lines of text. For a request: its place in line, what each pool has made of it with the figures
-// that it decided by, and what would let it go on.
+// that it decided by, and what would let it go on; of pools that make machines the room there is.
 std::vector<std::string> explain_request(const Knowledge& knowledge,
                                          const model::NodeRequest& request);
 
-// For a node: who has it, since when, and what happens to it next.
+// For a node: who has it, since when, how far its launch has come, and what happens to it next.
 std::vector<std::string> explain_node(const Knowledge& knowledge, const model::Node& node);
 
 // For a label: who offers it, what there is of it, who waits for it, and why.

@@ -1,0 +1,176 @@
+#include "cli/explanation/clouds.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/state_machine_config.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using driver::Limits;
+using driver::PoolConfig;
+using driver::Resources;
+using driver::StateMachineConfig;
+using model::Node;
+
+const StateMachineConfig* machine_config(const ProviderFacts& provider) {
+  return dynamic_cast<const StateMachineConfig*>(provider.config.get());
+}
+
+Resources one_instance() {
+  return Resources({{"instances", 1}});
+}
+
+// What the cloud has said; else what another node with the label takes. Nothing: not known.
+std::optional<Resources> need_of(const MachineRecords& records, const ProviderFacts& provider,
+                                 const model::Component& pool, const std::string& label) {
+  const auto known = provider.needs.find({pool.name, label});
+  if (known != provider.needs.end()) return known->second;
+  for (const std::string& id : records.nodes.of_provider(pool.provider_name)) {
+    const Node& node = *records.nodes.find(id);
+    const bool is_alike = node.pool == pool.name && node.type.size() == 1 && node.has_label(label);
+    if (!is_alike) continue;
+    if (auto resources = Resources::parse(node.resources)) return resources;
+  }
+  return std::nullopt;
+}
+
+std::string describe(const Resources& resources) {
+  std::vector<std::string> parts;
+  for (const auto& [name, amount] : resources.amounts()) {
+    parts.push_back(fmt::format("{} {}", amount, name));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string need_of_all(const MachineRecords& records, const ProviderFacts& provider,
+                        const model::Component& pool, const std::vector<std::string>& labels) {
+  Resources sum;
+  std::set<std::string> unknown;
+  for (const std::string& label : labels) {
+    const std::optional<Resources> need = need_of(records, provider, pool, label);
+    if (!need) unknown.insert(label);
+    sum += need.value_or(one_instance());
+  }
+  if (unknown.empty()) return describe(sum);
+  return fmt::format("{}, and what only the cloud knows of {}: --online", describe(sum),
+                     fmt::join(unknown, ", "));
+}
+
+// What the records of a provider's nodes take; with a pool, only those of the pool.
+Resources used(const MachineRecords& records, const std::string& provider,
+               const std::optional<std::string>& pool = std::nullopt) {
+  Resources sum;
+  for (const std::string& id : records.nodes.of_provider(provider)) {
+    const Node& node = *records.nodes.find(id);
+    if (pool && node.pool != pool) continue;
+    sum += Resources::parse(node.resources).value_or(one_instance());
+  }
+  return sum;
+}
+
+std::string describe(const Limits& limits, const Resources& used) {
+  std::vector<std::string> parts;
+  for (const auto& [name, left] : driver::remaining(limits, used)) {
+    parts.push_back(
+        fmt::format("{}: {} used of {}, {} left", name, used.amount(name), limits.at(name), left));
+  }
+  return parts.empty() ? "no limits" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string cloud_room(const MachineRecords& records, const ProviderFacts& provider,
+                       const model::Component& pool) {
+  const Resources of_provider = used(records, pool.provider_name);
+  if (provider.available) return describe(*provider.available, of_provider);
+  if (!provider.failure.empty()) return "not known: " + provider.failure;
+  return fmt::format("{} used; its quota is asked with --online", describe(of_provider));
+}
+
+std::string launches(const MachineRecords& records, const ProviderFacts& provider,
+                     const model::Component& pool) {
+  const auto ids = records.nodes.of_provider(pool.provider_name);
+  const auto count = std::ranges::count_if(ids, [&records](const std::string& id) {
+    return records.nodes.find(id)->state == model::NodeState::building &&
+           records.nodes.is_locked(id);
+  });
+  const std::int64_t most = provider.config->max_concurrency();
+  return fmt::format("{} under way{}", count,
+                     most < 0 ? "" : fmt::format(", max-concurrency {}", most));
+}
+
+std::optional<std::string> problem_of(const MachineRecords& records, const ProviderFacts& provider,
+                                      const model::Component& pool, const std::string& label) {
+  const auto told = provider.problems.find({pool.name, label});
+  if (told != provider.problems.end()) return told->second;
+  const driver::MachineLabel& machine = machine_config(provider)->machine_label(pool.name, label);
+  const bool is_there =
+      machine.diskimage.empty() ||
+      records.images.newest_ready_upload(machine.diskimage, pool.provider_name) != nullptr;
+  if (is_there) return std::nullopt;
+  return fmt::format("images are not available: no ready upload of {}", machine.diskimage);
+}
+
+std::string describe(const MachineRecords& records, const driver::LaunchJournal::Step& step) {
+  const std::string begun = duration_text(records.now - step.begun);
+  if (step.result) return fmt::format("done: {}; begun {} ago", *step.result, begun);
+  return fmt::format("begun {} ago, its outcome is not known yet", begun);
+}
+
+}  // namespace
+
+bool makes_machines(const ProviderFacts& provider) {
+  return machine_config(provider) != nullptr;
+}
+
+void explain_room(Text& text, const MachineRecords& records, const ProviderFacts& provider,
+                  const model::Component& pool, const std::vector<std::string>& labels) {
+  if (provider.config == nullptr) {
+    text.line("    this host does not know its configuration: " + provider.failure);
+    return;
+  }
+  const auto found = provider.config->pools().find(pool.name);
+  if (!makes_machines(provider) || found == provider.config->pools().end()) return;
+  const PoolConfig& config = found->second;
+  const auto fact = [&text](std::string_view name, const std::string& value) {
+    text.line(fmt::format("    {:<10}{}", name, value));
+  };
+  fact("needs", need_of_all(records, provider, pool, labels));
+  fact("pool", describe(config.limits, used(records, pool.provider_name, pool.name)));
+  fact("provider",
+       config.ignore_provider_quota ? "its quota is ignored" : cloud_room(records, provider, pool));
+  fact("launches", launches(records, provider, pool));
+  for (const std::string& label : std::set<std::string>(labels.begin(), labels.end())) {
+    if (!config.labels.contains(label)) continue;
+    if (const auto problem = problem_of(records, provider, pool, label)) {
+      fact("label", fmt::format("{}: {}", label, *problem));
+    }
+  }
+}
+
+void explain_launch(Text& text, const MachineRecords& records, const ProviderFacts* provider,
+                    const Node& node) {
+  if (node.launch_journal.is_null()) return;
+  driver::LaunchJournal journal;
+  try {
+    journal = driver::LaunchJournal::parse(node.launch_journal);
+  } catch (const model::RecordError& error) {
+    text.fact("launch", error.what());
+    return;
+  }
+  const StateMachineConfig* config = provider == nullptr ? nullptr : machine_config(*provider);
+  text.fact("launch",
+            fmt::format("attempt {}{}{}", journal.attempt,
+                        config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
+                        journal.undo ? ", deleting what the last one has made" : ""));
+  for (const auto& [name, step] : journal.steps) {
+    text.fact("step", fmt::format("{} {}", name, describe(records, step)));
+  }
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/explanation/text.h"
+#include "driver/driver.h"
+#include "driver/resources.h"
+#include "model/component.h"
+#include "model/image_table.h"
+#include "model/node.h"
+#include "model/node_table.h"
+
+// What explanations say of providers that make machines.
+namespace nodepool::cli {
+
+// What this process knows of a provider.
+struct ProviderFacts {
+  using LabelKey = std::pair<std::string, std::string>;  // pool, label
+
+  std::shared_ptr<const driver::ProviderConfig> config;  // null: see failure
+  std::string failure;  // why it is not configured here, or its cloud does not answer
+
+  // What its cloud has said, if it has been asked.
+  std::optional<driver::Limits> available;  // as Provider::available()
+  std::map<LabelKey, driver::Resources> needs;
+  std::map<LabelKey, std::string> problems;  // of those labels that cannot be served
+};
+
+// By name.
+using Providers = std::map<std::string, ProviderFacts, std::less<>>;
+
+// The records that the arithmetic is made from.
+struct MachineRecords {
+  double now = 0;  // seconds since the epoch
+  const model::NodeTable& nodes;
+  const model::ImageTable& images;
+};
+
+// Whether the provider makes machines, and another launcher goes on with a launch.
+bool makes_machines(const ProviderFacts& provider);
+
+// For a pool and the labels of a request: what the nodes need, what the pool and the provider may
+// take and take, how many launches are under way, which labels cannot be served. Nothing for a
+// provider that makes no machines.
+void explain_room(Text& text, const MachineRecords& records, const ProviderFacts& provider,
+                  const model::Component& pool, const std::vector<std::string>& labels);
+
+// How far a launch has come: the attempt, and its steps. Nothing if the record has no journal.
+void explain_launch(Text& text, const MachineRecords& records, const ProviderFacts* provider,
+                    const model::Node& node);
+
+}  // namespace nodepool::cli

@@ -1,0 +1,190 @@
+// What `explain` says of providers that make machines.
+
+#include <gmock/gmock.h>
+
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/component.h"
+#include "model/image_paths.h"
+#include "model/image_upload.h"
+#include "model/paths.h"
+#include "tests/cli/cli_test.h"
+
+namespace nodepool::cli {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using testing::HasSubstr;
+using testing::Not;
+
+class ExplainCloudsTest : public CliTest {
+ protected:
+  ExplainCloudsTest() {
+    config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
+labels: [{name: small}, {name: built}, {name: lost}]
+diskimages: [{name: trixie}]
+providers:
+  - name: north
+    driver: fake
+    cloud: sky
+    max-concurrency: 5
+    diskimages: [{name: trixie}]
+    cloud-images: [{name: Fake Precise}, {name: Nowhere}]
+    fake-cloud: {limits: {instances: 10, cores: 20, ram: -1, volumes: -1, volume-gb: -1}}
+    pools:
+      - name: main
+        max-servers: 4
+        labels:
+          - {name: small, cloud-image: Fake Precise, min-ram: 8000}
+          - {name: built, diskimage: trixie, min-ram: 8000}
+          - {name: lost, cloud-image: Nowhere, min-ram: 8000}
+)";
+    run(coordination::ensure_path(store_, "/nodepool/components/pool"));
+    run(coordination::ensure_path(store_, "/nodepool/requests"));
+    launcher_.react(requestor::LauncherDouble::Reaction::ignore);
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.hostname = "l1";
+    pool.id = "l1-PoolWorker.north-main-" + std::string(32, 'a');
+    pool.name = "main";
+    pool.provider_name = "north";
+    pool.supported_labels = {"small", "built", "lost"};
+    run(store_.create("/nodepool/components/pool/l1", to_record(pool),
+                      coordination::CreateMode::ephemeral_sequential));
+  }
+
+  std::string add_request(std::vector<std::string> labels) {
+    model::NodeRequest request;
+    request.node_types = std::move(labels);
+    request.set_state(model::RequestState::requested, clock_.wall_seconds());
+    return std::string(coordination::base_name(
+        run(store_.create(model::request_path("200-"), to_record(request),
+                          coordination::CreateMode::persistent_sequential))));
+  }
+
+  std::string add_node(NodeState state, const std::string& resources,
+                       const std::string& journal = {}) {
+    Node node;
+    node.set_state(state, clock_.wall_seconds());
+    node.type = {"small"};
+    node.provider = "north";
+    node.pool = "main";
+    if (!resources.empty()) node.resources = model::Json{resources};
+    if (!journal.empty()) node.launch_journal = model::Json{journal};
+    return run(launcher_.add_node(node));
+  }
+
+  std::string explain(const std::string& subject, bool online = false) {
+    std::vector<std::string> arguments{"explain", subject};
+    if (online) arguments.emplace_back("--online");
+    EXPECT_EQ(nodepool(arguments), 0) << err();
+    return out();
+  }
+};
+
+TEST_F(ExplainCloudsTest, a_request_is_explained_by_what_the_records_say) {
+  add_node(NodeState::in_use, R"({"instances": 1, "cores": 4, "ram": 8192})");
+  const std::string building = add_node(NodeState::building, "");
+  coordination::Lock lock(store_, random_, model::node_lock_path(building));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain(add_request({"small", "small"})),
+              HasSubstr("    needs     8 cores, 2 instances, 16384 ram\n"
+                        "    pool      instances: 2 used of 4, 2 left\n"
+                        "    provider  4 cores, 2 instances, 8192 ram used; its quota is asked "
+                        "with --online\n"
+                        "    launches  1 under way, max-concurrency 5\n"));
+}
+
+TEST_F(ExplainCloudsTest, what_only_the_cloud_knows_is_said_to_be_so) {
+  EXPECT_THAT(explain(add_request({"small"})),
+              HasSubstr("needs     1 instances, and what only the cloud knows of small: --online"));
+}
+
+TEST_F(ExplainCloudsTest, the_cloud_tells_the_rest_if_it_is_asked) {
+  add_node(NodeState::in_use, R"({"instances": 1, "cores": 4, "ram": 8192})");
+  drivers::fake::ServerSpec other;
+  other.flavor = "Fake Flavor";
+  clouds_->cloud("north")->create("other", other, /*is_broken=*/false, clock_.now());
+  EXPECT_THAT(explain(add_request({"small", "lost"}), /*online=*/true),
+              HasSubstr("    needs     8 cores, 2 instances, 16384 ram\n"
+                        "    pool      instances: 1 used of 4, 3 left\n"
+                        "    provider  cores: 4 used of 16, 12 left; instances: 1 used of 9, 8 "
+                        "left\n"
+                        "    launches  0 under way, max-concurrency 5\n"
+                        "    label     lost: images are not available: the cloud has no image "
+                        "Nowhere\n"));
+}
+
+TEST_F(ExplainCloudsTest, a_cloud_that_does_not_answer_is_told_with_its_reason) {
+  clouds_->cloud("north")->fail_next(drivers::fake::CloudCall::limits, {}, 100);
+  EXPECT_THAT(explain("small", /*online=*/true), HasSubstr("    provider  not known: "));
+}
+
+TEST_F(ExplainCloudsTest, a_diskimage_that_is_not_uploaded_is_a_problem_of_its_label) {
+  const std::string problem =
+      "label     built: images are not available: no ready upload of trixie";
+  EXPECT_THAT(explain("built"), HasSubstr(problem));
+  EXPECT_THAT(explain("small"), Not(HasSubstr("label     ")));
+  model::ImageUpload upload;
+  upload.set_state(model::UploadState::ready, clock_.wall_seconds());
+  upload.external_id = model::json_string("id");
+  const std::string path = model::upload_path("trixie", "b1", "north", "0000000001");
+  run(coordination::ensure_path(store_, path));
+  run(store_.set(path, to_record(upload), coordination::kAnyVersion));
+  EXPECT_THAT(explain("built"), Not(HasSubstr(problem)));
+}
+
+TEST_F(ExplainCloudsTest, a_provider_that_is_not_understood_here_says_why) {
+  config_.replace(config_.find("cloud: sky"), 10, "cloud: sea");
+  EXPECT_THAT(explain("small"), HasSubstr("this host does not know its configuration: "));
+  EXPECT_THAT(out(), HasSubstr("sea"));
+}
+
+TEST_F(ExplainCloudsTest, a_node_that_is_launched_shows_its_attempt_and_steps) {
+  const std::string begun = std::to_string(clock_.wall_seconds() - 12);
+  const std::string id = add_node(NodeState::building, "",
+                                  R"({"attempt": 2, "undo": false, "steps": {
+      "floating ip": {"begun": )" + begun +
+                                      R"(},
+      "server": {"begun": )" + begun + R"(, "result": "3f2a"}}})");
+  EXPECT_THAT(
+      explain(id),
+      HasSubstr("  launch      attempt 2 of 3\n"
+                "  step        floating ip begun 0:00:12 ago, its outcome is not known yet\n"
+                "  step        server done: 3f2a; begun 0:00:12 ago\n"
+                "  next        nobody has locked it: a launcher goes on with it"));
+  coordination::Lock lock(store_, random_, model::node_lock_path(id));
+  ASSERT_TRUE(run(lock.try_acquire()));
+  EXPECT_THAT(explain(id), HasSubstr("if its launcher dies another one goes on"));
+}
+
+TEST_F(ExplainCloudsTest, what_a_failed_attempt_has_made_is_deleted_first) {
+  const std::string id =
+      add_node(NodeState::building, "", R"({"attempt": 3, "undo": true, "steps": {}})");
+  EXPECT_THAT(explain(id),
+              HasSubstr("launch      attempt 3 of 3, deleting what the last one has made\n"));
+}
+
+TEST_F(ExplainCloudsTest, a_journal_that_cannot_be_read_is_said_to_be_so) {
+  EXPECT_THAT(explain(add_node(NodeState::building, "", R"({"attempt": "x"})")),
+              HasSubstr("launch      'launch_journal' cannot be understood"));
+}
+
+TEST_F(ExplainCloudsTest, a_request_that_is_served_shows_its_launches) {
+  const std::string request = add_request({"small"});
+  const std::string id =
+      add_node(NodeState::building, "", R"({"attempt": 1, "undo": false, "steps": {}})");
+  Node node = model::parse_node(id, run(store_.get(model::node_path(id))));
+  node.allocated_to = request;
+  run(store_.set(model::node_path(id), to_record(node), coordination::kAnyVersion));
+  model::NodeRequest served =
+      model::parse_node_request(request, run(store_.get(model::request_path(request))));
+  served.set_state(model::RequestState::pending, clock_.wall_seconds());
+  run(store_.set(model::request_path(request), to_record(served), coordination::kAnyVersion));
+  EXPECT_THAT(explain(request), HasSubstr("  launch      attempt 1 of 3\n"));
+}
+
+}  // namespace
+}  // namespace nodepool::cli
