@@ -12,13 +12,8 @@ find_package(CLI11 REQUIRED)
 find_package(CURL 7.88 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libssh REQUIRED IMPORTED_TARGET libssh)
-# Debian's package has no file for pkg-config that is of the library.
-find_library(LIBGEARMAN gearman)
-find_path(LIBGEARMAN_HEADERS libgearman-1.0/gearman.h)
+pkg_check_modules(gearmand REQUIRED IMPORTED_TARGET gearmand)  # libgearman's
 
 if(NOT TARGET Boost::headers)
   message(FATAL_ERROR "Boost 1.81 headers are missing: run tools/bootstrap")
-endif()
-if(NOT LIBGEARMAN OR NOT LIBGEARMAN_HEADERS)
-  message(FATAL_ERROR "libgearman is missing: run tools/bootstrap")
 endif()

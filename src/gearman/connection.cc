@@ -20,12 +20,6 @@ using std::chrono::milliseconds;
 // A server that takes longer to connect or to answer is lost.
 constexpr milliseconds kAnswerTimeout = std::chrono::seconds(10);
 
-// How often a silent server is asked whether there is a job: it may be gone without a word.
-constexpr milliseconds kHeartbeat = std::chrono::seconds(60);
-
-// Who waits for the end of a job hears of a lost connection, or is woken.
-constexpr milliseconds kForEver{-1};
-
 // A payload is a name or a small document. Bytes.
 constexpr std::size_t kLongestPayload = std::size_t{64} << 10;
 
@@ -71,16 +65,20 @@ bool send(gearman_job_st* job, const Outcome& outcome) {
 }  // namespace
 
 struct Connection::Impl {
-  enum class Wait { over, heard, woken, timeout };
+  enum class Wait { over, woken, timeout };
 
   void offer(const Functions& functions);
-  Wait wait(milliseconds timeout, const std::function<bool()>& over);
+  Wait wait_for_server(milliseconds timeout, const std::function<bool()>& over);
+  void wait_for_mail(const std::function<bool()>& over);
+  bool begin_wait(const std::function<bool()>& over);
+  bool end_wait();
   gearman_return_t do_job(gearman_job_st* handle);
   void converse(gearman_job_st* handle);
   void accompany(gearman_job_st* handle, Job& job);
   [[noreturn]] void lose(std::string_view what) const;
 
   Server server;
+  milliseconds heartbeat;
   Callbacks callbacks;
   Worker worker{};
   Functions offered{};  // as libgearman knows them
@@ -91,8 +89,9 @@ struct Connection::Impl {
   bool woken = false;  // there is a byte in libgearman's pipe
 };
 
-Connection::Connection(const Server& server, Callbacks callbacks)
-    : impl_(new Impl{.server = server, .callbacks = std::move(callbacks)}) {
+Connection::Connection(const Server& server, milliseconds heartbeat, Callbacks callbacks)
+    : impl_(new Impl{
+          .server = server, .heartbeat = heartbeat, .callbacks = std::move(callbacks)}) {
   impl_->worker.reset(gearman_worker_create(nullptr));
   gearman_worker_st* worker = impl_->worker.get();
   if (worker == nullptr) throw ConnectionLost("libgearman: no memory");
@@ -138,45 +137,56 @@ void Connection::serve(const Functions& functions) {
     if (self.broken) throw ConnectionLost(*self.broken);
     if (result == GEARMAN_SUCCESS) continue;  // a job has been done
     if (result == GEARMAN_IO_WAIT) {
-      const Wait end = self.wait(kAnswerTimeout, self.callbacks.stopping);
+      const Wait end = self.wait_for_server(kAnswerTimeout, self.callbacks.stopping);
       if (end == Wait::over) return;
       if (end == Wait::timeout) throw ConnectionLost("the server does not answer");
       continue;
     }
     if (result != GEARMAN_NO_JOBS) self.lose("no connection");
     self.callbacks.ready();
-    if (self.wait(kHeartbeat, self.callbacks.interrupted) == Wait::over) return;
+    if (self.wait_for_server(self.heartbeat, self.callbacks.interrupted) == Wait::over) return;
   }
 }
 
 // Returns when the server has sent something, or after wake(); at once if `over` says so.
-Connection::Impl::Wait Connection::Impl::wait(milliseconds timeout,
-                                              const std::function<bool()>& over) {
-  {
-    const std::lock_guard lock(mutex);
-    if (over()) return Wait::over;
-    waiting = true;
-  }
+Connection::Impl::Wait Connection::Impl::wait_for_server(milliseconds timeout,
+                                                         const std::function<bool()>& over) {
+  if (!begin_wait(over)) return Wait::over;
   gearman_worker_set_timeout(worker.get(), static_cast<int>(timeout.count()));
   const gearman_return_t result = gearman_worker_wait(worker.get());
-  bool was_woken = false;
-  {
-    const std::lock_guard lock(mutex);
-    waiting = false;
-    was_woken = std::exchange(woken, false);
-  }
-  if (was_woken) {
-    // libgearman reads the byte from its pipe, and puts it back.
-    const int pipe = gearman_worker_id(worker.get()).read_fd;
-    pollfd readable{pipe, POLLIN, 0};
-    char byte = 0;
-    while (::poll(&readable, 1, 0) == 1 && ::read(pipe, &byte, 1) == 1) continue;
-    return Wait::woken;
-  }
+  if (end_wait()) return Wait::woken;
   if (result == GEARMAN_TIMEOUT) return Wait::timeout;
   if (result == GEARMAN_NO_ACTIVE_FDS) throw ConnectionLost("the server has closed the connection");
   if (!sent(result)) lose("no connection");
-  return Wait::heard;
+  return Wait::woken;
+}
+
+// Returns after wake(), or the time of a heartbeat; at once if `over` says so. The connection is not
+// looked at: with a job in hand libgearman does not.
+void Connection::Impl::wait_for_mail(const std::function<bool()>& over) {
+  if (!begin_wait(over)) return;
+  pollfd readable{gearman_worker_id(worker.get()).read_fd, POLLIN, 0};
+  ::poll(&readable, 1, static_cast<int>(heartbeat.count()));
+  end_wait();
+}
+
+bool Connection::Impl::begin_wait(const std::function<bool()>& over) {
+  const std::lock_guard lock(mutex);
+  waiting = !over();
+  return waiting;
+}
+
+// Returns whether there was a wake().
+bool Connection::Impl::end_wait() {
+  const std::lock_guard lock(mutex);
+  waiting = false;
+  if (!std::exchange(woken, false)) return false;
+  // libgearman reads the byte from its pipe, and puts it back.
+  const int pipe = gearman_worker_id(worker.get()).read_fd;
+  pollfd readable{pipe, POLLIN, 0};
+  char byte = 0;
+  while (::poll(&readable, 1, 0) == 1 && ::read(pipe, &byte, 1) == 1) continue;
+  return true;
 }
 
 // libgearman calls this for a job: nothing may be thrown through it.
@@ -196,7 +206,8 @@ gearman_return_t Connection::Impl::do_job(gearman_job_st* handle) {
 void Connection::Impl::converse(gearman_job_st* handle) {
   const std::size_t size = gearman_job_workload_size(handle);
   Job::Request request{.function = gearman_job_function_name(handle),
-                       .unique = gearman_job_unique(handle)};
+                       .unique = gearman_job_unique(handle),
+                       .payload = {}};
   std::string refusal;
   std::shared_ptr<Job> job;
   if (size > kLongestPayload) {
@@ -223,18 +234,21 @@ void Connection::Impl::converse(gearman_job_st* handle) {
 }
 
 void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
+  std::optional<Job::Status> last;
   while (true) {
-    const Job::Mail mail = job.take_mail();
+    Job::Mail mail = job.take_mail();
     if (mail.given_back) throw ConnectionLost("a job has been given back to the server");
+    // Only who sends something learns that the connection is lost.
+    if (mail.empty()) mail.status = last;
+    last = mail.status ? mail.status : last;
     gearman_worker_set_timeout(worker.get(), static_cast<int>(kAnswerTimeout.count()));
     if (!send(handle, mail)) lose("no connection");
     if (mail.outcome) {
       if (!send(handle, *mail.outcome)) lose("no connection");
       return;
     }
-    // A server has nothing to say to who does a job, unless it goes.
-    const Wait end = wait(kForEver, [&job] { return job.has_mail(); });
-    if (end == Wait::heard) throw ConnectionLost("the server has closed the connection");
+    if (callbacks.stopping()) throw ConnectionLost("the worker is stopped");
+    wait_for_mail([&] { return job.has_mail() || callbacks.stopping(); });
   }
 }
 

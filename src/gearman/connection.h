@@ -43,8 +43,9 @@ class Connection {
     std::function<bool()> stopping;  // whether that is to end
   };
 
-  // Nothing is sent yet. Throws ConnectionLost.
-  Connection(const Server& server, Callbacks callbacks);
+  // Nothing is sent yet. A server that is silent for `heartbeat` may be gone: it is asked for a job
+  // anew, or told once more how far a job is. Throws ConnectionLost.
+  Connection(const Server& server, std::chrono::milliseconds heartbeat, Callbacks callbacks);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -90,7 +90,8 @@ struct GearmanWorker::Shared {
 // One connection after the other to one server, on a thread of its own.
 class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
  public:
-  Slot(Shared& shared, std::size_t server) : shared_(shared), server_(server) {}
+  Slot(std::shared_ptr<Shared> shared, std::size_t server)
+      : shared_(std::move(shared)), server_(server) {}
 
   // Returns when the worker is stopped.
   void run();
@@ -110,17 +111,17 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
   Wanted wait_for_functions();
   Wanted wanted();
   Wanted wanted_now() const {  // with the mutex held
-    return {shared_.functions, shared_.version, shared_.stopping};
+    return {shared_->functions, shared_->version, shared_->stopping};
   }
   void pause();
   void open();
   Connection::Callbacks callbacks();
   template <typename Call>
   void on_loop(Call call) {
-    boost::asio::post(shared_.executor, std::move(call));
+    boost::asio::post(shared_->executor, std::move(call));
   }
 
-  Shared& shared_;
+  std::shared_ptr<Shared> shared_;
   std::size_t server_;
   std::size_t version_ = 0;  // of the functions that are offered
   bool ready_ = false;
@@ -176,7 +177,7 @@ Task<> GearmanWorker::Shared::do_job(JobInHand in_hand) {
 // --- a thread
 
 void GearmanWorker::Slot::run() {
-  pause_ = shared_.options.first_pause;
+  pause_ = shared_->options.first_pause;
   while (true) {
     Wanted wanted = wait_for_functions();
     if (wanted.stopping) return;
@@ -193,8 +194,8 @@ void GearmanWorker::Slot::run() {
     }
     const bool was_ready = std::exchange(ready_, false);
     if (was_ready || !why.empty()) {
-      on_loop([&shared = shared_, server = server_, was_ready, why] {
-        shared.lost(server, was_ready, why);
+      on_loop([shared = shared_, server = server_, was_ready, why] {
+        shared->lost(server, was_ready, why);
       });
     }
     if (!why.empty()) pause();
@@ -214,16 +215,17 @@ void GearmanWorker::Slot::serve(Connection::Functions functions) {
 }
 
 void GearmanWorker::Slot::open() {
-  auto connection = std::make_unique<Connection>(shared_.links[server_].server, callbacks());
+  auto connection = std::make_unique<Connection>(shared_->links[server_].server,
+                                                 shared_->options.heartbeat, callbacks());
   const std::lock_guard lock(mutex_);
   connection_ = std::move(connection);
 }
 
 Connection::Callbacks GearmanWorker::Slot::callbacks() {
   const auto ready = [this] {
-    pause_ = shared_.options.first_pause;
+    pause_ = shared_->options.first_pause;
     if (std::exchange(ready_, true)) return;
-    on_loop([&shared = shared_, server = server_] { shared.connected(server); });
+    on_loop([shared = shared_, server = server_] { shared->connected(server); });
   };
   const auto start = [this](Job::Request request) -> std::shared_ptr<Job> {
     if (!wanted().functions.contains(request.function)) return nullptr;
@@ -231,36 +233,36 @@ Connection::Callbacks GearmanWorker::Slot::callbacks() {
                                      [slot = weak_from_this()] {
                                        if (const auto alive = slot.lock()) alive->wake();
                                      });
-    on_loop([&shared = shared_, job] { shared.accept(job); });
+    on_loop([shared = shared_, job] { shared->accept(job); });
     return job;
   };
   const auto interrupted = [this] {
-    const std::lock_guard lock(shared_.mutex);
-    return shared_.stopping || shared_.version != version_;
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->stopping || shared_->version != version_;
   };
   const auto stopping = [this] {
-    const std::lock_guard lock(shared_.mutex);
-    return shared_.stopping;
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->stopping;
   };
   return {.ready = ready, .start = start, .interrupted = interrupted, .stopping = stopping};
 }
 
 GearmanWorker::Slot::Wanted GearmanWorker::Slot::wanted() {
-  const std::lock_guard lock(shared_.mutex);
+  const std::lock_guard lock(shared_->mutex);
   return wanted_now();
 }
 
 // The functions to offer, once there are any.
 GearmanWorker::Slot::Wanted GearmanWorker::Slot::wait_for_functions() {
-  std::unique_lock lock(shared_.mutex);
-  shared_.changed.wait(lock, [this] { return shared_.stopping || !shared_.functions.empty(); });
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [this] { return shared_->stopping || !shared_->functions.empty(); });
   return wanted_now();
 }
 
 void GearmanWorker::Slot::pause() {
-  std::unique_lock lock(shared_.mutex);
-  shared_.changed.wait_for(lock, pause_, [this] { return shared_.stopping; });
-  pause_ = std::min(2 * pause_, shared_.options.longest_pause);
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait_for(lock, pause_, [this] { return shared_->stopping; });
+  pause_ = std::min(2 * pause_, shared_->options.longest_pause);
 }
 
 void GearmanWorker::Slot::wake() {
@@ -276,7 +278,7 @@ GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger lo
       shared_(std::make_shared<Shared>(runtime, std::move(log), std::move(handler), options)) {
   for (Server& server : servers) {
     for (std::size_t i = 0; i < options.jobs; ++i) {
-      slots_.push_back(std::make_shared<Slot>(*shared_, shared_->links.size()));
+      slots_.push_back(std::make_shared<Slot>(shared_, shared_->links.size()));
     }
     shared_->links.push_back({.server = std::move(server)});
   }
@@ -309,10 +311,14 @@ void GearmanWorker::wake_all() {
   for (const auto& slot : slots_) slot->wake();
 }
 
+Task<> GearmanWorker::finish() {
+  offer({});
+  co_await shared_->jobs.join();
+}
+
 Task<> GearmanWorker::stop() {
   end_threads();
-  shared_->jobs.cancel();
-  co_await shared_->jobs.join();
+  co_await shared_->jobs.stop();
   while (shared_->running > 0) co_await shared_->thread_ended.wait();
 }
 

@@ -41,6 +41,8 @@ class GearmanWorker {
     // Before a connection is tried again.
     std::chrono::milliseconds first_pause = std::chrono::seconds(1);
     std::chrono::milliseconds longest_pause = std::chrono::seconds(60);
+    // After so much silence it is tried whether a server is still there.
+    std::chrono::milliseconds heartbeat = std::chrono::seconds(60);
   };
 
   // The servers are called when start() is; the runtime outlives the worker.
@@ -52,6 +54,9 @@ class GearmanWorker {
   GearmanWorker& operator=(const GearmanWorker&) = delete;
 
   void start();
+
+  // Offers nothing any more; returns when the jobs under way have been done.
+  async::Task<> finish();
 
   // Ends all jobs, giving them back, and all connections. It may be called once.
   async::Task<> stop();
