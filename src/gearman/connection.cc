@@ -45,11 +45,12 @@ bool send(gearman_job_st* job, const Job::Mail& mail) {
   return true;
 }
 
+// The reason is a warning, not an exception: gearmand passes exceptions on only to clients that have
+// asked for them, and the others are told of no end at all, because libgearman sends no WORK_FAIL
+// after one.
 bool send(gearman_job_st* job, const Failed& failed) {
   const std::string_view reason = std::string_view(failed.reason).substr(0, kLongestAnswer);
-  // To clients without the option "exceptions" the server passes on WORK_FAIL alone.
-  return (reason.empty() ||
-          sent(gearman_job_send_exception(job, reason.data(), reason.size()))) &&
+  return (reason.empty() || sent(gearman_job_send_warning(job, reason.data(), reason.size()))) &&
          sent(gearman_job_send_fail(job));
 }
 

@@ -21,7 +21,7 @@ struct Complete {
   std::string result;  // at most kLongestAnswer
 };
 struct Failed {
-  std::string reason;  // WORK_EXCEPTION and WORK_FAIL; only WORK_FAIL if it is empty
+  std::string reason;  // sent as a WORK_WARNING before WORK_FAIL, unless it is empty
 };
 using Outcome = std::variant<Complete, Failed>;
 

@@ -16,12 +16,11 @@ namespace nodepool::test_support {
 namespace {
 
 constexpr std::uint32_t kSubmitJob = 7;
-constexpr std::uint32_t kOptionRequest = 26;
 constexpr std::size_t kHeader = 12;  // "\0REQ" or "\0RES", type, size of what follows
 
 const std::map<std::uint32_t, std::string> kTypes{
     {8, "JOB_CREATED"},    {12, "WORK_STATUS"}, {13, "WORK_COMPLETE"}, {14, "WORK_FAIL"},
-    {25, "WORK_EXCEPTION"}, {28, "WORK_DATA"},   {29, "WORK_WARNING"}};
+    {28, "WORK_DATA"},   {29, "WORK_WARNING"}};
 
 std::string number(std::uint32_t value) {
   const std::uint32_t big = htonl(value);
@@ -47,7 +46,6 @@ GearmanClient::GearmanClient(std::uint16_t port)
   if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     throw std::system_error(errno, std::generic_category(), "connect to gearmand");
   }
-  send(kOptionRequest, "exceptions");
 }
 
 void GearmanClient::send(std::uint32_t type, std::string_view body) {

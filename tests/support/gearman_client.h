@@ -18,7 +18,7 @@ class GearmanClient {
     std::vector<std::string> arguments;  // without the job's handle
   };
 
-  // Connects, and asks to be told of exceptions. Throws std::system_error.
+  // Connects. Throws std::system_error.
   explicit GearmanClient(std::uint16_t port);
 
   // Asks for a job.
