@@ -229,15 +229,15 @@ void NodePoolBuilder::look_at_all() {
 }
 
 Task<> NodePoolBuilder::finish() {
-  builds_.images().close();
-  uploads_.pairs().close();
+  builds_.close();
+  uploads_.close();
   co_await workers_scope_.join();
 }
 
 Task<> NodePoolBuilder::stop() {
   log_.info("Stopping");
-  builds_.images().close();
-  uploads_.pairs().close();
+  builds_.close();
+  uploads_.close();
   co_await workers_scope_.stop();
   subscriptions_.clear();
   co_await cleanup_.stop();
