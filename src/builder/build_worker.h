@@ -27,7 +27,7 @@ class BuildAgenda {
   // Nothing new is begun.
   void close() {
     agenda_.close();
-    orders_.withdraw_waiting();
+    orders_.close();
   }
 
   // What is to be done about the image, going by these builds.

@@ -32,6 +32,10 @@ class Orders {
   std::shared_ptr<Order> place(const Key& key, const std::string& build_id) {
     if (auto known = find(key, build_id)) return known;
     auto order = std::make_shared<Order>(build_id);
+    if (closed_) {
+      order->state = Order::State::withdrawn;
+      return order;
+    }
     orders_[key].push_back(order);
     return order;
   }
@@ -71,7 +75,8 @@ class Orders {
   }
 
   // Nothing is begun any more.
-  void withdraw_waiting() {
+  void close() {
+    closed_ = true;
     for (auto& [key, queue] : orders_) {
       for (const auto& order : queue) {
         if (order->state == Order::State::waiting) set(*order, Order::State::withdrawn);
@@ -97,6 +102,7 @@ class Orders {
   }
 
   std::map<Key, std::deque<std::shared_ptr<Order>>> orders_;  // no queue is empty
+  bool closed_ = false;
 };
 
 }  // namespace nodepool::builder

@@ -29,7 +29,7 @@ class UploadAgenda {
   // Nothing new is begun.
   void close() {
     agenda_.close();
-    orders_.withdraw_waiting();
+    orders_.close();
   }
 
   // The build to upload next: what has been ordered, or the newest; null if there is none.
