@@ -7,6 +7,7 @@
 
 #include "builder/gearman_door.h"
 #include "model/image_paths.h"
+#include "model/node.h"
 #include "tests/builder/builder_fixture.h"
 #include "tests/support/gearman_client.h"
 #include "tests/support/gearmand.h"
@@ -142,7 +143,20 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_build) {
   EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the id of an image has to be"));
   workshop_->exit_codes["deb"] = 3;
   EXPECT_THAT(result("image-build:deb", kId), HasSubstr("exit code 3"));
-  EXPECT_EQ(builds(BuildState::failed).back().id, kId);
+  ImageBuild old;
+  old.image = "deb";
+  old.id = kId;
+  old.set_state(BuildState::deleting, clock_.wall_seconds());
+  sky_->cannot_delete = true;
+  ImageUpload upload;
+  upload.image = old.image;
+  upload.build_id = old.id;
+  upload.provider = "sky";
+  upload.id = "0000000001";
+  upload.external_id = model::json_string("image-1");
+  upload.set_state(UploadState::deleting, clock_.wall_seconds());
+  write(upload);
+  write(old);
   EXPECT_THAT(result("image-build:deb", kId), HasSubstr("there has been a build"));
   put(model::image_pause_path("deb"));
   EXPECT_EQ(result("image-build:deb", ""), "failed: image deb is paused");
@@ -170,7 +184,10 @@ TEST_F(GearmanDoorTest, uploads_an_older_build) {
   until_offered("image-build:deb");
   sky_->broken.insert("sky");
   const std::string newer = result("image-build:deb", kId);
-  until("an upload that fails", [&] { return sky_->uploads == 2; });
+  until("an upload that fails", [&] {
+    pass(std::chrono::seconds(1));
+    return sky_->uploads >= 2;
+  });
   until_offered("image-upload:" + newer);
   EXPECT_THAT(result("image-upload:" + newer, "sky"), HasSubstr("the sky is cloudy"));
   sky_->broken.clear();
