@@ -181,6 +181,7 @@ TEST_F(GearmanDoorTest, uploads_and_says_the_clouds_id) {
 TEST_F(GearmanDoorTest, uploads_an_older_build) {
   start(yaml());
   const std::string older = ready_build();
+  pass(std::chrono::minutes(1));
   until_offered("image-build:deb");
   sky_->broken.insert("sky");
   const std::string newer = result("image-build:deb", kId);
