@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace nodepool::builder {
 
@@ -97,11 +98,10 @@ GearmanDoor::GearmanDoor(BuilderContext& context, BuildAgenda& builds, UploadAge
       uploads_(uploads),
       cleanup_(cleanup),
       options_(std::move(options)),
-      worker_(
-          context.runtime, context.log.child("gearman"), options_.servers,
-          [this](std::shared_ptr<Job> job) { return do_job(std::move(job)); },
-          // One more than can be at work, so that there is room for a deletion.
-          {.jobs = options_.build_workers + options_.upload_workers + 1}) {}
+      worker_(context.runtime, context.log.child("gearman"), options_.servers,
+              [this](std::shared_ptr<Job> job) { return do_job(std::move(job)); },
+              // One more than can be at work, so that there is room for a deletion.
+              {.jobs = options_.build_workers + options_.upload_workers + 1}) {}
 
 void GearmanDoor::start() {
   refresh();
@@ -260,8 +260,8 @@ Task<Outcome> GearmanDoor::upload(std::shared_ptr<Job> job, std::string build_id
       co_return Complete{text_of(ready->external_id)};
     }
     if (order->state == Order::State::failed) {
-      co_return Failed{fmt::format("upload of image {} to {}: {}", build_id, pair.first,
-                                   order->problem)};
+      co_return Failed{
+          fmt::format("upload of image {} to {}: {}", build_id, pair.first, order->problem)};
     }
     const std::string obstacle = obstacle_to_upload(pair, build_id);
     if (order->state == Order::State::waiting && !obstacle.empty()) {
@@ -286,9 +286,8 @@ Task<Outcome> GearmanDoor::remove(std::string build_id) {
     }
     is_uploaded = is_uploaded || upload->state == UploadState::ready;
   }
-  co_await context_.threads.run("files of a build", [store = context_.files, build] {
-    store.remove(build.image, build.id);
-  });
+  co_await context_.threads.run(
+      "files of a build", [store = context_.files, build] { store.remove(build.image, build.id); });
   co_await context_.scan_files();
   context_.log.info("The files of build {} of image {} have been deleted", build_id, build.image);
   // Nobody can use a build that is nowhere.

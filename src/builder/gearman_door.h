@@ -21,7 +21,8 @@ namespace nodepool::builder {
 //                          The result is the id.
 //   image-upload:<id>      uploads the build to the provider that the payload names. The result is
 //                          the cloud's id of the image.
-//   image-delete:<id>      deletes the files of the build; also the build, if it is uploaded nowhere.
+//   image-delete:<id>      deletes the files of the build; also the build, if it is uploaded
+//   nowhere.
 //
 // A payload is a word, or a JSON object: {"image-id": …}, {"provider": …}. The id of a build is a
 // UUID, and always 32 hexadecimal digits in names and results. The work is done by the workers that

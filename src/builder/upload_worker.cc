@@ -78,9 +78,8 @@ UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
   const driver::ManagedImages& managed = provider->second->managed;
   const auto listed = managed.images.find(image);
   if (listed == managed.images.end()) return UploadVerdict::paused;
-  UploadQuestion question{.paused = listed->second.pause,
-                          .build = next_build(pair),
-                          .format = managed.format};
+  UploadQuestion question{
+      .paused = listed->second.pause, .build = next_build(pair), .format = managed.format};
   if (question.build != nullptr) {
     const std::string& id = question.build->id;
     question.local = context_.local_formats(image, id);

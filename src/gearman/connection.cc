@@ -28,7 +28,9 @@ struct FreeWorker {
 };
 using Worker = std::unique_ptr<gearman_worker_st, FreeWorker>;
 
-bool sent(gearman_return_t result) { return result == GEARMAN_SUCCESS; }
+bool sent(gearman_return_t result) {
+  return result == GEARMAN_SUCCESS;
+}
 
 // Sends what is in the mail; returns false if that fails.
 bool send(gearman_job_st* job, const Job::Mail& mail) {
@@ -38,16 +40,15 @@ bool send(gearman_job_st* job, const Job::Mail& mail) {
   for (const std::string& text : mail.warnings) {
     if (!sent(gearman_job_send_warning(job, text.data(), text.size()))) return false;
   }
-  if (mail.status &&
-      !sent(gearman_job_send_status(job, mail.status->done, mail.status->all))) {
+  if (mail.status && !sent(gearman_job_send_status(job, mail.status->done, mail.status->all))) {
     return false;
   }
   return true;
 }
 
-// The reason is a warning, not an exception: gearmand passes exceptions on only to clients that have
-// asked for them, and the others are told of no end at all, because libgearman sends no WORK_FAIL
-// after one.
+// The reason is a warning, not an exception: gearmand passes exceptions on only to clients that
+// have asked for them, and the others are told of no end at all, because libgearman sends no
+// WORK_FAIL after one.
 bool send(gearman_job_st* job, const Failed& failed) {
   const std::string_view reason = std::string_view(failed.reason).substr(0, kLongestAnswer);
   return (reason.empty() || sent(gearman_job_send_warning(job, reason.data(), reason.size()))) &&
@@ -82,7 +83,7 @@ struct Connection::Impl {
   milliseconds heartbeat;
   Callbacks callbacks;
   Worker worker{};
-  Functions offered{};  // as libgearman knows them
+  Functions offered{};                  // as libgearman knows them
   std::optional<std::string> broken{};  // why the connection cannot be used any more
 
   std::mutex mutex{};
@@ -91,8 +92,7 @@ struct Connection::Impl {
 };
 
 Connection::Connection(const Server& server, milliseconds heartbeat, Callbacks callbacks)
-    : impl_(new Impl{
-          .server = server, .heartbeat = heartbeat, .callbacks = std::move(callbacks)}) {
+    : impl_(new Impl{.server = server, .heartbeat = heartbeat, .callbacks = std::move(callbacks)}) {
   impl_->worker.reset(gearman_worker_create(nullptr));
   gearman_worker_st* worker = impl_->worker.get();
   if (worker == nullptr) throw ConnectionLost("libgearman: no memory");
@@ -162,8 +162,8 @@ Connection::Impl::Wait Connection::Impl::wait_for_server(milliseconds timeout,
   return Wait::woken;
 }
 
-// Returns after wake(), or the time of a heartbeat; at once if `over` says so. The connection is not
-// looked at: with a job in hand libgearman does not.
+// Returns after wake(), or the time of a heartbeat; at once if `over` says so. The connection is
+// not looked at: with a job in hand libgearman does not.
 void Connection::Impl::wait_for_mail(const std::function<bool()>& over) {
   if (!begin_wait(over)) return;
   pollfd readable{gearman_worker_id(worker.get()).read_fd, POLLIN, 0};

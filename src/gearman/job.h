@@ -25,8 +25,8 @@ struct Failed {
 };
 using Outcome = std::variant<Complete, Failed>;
 
-// A job that a server has given us. Made by a GearmanWorker; the loop's, but for the mail, which the
-// thread that has the connection takes.
+// A job that a server has given us. Made by a GearmanWorker; the loop's, but for the mail, which
+// the thread that has the connection takes.
 class Job {
  public:
   struct Request {

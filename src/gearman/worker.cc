@@ -148,8 +148,8 @@ void GearmanWorker::Shared::lost(std::size_t server, bool was_connected, const s
     return;
   }
   link.reported = true;
-  log.warning("The Gearman server {} is out of reach, which is tried again: {}",
-              link.server.name(), why);
+  log.warning("The Gearman server {} is out of reach, which is tried again: {}", link.server.name(),
+              why);
 }
 
 void GearmanWorker::Shared::accept(const std::shared_ptr<Job>& job) {
@@ -229,10 +229,9 @@ Connection::Callbacks GearmanWorker::Slot::callbacks() {
   };
   const auto start = [this](Job::Request request) -> std::shared_ptr<Job> {
     if (!wanted().functions.contains(request.function)) return nullptr;
-    auto job = std::make_shared<Job>(std::move(request),
-                                     [slot = weak_from_this()] {
-                                       if (const auto alive = slot.lock()) alive->wake();
-                                     });
+    auto job = std::make_shared<Job>(std::move(request), [slot = weak_from_this()] {
+      if (const auto alive = slot.lock()) alive->wake();
+    });
     on_loop([shared = shared_, job] { shared->accept(job); });
     return job;
   };
@@ -284,7 +283,9 @@ GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger lo
   }
 }
 
-GearmanWorker::~GearmanWorker() { end_threads(); }
+GearmanWorker::~GearmanWorker() {
+  end_threads();
+}
 
 void GearmanWorker::start() {
   for (const auto& slot : slots_) {

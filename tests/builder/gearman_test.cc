@@ -19,8 +19,8 @@ using model::BuildState;
 using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
-using test_support::Gearmand;
 using test_support::GearmanClient;
+using test_support::Gearmand;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -37,8 +37,8 @@ constexpr int kConnections = 7;
 class GearmanDoorTest : public BuilderFixture {
  protected:
   std::string yaml(const std::string& images = kDeb, const std::string& providers = kSky) const {
-    return "gearman-servers: [{host: 127.0.0.1, port: " + std::to_string(gearmand_.port()) + "}]\n" +
-           BuilderFixture::yaml(images, providers);
+    return "gearman-servers: [{host: 127.0.0.1, port: " + std::to_string(gearmand_.port()) +
+           "}]\n" + BuilderFixture::yaml(images, providers);
   }
 
   // Lets the builders work until it is so. Time does not pass for them.
@@ -122,8 +122,8 @@ TEST_F(GearmanDoorTest, takes_ids_as_people_write_them) {
   EXPECT_EQ(requested_build_id(" "), "");
   EXPECT_EQ(requested_provider(R"({"provider": "sky"})"), "sky");
   EXPECT_EQ(requested_provider(" sky "), "sky");
-  for (const char* payload : {"17", "{", R"({"image-id": 5})", "../../etc",
-                              "0123456789abcdef0123456789abcdeg"}) {
+  for (const char* payload :
+       {"17", "{", R"({"image-id": 5})", "../../etc", "0123456789abcdef0123456789abcdeg"}) {
     EXPECT_THROW(requested_build_id(payload), std::runtime_error) << payload;
   }
   EXPECT_THROW(requested_provider("{}"), std::runtime_error);
@@ -172,8 +172,8 @@ TEST_F(GearmanDoorTest, uploads_and_says_the_clouds_id) {
 
   // One that is gone is made again, and an older build is uploaded when somebody asks.
   put(model::image_pause_path("deb"));
-  reconfigure(yaml(kDeb, std::string(kSky) +
-                             "  - {name: sea, driver: sky, diskimages: [{name: deb}]}\n"));
+  reconfigure(
+      yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, diskimages: [{name: deb}]}\n"));
   EXPECT_EQ(result("image-upload:" + id, R"({"provider": "sea"})"), "image-2");
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
 }

@@ -19,8 +19,8 @@ namespace {
 using async::Task;
 using std::chrono::milliseconds;
 using test_support::Child;
-using test_support::Gearmand;
 using test_support::GearmanClient;
+using test_support::Gearmand;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

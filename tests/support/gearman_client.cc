@@ -18,9 +18,9 @@ namespace {
 constexpr std::uint32_t kSubmitJob = 7;
 constexpr std::size_t kHeader = 12;  // "\0REQ" or "\0RES", type, size of what follows
 
-const std::map<std::uint32_t, std::string> kTypes{
-    {8, "JOB_CREATED"},    {12, "WORK_STATUS"}, {13, "WORK_COMPLETE"}, {14, "WORK_FAIL"},
-    {28, "WORK_DATA"},   {29, "WORK_WARNING"}};
+const std::map<std::uint32_t, std::string> kTypes{{8, "JOB_CREATED"},    {12, "WORK_STATUS"},
+                                                  {13, "WORK_COMPLETE"}, {14, "WORK_FAIL"},
+                                                  {28, "WORK_DATA"},     {29, "WORK_WARNING"}};
 
 std::string number(std::uint32_t value) {
   const std::uint32_t big = htonl(value);

@@ -18,7 +18,9 @@ constexpr auto kPatience = std::chrono::seconds(30);
 
 }  // namespace
 
-Gearmand::Gearmand() { start(); }
+Gearmand::Gearmand() {
+  start();
+}
 
 void Gearmand::start() {
   try {
@@ -29,7 +31,8 @@ void Gearmand::start() {
     throw std::runtime_error("gearmand is missing: run tools/bootstrap --tests");
   }
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (run({"gearadmin", "-h", kLoopback, "-p", std::to_string(port()), "--status"}).status != 0) {
+  while (run({"gearadmin", "-h", kLoopback, "-p", std::to_string(port()), "--status"}).status !=
+         0) {
     if (!process_->running() || std::chrono::steady_clock::now() > end) {
       throw std::runtime_error("gearmand does not serve: " + process_->standard_error());
     }
