@@ -12,6 +12,7 @@ find_package(CLI11 REQUIRED)
 find_package(CURL 7.88 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libssh REQUIRED IMPORTED_TARGET libssh)
+pkg_check_modules(gearmand REQUIRED IMPORTED_TARGET gearmand)  # libgearman's
 
 if(NOT TARGET Boost::headers)
   message(FATAL_ERROR "Boost 1.81 headers are missing: run tools/bootstrap")

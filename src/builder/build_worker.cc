@@ -50,7 +50,8 @@ BuildVerdict BuildAgenda::judge(const std::string& image, const Builds& builds,
   return judge_build({.image = configured->second,
                       .formats = context_.wanted_formats.find(image)->second,
                       .paused = context_.images.is_paused(image),
-                      .requested = context_.images.build_requests().contains(image),
+                      .requested = context_.images.build_requests().contains(image) ||
+                                   orders_.next(image) != nullptr,
                       .being_built = being_built,
                       .builds = builds});
 }
@@ -68,7 +69,7 @@ std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image
   const auto failed_at = failed_at_.find(image);
   const bool asked_anew = request != context_.images.build_requests().end() &&
                           failed_at != failed_at_.end() && request->second > failed_at->second;
-  if (asked_anew) return when;
+  if (asked_anew || orders_.next(image)) return when;
   return std::max(when, retries_.not_before(image).value_or(when));
 }
 
@@ -137,8 +138,9 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
     agenda_.contended(image);
     co_return;
   }
+  const std::shared_ptr<Order> order = agenda_.orders().next(image);
   const BuildJob job{.image = context_.diskimages.at(image),
-                     .build_id = context_.runtime.random.uuid_hex(),
+                     .build_id = order ? order->build_id : context_.runtime.random.uuid_hex(),
                      .formats = context_.wanted_formats.at(image),
                      .elements_dir = context_.elements_dir,
                      .logs = context_.logs,
@@ -161,6 +163,7 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
   build.formats = {job.formats.begin(), job.formats.end()};
   const ImageStore::Key key(build.image, build.id);
   context_.under_way.insert(key);
+  agenda_.orders().begin(image, build.id);
   std::exception_ptr failure;
   try {
     build = co_await context_.records.create(build, lock);
@@ -179,12 +182,14 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
     if (!failure) failure = std::current_exception();
   }
   context_.under_way.erase(key);
-  if (failure) std::rethrow_exception(failure);
+  if (!failure) co_return;
+  agenda_.orders().end(image, key.second, "see the log of the builder");
+  std::rethrow_exception(failure);
 }
 
 // Another builder may have served the request at this moment.
 Task<bool> BuildWorker::still_due(std::string image, BuildReason reason) {
-  if (reason != BuildReason::requested) co_return true;
+  if (reason != BuildReason::requested || agenda_.orders().next(image)) co_return true;
   co_return (co_await context_.store.exists(model::build_request_path(image))).has_value();
 }
 
@@ -256,6 +261,7 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
   }
   if (made && written) {
     agenda_.succeeded(build.image);
+    agenda_.orders().end(build.image, build.id, "");
     log_.info("Build {} of image {} is ready", build.id, build.image);
     co_await forget_request(build, began);
     co_return;
@@ -263,6 +269,7 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
   const async::Duration pause = agenda_.failed(build.image);
   log_.error("Build {} of image {} has failed: {}; next attempt in {} s", build.id, build.image,
              result.problem, std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+  agenda_.orders().end(build.image, build.id, result.problem);
 }
 
 // Any build that was begun after the request is what was asked for.

@@ -9,6 +9,7 @@
 #include "builder/context.h"
 #include "builder/decisions.h"
 #include "builder/image_builder.h"
+#include "builder/orders.h"
 #include "builder/retries.h"
 
 namespace nodepool::builder {
@@ -19,6 +20,15 @@ class BuildAgenda {
   explicit BuildAgenda(const BuilderContext& context);
 
   Agenda<std::string>& images() { return agenda_; }
+
+  // Builds that somebody wants and waits for. Who places one calls images().look_at().
+  Orders<std::string>& orders() { return orders_; }
+
+  // Nothing new is begun.
+  void close() {
+    agenda_.close();
+    orders_.close();
+  }
 
   // What is to be done about the image, going by these builds.
   BuildVerdict judge(const std::string& image, const Builds& builds, bool being_built) const;
@@ -40,6 +50,7 @@ class BuildAgenda {
   Retries<std::string> retries_;
   std::map<std::string, double> failed_at_;  // seconds since the epoch
   std::map<std::string, async::Clock::TimePoint> contended_until_;
+  Orders<std::string> orders_;
   Agenda<std::string> agenda_;
 };
 

@@ -97,6 +97,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
   subscriptions_.push_back(images_.observe_readiness([this](bool ready) {
     if (ready) look_at_all();
   }));
+  open_gearman_door(config);
   co_await apply(std::move(config));
   cleanup_.start();
   for (std::size_t i = 0; i < options_.build_workers; ++i) {
@@ -108,12 +109,26 @@ Task<> NodePoolBuilder::start(config::Config config) {
         std::make_unique<UploadWorker>(context_, uploads_, options_.environment));
     workers_scope_.spawn(fmt::format("UploadWorker {}", i), upload_workers_.back()->run());
   }
+  if (gearman_) gearman_->start();
   tables_scope_.spawn("figures of images", gauges_.run());
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
   log_.info("Serving {} image(s) and {} provider(s) as {}", context_.diskimages.size(),
             context_.providers.size(), context_.builder_id);
+}
+
+void NodePoolBuilder::open_gearman_door(const config::Config& config) {
+  if (config.gearman_servers.empty()) return;
+  GearmanDoor::Options options{.servers = {},
+                               .build_workers = options_.build_workers,
+                               .upload_workers = options_.upload_workers};
+  for (const config::GearmanServer& server : config.gearman_servers) {
+    options.servers.push_back(
+        {.host = server.host, .port = static_cast<std::uint16_t>(server.port)});
+  }
+  gearman_ =
+      std::make_unique<GearmanDoor>(context_, builds_, uploads_, cleanup_, std::move(options));
 }
 
 Task<> NodePoolBuilder::wait_for_table() {
@@ -218,6 +233,7 @@ void NodePoolBuilder::look_at(const std::string& image) {
   builds_.images().look_at(image);
   uploads_.look_at_image(image);
   cleanup_.look_at_image(image);
+  if (gearman_) gearman_->refresh();
 }
 
 void NodePoolBuilder::look_at_all() {
@@ -226,18 +242,22 @@ void NodePoolBuilder::look_at_all() {
     uploads_.look_at_image(name);
   }
   cleanup_.look_at_all();
+  if (gearman_) gearman_->refresh();
 }
 
 Task<> NodePoolBuilder::finish() {
-  builds_.images().close();
-  uploads_.pairs().close();
+  if (gearman_) gearman_->close();
+  builds_.close();
+  uploads_.close();
   co_await workers_scope_.join();
+  if (gearman_) co_await gearman_->finish();
 }
 
 Task<> NodePoolBuilder::stop() {
   log_.info("Stopping");
-  builds_.images().close();
-  uploads_.pairs().close();
+  if (gearman_) co_await gearman_->stop();
+  builds_.close();
+  uploads_.close();
   co_await workers_scope_.stop();
   subscriptions_.clear();
   co_await cleanup_.stop();

@@ -25,6 +25,10 @@ class CleanupWorker {
 
   // Something about the image may have changed.
   void look_at_image(const std::string& image);
+  // The build is not wanted any more: it goes, with its uploads and files. Throws StoreError, and
+  // std::runtime_error if somebody works on it.
+  Task<> mark_deleting(model::ImageBuild build);
+
   // Everything is to be looked at: what is configured, or known, may have changed.
   void look_at_all();
 
@@ -44,7 +48,6 @@ class CleanupWorker {
   Task<> remove_if_uploading(model::ImageUpload upload);
   Task<> mark_deleting(model::ImageUpload upload);
   Task<> write_deleting(model::ImageUpload upload);
-  Task<> mark_deleting(model::ImageBuild build);
   Task<> mark_not_building(model::ImageBuild build);
   Task<> write_deleting(model::ImageBuild build);
 

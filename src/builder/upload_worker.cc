@@ -63,6 +63,14 @@ void UploadAgenda::look_at_image(const std::string& image) {
   }
 }
 
+const ImageBuild* UploadAgenda::next_build(const UploadPair& pair) const {
+  const Builds builds = context_.images.builds_of(pair.second);
+  const std::shared_ptr<Order> order = orders_.next(pair);
+  if (!order) return newest_ready(builds);
+  const auto found = std::ranges::find(builds, order->build_id, &ImageBuild::id);
+  return found == builds.end() ? nullptr : *found;
+}
+
 UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
   const auto& [name, image] = pair;
   const auto provider = context_.providers.find(name);
@@ -70,9 +78,8 @@ UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
   const driver::ManagedImages& managed = provider->second->managed;
   const auto listed = managed.images.find(image);
   if (listed == managed.images.end()) return UploadVerdict::paused;
-  UploadQuestion question{.paused = listed->second.pause,
-                          .build = newest_ready(context_.images.builds_of(image)),
-                          .format = managed.format};
+  UploadQuestion question{
+      .paused = listed->second.pause, .build = next_build(pair), .format = managed.format};
   if (question.build != nullptr) {
     const std::string& id = question.build->id;
     question.local = context_.local_formats(image, id);
@@ -88,8 +95,9 @@ std::optional<async::Clock::TimePoint> UploadAgenda::due(const UploadPair& pair)
   const auto contended = contended_until_.find(pair);
   if (contended != contended_until_.end()) when = std::max(when, contended->second);
   const auto failed = failed_build_.find(pair);
-  const ImageBuild* build = newest_ready(context_.images.builds_of(pair.second));
-  if (failed == failed_build_.end() || failed->second != build->id) return when;
+  const ImageBuild* build = next_build(pair);
+  const bool failed_before = failed != failed_build_.end() && failed->second == build->id;
+  if (!failed_before || orders_.next(pair)) return when;
   return std::max(when, retries_.not_before(pair).value_or(when));
 }
 
@@ -143,9 +151,9 @@ Task<> UploadWorker::run() {
 
 Task<> UploadWorker::look_after(UploadPair pair) {
   const auto [provider, image] = pair;
-  const ImageBuild* newest = newest_ready(context_.images.builds_of(image));
-  if (newest == nullptr) co_return;
-  const ImageBuild build = *newest;
+  const ImageBuild* next = agenda_.next_build(pair);
+  if (next == nullptr) co_return;
+  const ImageBuild build = *next;
   bool gone = false;
   try {
     co_await context_.records.prepare_uploads(image, build.id, provider);
@@ -204,7 +212,9 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   job.upload = co_await context_.records.create(job.upload, lock);
   job.upload.format = format;
   job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
+  agenda_.orders().begin(pair, build.id);
   co_await perform(std::move(job));
+  agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
 }
 
 Task<> UploadWorker::perform(Job job) {
@@ -230,6 +240,7 @@ Task<> UploadWorker::perform(Job job) {
     log_.error("The upload of build {} of image {} to {} has failed: {}; next attempt in {} s",
                upload.build_id, upload.image, upload.provider, failure,
                std::chrono::duration_cast<std::chrono::seconds>(pause).count());
+    agenda_.orders().end(pair, upload.build_id, failure);
     co_return;
   }
   upload.external_id = model::json_string(external_id);
@@ -243,6 +254,7 @@ Task<> UploadWorker::perform(Job job) {
     co_return;
   }
   agenda_.succeeded(pair);
+  agenda_.orders().end(pair, upload.build_id, "");
   context_.metrics.time_and_count("nodepool.image_update." + upload.image + "." + upload.provider,
                                   context_.runtime.clock.now() - began);
   log_.info("Build {} of image {} is ready in {} as {}", upload.build_id, upload.image,

@@ -8,6 +8,7 @@
 #include "builder/context.h"
 #include "builder/decisions.h"
 #include "builder/image_builder.h"
+#include "builder/orders.h"
 #include "builder/retries.h"
 
 namespace nodepool::builder {
@@ -21,6 +22,18 @@ class UploadAgenda {
   explicit UploadAgenda(const BuilderContext& context);
 
   Agenda<UploadPair>& pairs() { return agenda_; }
+
+  // Uploads that somebody wants and waits for. Who places one calls pairs().look_at().
+  Orders<UploadPair>& orders() { return orders_; }
+
+  // Nothing new is begun.
+  void close() {
+    agenda_.close();
+    orders_.close();
+  }
+
+  // The build to upload next: what has been ordered, or the newest; null if there is none.
+  const model::ImageBuild* next_build(const UploadPair& pair) const;
 
   // Something about the image may have changed.
   void look_at_image(const std::string& image);
@@ -42,6 +55,7 @@ class UploadAgenda {
   Retries<UploadPair> retries_;
   std::map<UploadPair, std::string> failed_build_;  // a newer build is tried at once
   std::map<UploadPair, async::Clock::TimePoint> contended_until_;
+  Orders<UploadPair> orders_;
   Agenda<UploadPair> agenda_;
 };
 

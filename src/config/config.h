@@ -31,6 +31,14 @@ struct ZooKeeperServer {
   friend bool operator==(const ZooKeeperServer&, const ZooKeeperServer&) = default;
 };
 
+// A Gearman job server, for the image workers.
+struct GearmanServer {
+  std::string host = {};  // a name or an address
+  int port = 4730;
+
+  friend bool operator==(const GearmanServer&, const GearmanServer&) = default;
+};
+
 // Paths of PEM files. An empty one was not configured.
 struct ZooKeeperTls {
   std::string cert = {};
@@ -139,6 +147,7 @@ struct Config {
   std::optional<std::string> images_dir = {};
   std::string build_log_dir = "/var/log/nodepool/builds";
   std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
+  std::vector<GearmanServer> gearman_servers = {};
   ZooKeeper zookeeper = {};
   StoreChoice store = {};
   History history = {};

@@ -50,6 +50,14 @@ std::string read_chroot(const Section& server) {
   return chroot;
 }
 
+std::vector<GearmanServer> read_gearman_servers(const Section& root) {
+  std::vector<GearmanServer> servers;
+  for (const Section& server : root.sections("gearman-servers")) {
+    servers.push_back({.host = server.text("host"), .port = read_port(server, "port")});
+  }
+  return servers;
+}
+
 // One chroot holds for all servers, whichever of them it stands at.
 void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
   const std::vector<Section> sections = root.sections("zookeeper-servers");
@@ -169,6 +177,7 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
   config.webapp = read_webapp(root);
+  config.gearman_servers = read_gearman_servers(root);
   read_zookeeper_servers(root, config.zookeeper);
   config.zookeeper.timeout = read_zookeeper_timeout(root);
   const std::vector<Section> diskimages = root.sections("diskimages");

@@ -25,6 +25,20 @@ Schema webapp_schema() {
       }};
 }
 
+Schema gearman_server_schema() {
+  return {.description = "A Gearman job server.",
+          .fields = {
+              {.key = "host",
+               .type = string(),
+               .required = Required::always,
+               .description = "Host name or address."},
+              {.key = "port",
+               .type = integer_between(0, kHighestPort),
+               .default_value = "4730",
+               .description = "TCP port."},
+          }};
+}
+
 Schema zookeeper_server_schema() {
   return {.description = "A server of the ZooKeeper ensemble.",
           .fields = {
@@ -288,6 +302,11 @@ Fields store_fields() {
        .type = section(history_schema()),
        .default_note = "see there",
        .description = "Where the launcher writes down what happens to requests and nodes."},
+      {.key = "gearman-servers",
+       .type = list_of(section(gearman_server_schema())),
+       .default_note = "none",
+       .description = "Where the builder offers builds, uploads and deletions of images to others. "
+                      "Read once, when the builder starts."},
       {.key = "zookeeper-servers",
        .type = list_of(section(zookeeper_server_schema())),
        .default_note = "none",

@@ -41,6 +41,7 @@ TEST(Load, TakesTheDefaultsOfTheSchema) {
   };
   EXPECT_EQ(value_of("webapp", "port"), Value::integer(WebApp().port));
   EXPECT_EQ(value_of("webapp", "listen_address"), Value::string(WebApp().listen_address));
+  EXPECT_EQ(value_of("gearman-servers", "port"), Value::integer(GearmanServer().port));
   EXPECT_EQ(value_of("zookeeper-servers", "port"), Value::integer(ZooKeeperServer().port));
   EXPECT_EQ(default_of(*nodepool_schema().find("zookeeper-timeout")),
             Value::floating(Config().zookeeper.timeout));
@@ -63,6 +64,12 @@ TEST(Load, SubstitutesTheEnvironmentBeforeParsing) {
   EXPECT_EQ(config.webapp.port, 8123);
   EXPECT_EQ(config.webapp.listen_address, "::");
   EXPECT_EQ(load_text("images-dir: '%(NODEPOOL_GONE)/x'").config.images_dir, "%(NODEPOOL_GONE)/x");
+}
+
+TEST(Load, ReadsGearmanServers) {
+  const Config config = load_text("gearman-servers: [{host: '::1'}, {host: b, port: 4731}]").config;
+  EXPECT_THAT(config.gearman_servers, ElementsAre(GearmanServer{.host = "::1", .port = 4730},
+                                                  GearmanServer{.host = "b", .port = 4731}));
 }
 
 TEST(Load, ReadsZooKeeper) {

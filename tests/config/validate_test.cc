@@ -19,6 +19,7 @@ TEST(Validate, AcceptsAWholeFile) {
              "zookeeper-servers: [{host: '2001:db8::5'}, {host: b, port: 2181, chroot: /n}]\n"
              "zookeeper-tls: {cert: /c, key: /k, ca: /a, insecure-plaintext: false}\n"
              "zookeeper-timeout: 30.0\n"
+             "gearman-servers: [{host: localhost}, {host: a, port: 4731}]\n"
              "max-hold-age: 0\nmax-hold-age: 3600\n"
              "labels: [&l {name: one, min-ready: -1}, {<<: *l, name: two}]\n"
              "tenant-resource-limits: [{tenant-name: t, max-cores: 1, L-43DA4232: 448}]\n"
@@ -112,6 +113,7 @@ TEST(Validate, RefusesWhatThePythonCheckerRefuses) {
 
 TEST(Validate, RefusesWhatOnlyTheDaemonsRefuse) {
   for (const char* text : {
+           "gearman-servers: [{port: 1}]",
            "zookeeper-servers: [{port: 1}]",
            "tenant-resource-limits: [{max-cores: 1}]",
            "diskimages: [{name: a, parent: b}, {name: b, parent: a}]",

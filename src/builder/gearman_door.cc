@@ -1,0 +1,299 @@
+#include "builder/gearman_door.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace nodepool::builder {
+
+namespace {
+
+using gearman::Complete;
+using gearman::Failed;
+using gearman::Job;
+using gearman::Outcome;
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+
+constexpr std::string_view kBuild = "image-build:";
+constexpr std::string_view kUpload = "image-upload:";
+constexpr std::string_view kDelete = "image-delete:";
+
+constexpr std::size_t kUuidDigits = 32;
+
+// What WORK_STATUS says: waiting for a worker, being done, done.
+constexpr std::uint32_t kSteps = 2;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+// The word of a payload, or what one of the keys of a JSON object says; empty if there is none.
+std::string parameter(std::string_view payload, std::initializer_list<const char*> keys) {
+  const std::string_view text = trimmed(payload);
+  if (!text.starts_with('{')) return std::string(text);
+  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  if (!object.is_object()) throw std::runtime_error("the payload is not valid JSON");
+  for (const char* key : keys) {
+    const auto found = object.find(key);
+    if (found == object.end() || found->is_null()) continue;
+    if (!found->is_string()) {
+      throw std::runtime_error(fmt::format("`{}` in the payload is not a string", key));
+    }
+    return found->get<std::string>();
+  }
+  return {};
+}
+
+std::string text_of(const model::Json& external_id) {
+  const std::string text = external_id.string_value();
+  return text.empty() ? external_id.text : text;
+}
+
+// Follows the order to its end, telling the client. Throws Cancelled also when nobody will do it:
+// the job goes back to the server.
+Task<> next_step(const std::shared_ptr<Order>& order, Job& job) {
+  if (order->state == Order::State::withdrawn) throw async::Cancelled();
+  job.status({.done = order->state == Order::State::begun ? 1U : 0U, .all = kSteps});
+  co_await order->changed.wait();
+}
+
+}  // namespace
+
+std::string requested_build_id(std::string_view payload) {
+  const std::string given = parameter(payload, {"image-id", "image_id", "id"});
+  std::string digits;
+  for (const char character : given) {
+    if (character == '-') continue;
+    digits += static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
+  }
+  const bool is_uuid = digits.size() == kUuidDigits &&
+                       digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!given.empty() && !is_uuid) {
+    throw std::runtime_error("the id of an image has to be a UUID, not '" + given + "'");
+  }
+  return digits;
+}
+
+std::string requested_provider(std::string_view payload) {
+  std::string name = parameter(payload, {"provider"});
+  if (name.empty()) throw std::runtime_error("the payload names no provider");
+  return name;
+}
+
+GearmanDoor::GearmanDoor(BuilderContext& context, BuildAgenda& builds, UploadAgenda& uploads,
+                         CleanupWorker& cleanup, Options options)
+    : context_(context),
+      builds_(builds),
+      uploads_(uploads),
+      cleanup_(cleanup),
+      options_(std::move(options)),
+      worker_(context.runtime, context.log.child("gearman"), options_.servers,
+              [this](std::shared_ptr<Job> job) { return do_job(std::move(job)); },
+              // One more than can be at work, so that there is room for a deletion.
+              {.jobs = options_.build_workers + options_.upload_workers + 1}) {}
+
+void GearmanDoor::start() {
+  refresh();
+  worker_.start();
+}
+
+void GearmanDoor::refresh() {
+  // Without the records nobody knows what there is; what was offered may still be right.
+  if (closed_ || !context_.images.ready()) return;
+  worker_.offer(functions());
+  builds_.orders().wake();
+  uploads_.orders().wake();
+}
+
+gearman::Connection::Functions GearmanDoor::functions() const {
+  gearman::Connection::Functions functions;
+  for (const auto& [name, image] : context_.diskimages) {
+    const bool built_here = !image.pause && !context_.wanted_formats.find(name)->second.empty();
+    if (built_here && options_.build_workers > 0) functions.insert(std::string(kBuild) + name);
+  }
+  for (const auto& [key, formats] : context_.local) {
+    const ImageBuild* build = find(key.second);
+    if (build == nullptr || build->state != BuildState::ready || formats.empty()) continue;
+    if (options_.upload_workers > 0) functions.insert(std::string(kUpload) + build->id);
+    functions.insert(std::string(kDelete) + build->id);
+  }
+  return functions;
+}
+
+// A build whose files are here.
+const ImageBuild* GearmanDoor::find(const std::string& build_id) const {
+  for (const auto& [key, formats] : context_.local) {
+    if (key.second != build_id) continue;
+    for (const ImageBuild* build : context_.images.builds_of(key.first)) {
+      if (build->id == build_id) return build;
+    }
+  }
+  return nullptr;
+}
+
+void GearmanDoor::close() {
+  closed_ = true;
+  worker_.offer({});
+}
+
+Task<> GearmanDoor::finish() {
+  close();
+  co_await worker_.finish();
+}
+
+Task<> GearmanDoor::stop() {
+  closed_ = true;
+  co_await worker_.stop();
+}
+
+Task<Outcome> GearmanDoor::do_job(std::shared_ptr<Job> job) {
+  const std::string& function = job->function();
+  if (function.starts_with(kBuild)) {
+    co_return co_await build(job, function.substr(kBuild.size()));
+  }
+  if (function.starts_with(kUpload)) {
+    co_return co_await upload(job, function.substr(kUpload.size()));
+  }
+  co_return co_await remove(function.substr(kDelete.size()));
+}
+
+// --- builds
+
+std::string GearmanDoor::obstacle_to_build(const std::string& image) const {
+  const auto configured = context_.diskimages.find(image);
+  if (configured == context_.diskimages.end()) return "image " + image + " is not configured";
+  if (configured->second.pause || context_.images.is_paused(image)) {
+    return "image " + image + " is paused";
+  }
+  if (context_.wanted_formats.find(image)->second.empty()) {
+    return "image " + image + " is not built here: nobody needs it in any format";
+  }
+  return {};
+}
+
+Task<Outcome> GearmanDoor::build(std::shared_ptr<Job> job, std::string image) {
+  std::string id = requested_build_id(job->payload());
+  if (id.empty()) id = context_.runtime.random.uuid_hex();
+  for (const ImageBuild* known : context_.images.builds_of(image)) {
+    if (known->id != id) continue;
+    // A server that has lost its connection asks for the same build again.
+    if (known->state == BuildState::ready) co_return Complete{id};
+    if (!context_.under_way.contains({image, id})) {
+      co_return Failed{fmt::format("there has been a build {} of image {} before", id, image)};
+    }
+  }
+  const std::shared_ptr<Order> order = builds_.orders().place(image, id);
+  builds_.images().look_at(image);
+  while (!order->ended()) {
+    if (order->state == Order::State::waiting) {
+      const std::string obstacle = obstacle_to_build(image);
+      if (!obstacle.empty()) {
+        builds_.orders().withdraw(image, *order);
+        co_return Failed{obstacle};
+      }
+    }
+    co_await next_step(order, *job);
+  }
+  if (order->state == Order::State::withdrawn) throw async::Cancelled();
+  if (order->state == Order::State::failed) {
+    co_return Failed{fmt::format("build {} of image {}: {}", id, image, order->problem)};
+  }
+  job->status({.done = kSteps, .all = kSteps});
+  co_return Complete{id};
+}
+
+// --- uploads
+
+const ImageUpload* GearmanDoor::ready_upload(const UploadPair& pair,
+                                             const std::string& build_id) const {
+  for (const ImageUpload* upload : context_.images.uploads_of(pair.second, build_id, pair.first)) {
+    if (upload->state == UploadState::ready) return upload;
+  }
+  return nullptr;
+}
+
+std::string GearmanDoor::obstacle_to_upload(const UploadPair& pair,
+                                            const std::string& build_id) const {
+  const auto& [name, image] = pair;
+  const auto provider = context_.providers.find(name);
+  if (provider == context_.providers.end()) {
+    return "there is no provider " + name + " that takes images";
+  }
+  const driver::ManagedImages& managed = provider->second->managed;
+  const auto listed = managed.images.find(image);
+  if (listed == managed.images.end()) return "provider " + name + " does not list image " + image;
+  if (listed->second.pause) return "image " + image + " is paused in provider " + name;
+  const std::set<std::string>* local = context_.local_formats(image, build_id);
+  const ImageBuild* known = find(build_id);
+  if (known == nullptr || known->state != BuildState::ready || local == nullptr) {
+    return "there is no image " + build_id + " here";
+  }
+  if (!local->contains(managed.format)) {
+    return fmt::format("image {} has not been made in the format {}, which {} takes", build_id,
+                       managed.format, name);
+  }
+  return {};
+}
+
+Task<Outcome> GearmanDoor::upload(std::shared_ptr<Job> job, std::string build_id) {
+  const ImageBuild* known = find(build_id);
+  if (known == nullptr) co_return Failed{"there is no image " + build_id + " here"};
+  const UploadPair pair(requested_provider(job->payload()), known->image);
+  const std::shared_ptr<Order> order = uploads_.orders().place(pair, build_id);
+  uploads_.pairs().look_at(pair);
+  while (true) {
+    // It may be the upload that the builder has made by itself.
+    if (const ImageUpload* ready = ready_upload(pair, build_id)) {
+      uploads_.orders().withdraw(pair, *order);
+      job->status({.done = kSteps, .all = kSteps});
+      co_return Complete{text_of(ready->external_id)};
+    }
+    if (order->state == Order::State::failed) {
+      co_return Failed{
+          fmt::format("upload of image {} to {}: {}", build_id, pair.first, order->problem)};
+    }
+    const std::string obstacle = obstacle_to_upload(pair, build_id);
+    if (order->state == Order::State::waiting && !obstacle.empty()) {
+      uploads_.orders().withdraw(pair, *order);
+      co_return Failed{obstacle};
+    }
+    if (order->state == Order::State::succeeded) co_return Failed{"the upload has gone again"};
+    co_await next_step(order, *job);
+  }
+}
+
+// --- deletions
+
+Task<Outcome> GearmanDoor::remove(std::string build_id) {
+  const ImageBuild* known = find(build_id);
+  if (known == nullptr) co_return Failed{"there is no image " + build_id + " here"};
+  const ImageBuild build = *known;
+  bool is_uploaded = false;
+  for (const ImageUpload* upload : context_.images.uploads_of(build.image, build_id)) {
+    if (upload->state == UploadState::uploading) {
+      co_return Failed{fmt::format("image {} is being uploaded to {}", build_id, upload->provider)};
+    }
+    is_uploaded = is_uploaded || upload->state == UploadState::ready;
+  }
+  co_await context_.threads.run(
+      "files of a build", [store = context_.files, build] { store.remove(build.image, build.id); });
+  co_await context_.scan_files();
+  context_.log.info("The files of build {} of image {} have been deleted", build_id, build.image);
+  // Nobody can use a build that is nowhere.
+  if (!is_uploaded) co_await cleanup_.mark_deleting(build);
+  refresh();
+  co_return Complete{};
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,263 @@
+#include "gearman/connection.h"
+
+#include <fmt/format.h>
+#include <libgearman-1.0/gearman.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace nodepool::gearman {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A server that takes longer to connect or to answer is lost.
+constexpr milliseconds kAnswerTimeout = std::chrono::seconds(10);
+
+// A payload is a name or a small document. Bytes.
+constexpr std::size_t kLongestPayload = std::size_t{64} << 10;
+
+struct FreeWorker {
+  void operator()(gearman_worker_st* worker) const { gearman_worker_free(worker); }
+};
+using Worker = std::unique_ptr<gearman_worker_st, FreeWorker>;
+
+bool sent(gearman_return_t result) {
+  return result == GEARMAN_SUCCESS;
+}
+
+// Sends what is in the mail; returns false if that fails.
+bool send(gearman_job_st* job, const Job::Mail& mail) {
+  for (const std::string& text : mail.data) {
+    if (!sent(gearman_job_send_data(job, text.data(), text.size()))) return false;
+  }
+  for (const std::string& text : mail.warnings) {
+    if (!sent(gearman_job_send_warning(job, text.data(), text.size()))) return false;
+  }
+  if (mail.status && !sent(gearman_job_send_status(job, mail.status->done, mail.status->all))) {
+    return false;
+  }
+  return true;
+}
+
+// The reason is a warning, not an exception: gearmand passes exceptions on only to clients that
+// have asked for them, and the others are told of no end at all, because libgearman sends no
+// WORK_FAIL after one.
+bool send(gearman_job_st* job, const Failed& failed) {
+  const std::string_view reason = std::string_view(failed.reason).substr(0, kLongestAnswer);
+  return (reason.empty() || sent(gearman_job_send_warning(job, reason.data(), reason.size()))) &&
+         sent(gearman_job_send_fail(job));
+}
+
+bool send(gearman_job_st* job, const Outcome& outcome) {
+  if (const auto* failed = std::get_if<Failed>(&outcome)) return send(job, *failed);
+  const std::string& result = std::get<Complete>(outcome).result;
+  if (result.size() > kLongestAnswer) {
+    return send(job, Failed{fmt::format("the result is too long: {} bytes", result.size())});
+  }
+  return sent(gearman_job_send_complete(job, result.data(), result.size()));
+}
+
+}  // namespace
+
+struct Connection::Impl {
+  enum class Wait { over, woken, timeout };
+
+  void offer(const Functions& functions);
+  Wait wait_for_server(milliseconds timeout, const std::function<bool()>& over);
+  void wait_for_mail(const std::function<bool()>& over);
+  bool begin_wait(const std::function<bool()>& over);
+  bool end_wait();
+  gearman_return_t do_job(gearman_job_st* handle);
+  void converse(gearman_job_st* handle);
+  void accompany(gearman_job_st* handle, Job& job);
+  [[noreturn]] void lose(std::string_view what) const;
+
+  Server server;
+  milliseconds heartbeat;
+  Callbacks callbacks;
+  Worker worker{};
+  Functions offered{};                  // as libgearman knows them
+  std::optional<std::string> broken{};  // why the connection cannot be used any more
+
+  std::mutex mutex{};
+  bool waiting = false;
+  bool woken = false;  // there is a byte in libgearman's pipe
+};
+
+Connection::Connection(const Server& server, milliseconds heartbeat, Callbacks callbacks)
+    : impl_(new Impl{.server = server, .heartbeat = heartbeat, .callbacks = std::move(callbacks)}) {
+  impl_->worker.reset(gearman_worker_create(nullptr));
+  gearman_worker_st* worker = impl_->worker.get();
+  if (worker == nullptr) throw ConnectionLost("libgearman: no memory");
+  gearman_worker_remove_servers(worker);  // those of the environment variable GEARMAN_SERVERS
+  gearman_worker_add_options(worker, GEARMAN_WORKER_NON_BLOCKING);
+  if (!sent(gearman_worker_add_server(worker, server.host.c_str(), server.port))) {
+    impl_->lose("address");
+  }
+}
+
+Connection::~Connection() = default;
+
+void Connection::Impl::lose(std::string_view what) const {
+  const char* detail = gearman_worker_error(worker.get());
+  throw ConnectionLost(detail == nullptr ? std::string(what) : fmt::format("{}: {}", what, detail));
+}
+
+// Tells libgearman of the differences; it tells the server before it asks for the next job. One
+// name must not come and go in one go: libgearman sends the newest first.
+void Connection::Impl::offer(const Functions& functions) {
+  const auto call = [](gearman_job_st* job, void* context) {
+    return static_cast<Impl*>(context)->do_job(job);
+  };
+  for (const std::string& name : offered) {
+    if (!functions.contains(name)) gearman_worker_unregister(worker.get(), name.c_str());
+  }
+  for (const std::string& name : functions) {
+    if (offered.contains(name)) continue;
+    const gearman_return_t result = gearman_worker_define_function(
+        worker.get(), name.data(), name.size(), gearman_function_create(call), 0, this);
+    if (!sent(result)) lose("function " + name);
+  }
+  offered = functions;
+}
+
+void Connection::serve(const Functions& functions) {
+  using Wait = Impl::Wait;
+  Impl& self = *impl_;
+  self.offer(functions);
+  while (true) {
+    const gearman_return_t result = gearman_worker_work(self.worker.get());
+    // Else libgearman would connect again by itself.
+    if (self.broken) throw ConnectionLost(*self.broken);
+    if (result == GEARMAN_SUCCESS) continue;  // a job has been done
+    if (result == GEARMAN_IO_WAIT) {
+      const Wait end = self.wait_for_server(kAnswerTimeout, self.callbacks.stopping);
+      if (end == Wait::over) return;
+      if (end == Wait::timeout) throw ConnectionLost("the server does not answer");
+      continue;
+    }
+    if (result != GEARMAN_NO_JOBS) self.lose("no connection");
+    self.callbacks.ready();
+    if (self.wait_for_server(self.heartbeat, self.callbacks.interrupted) == Wait::over) return;
+  }
+}
+
+// Returns when the server has sent something, or after wake(); at once if `over` says so.
+Connection::Impl::Wait Connection::Impl::wait_for_server(milliseconds timeout,
+                                                         const std::function<bool()>& over) {
+  if (!begin_wait(over)) return Wait::over;
+  gearman_worker_set_timeout(worker.get(), static_cast<int>(timeout.count()));
+  const gearman_return_t result = gearman_worker_wait(worker.get());
+  if (end_wait()) return Wait::woken;
+  if (result == GEARMAN_TIMEOUT) return Wait::timeout;
+  if (result == GEARMAN_NO_ACTIVE_FDS) throw ConnectionLost("the server has closed the connection");
+  if (!sent(result)) lose("no connection");
+  return Wait::woken;
+}
+
+// Returns after wake(), or the time of a heartbeat; at once if `over` says so. The connection is
+// not looked at: with a job in hand libgearman does not.
+void Connection::Impl::wait_for_mail(const std::function<bool()>& over) {
+  if (!begin_wait(over)) return;
+  pollfd readable{gearman_worker_id(worker.get()).read_fd, POLLIN, 0};
+  ::poll(&readable, 1, static_cast<int>(heartbeat.count()));
+  end_wait();
+}
+
+bool Connection::Impl::begin_wait(const std::function<bool()>& over) {
+  const std::lock_guard lock(mutex);
+  waiting = !over();
+  return waiting;
+}
+
+// Returns whether there was a wake().
+bool Connection::Impl::end_wait() {
+  const std::lock_guard lock(mutex);
+  waiting = false;
+  if (!std::exchange(woken, false)) return false;
+  // libgearman reads the byte from its pipe, and puts it back.
+  const int pipe = gearman_worker_id(worker.get()).read_fd;
+  pollfd readable{pipe, POLLIN, 0};
+  char byte = 0;
+  while (::poll(&readable, 1, 0) == 1 && ::read(pipe, &byte, 1) == 1) continue;
+  return true;
+}
+
+// libgearman calls this for a job: nothing may be thrown through it.
+gearman_return_t Connection::Impl::do_job(gearman_job_st* handle) {
+  // Answers are short, and the thread has nothing else to do than to send them.
+  gearman_worker_remove_options(worker.get(), GEARMAN_WORKER_NON_BLOCKING);
+  try {
+    converse(handle);
+  } catch (const std::exception& error) {
+    broken = error.what();
+  }
+  gearman_worker_add_options(worker.get(), GEARMAN_WORKER_NON_BLOCKING);
+  // An error makes libgearman close the connection: the server gives the job to somebody else.
+  return broken ? GEARMAN_ERROR : GEARMAN_SUCCESS;
+}
+
+void Connection::Impl::converse(gearman_job_st* handle) {
+  const std::size_t size = gearman_job_workload_size(handle);
+  Job::Request request{.function = gearman_job_function_name(handle),
+                       .unique = gearman_job_unique(handle),
+                       .payload = {}};
+  std::string refusal;
+  std::shared_ptr<Job> job;
+  if (size > kLongestPayload) {
+    refusal = fmt::format("the payload of {} bytes is too long: at most {} are read", size,
+                          kLongestPayload);
+  } else {
+    if (size > 0) {
+      request.payload.assign(static_cast<const char*>(gearman_job_workload(handle)), size);
+    }
+    job = callbacks.start(std::move(request));
+    if (!job) refusal = "this function is not offered any more";
+  }
+  if (!job) {
+    if (!send(handle, Failed{refusal})) lose("no connection");
+    return;
+  }
+  try {
+    accompany(handle, *job);
+  } catch (...) {
+    job->close();
+    throw;
+  }
+  job->close();
+}
+
+void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
+  std::optional<Job::Status> last;
+  while (true) {
+    Job::Mail mail = job.take_mail();
+    if (mail.given_back) throw ConnectionLost("a job has been given back to the server");
+    // Only who sends something learns that the connection is lost.
+    if (mail.empty()) mail.status = last;
+    last = mail.status ? mail.status : last;
+    gearman_worker_set_timeout(worker.get(), static_cast<int>(kAnswerTimeout.count()));
+    if (!send(handle, mail)) lose("no connection");
+    if (mail.outcome) {
+      if (!send(handle, *mail.outcome)) lose("no connection");
+      return;
+    }
+    if (callbacks.stopping()) throw ConnectionLost("the worker is stopped");
+    wait_for_mail([&] { return job.has_mail() || callbacks.stopping(); });
+  }
+}
+
+void Connection::wake() {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->waiting || impl_->woken) return;
+  impl_->woken = true;
+  gearman_kill(gearman_worker_id(impl_->worker.get()), GEARMAN_INTERRUPT);
+}
+
+}  // namespace nodepool::gearman

@@ -1,0 +1,51 @@
+#include "gearman/job.h"
+
+namespace nodepool::gearman {
+
+template <typename Change>
+void Job::post(Change change) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    change(mail_);
+  }
+  mail_came_();
+}
+
+void Job::status(Status status) {
+  post([&](Mail& mail) { mail.status = status; });
+}
+
+void Job::data(std::string_view text) {
+  post([&](Mail& mail) { mail.data.emplace_back(text.substr(0, kLongestAnswer)); });
+}
+
+void Job::warning(std::string_view text) {
+  post([&](Mail& mail) { mail.warnings.emplace_back(text.substr(0, kLongestAnswer)); });
+}
+
+void Job::end(Outcome outcome) {
+  post([&](Mail& mail) { mail.outcome = std::move(outcome); });
+}
+
+void Job::give_back() {
+  post([](Mail& mail) { mail.given_back = true; });
+}
+
+Job::Mail Job::take_mail() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(mail_, {});
+}
+
+bool Job::has_mail() const {
+  const std::lock_guard lock(mutex_);
+  return !mail_.empty();
+}
+
+void Job::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  mail_ = {};
+}
+
+}  // namespace nodepool::gearman

@@ -1,0 +1,337 @@
+#include "gearman/worker.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "async/event.h"
+
+namespace nodepool::gearman {
+
+using async::Task;
+
+namespace {
+
+constexpr std::size_t kLongestName = 512;  // GEARMAN_FUNCTION_MAX_SIZE
+
+void require_function_name(const std::string& name) {
+  if (name.empty() || name.size() > kLongestName || name.contains('\0')) {
+    throw std::invalid_argument("not a name of a Gearman function: '" + name + "'");
+  }
+}
+
+// Gives a job back unless it has been done: whatever ends its task.
+class JobInHand {
+ public:
+  explicit JobInHand(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+  JobInHand(JobInHand&&) = default;
+  JobInHand& operator=(JobInHand&&) = delete;
+  ~JobInHand() {
+    if (job_) job_->give_back();
+  }
+
+  const std::shared_ptr<Job>& job() const { return job_; }
+  void end(Outcome outcome) { std::exchange(job_, nullptr)->end(std::move(outcome)); }
+
+ private:
+  std::shared_ptr<Job> job_;
+};
+
+}  // namespace
+
+// What the loop and the threads share.
+struct GearmanWorker::Shared {
+  // A server, as the loop sees it.
+  struct Link {
+    Server server;
+    std::size_t connections = 0;
+    bool reported = false;  // that it is out of reach
+  };
+
+  Shared(const async::Runtime& runtime, telemetry::Logger logger, Handler do_job, Options chosen)
+      : executor(runtime.executor),
+        log(std::move(logger)),
+        handler(std::move(do_job)),
+        options(chosen),
+        jobs(runtime, [log = log](const std::string& name, const std::string& error) {
+          log.error("{}: {}", name, error);
+        }) {}
+
+  // --- the loop's
+
+  void connected(std::size_t server);
+  void lost(std::size_t server, bool was_connected, const std::string& why);
+  void accept(const std::shared_ptr<Job>& job);
+  Task<> do_job(JobInHand in_hand);
+
+  async::Executor executor;
+  telemetry::Logger log;
+  Handler handler;
+  Options options;
+  std::vector<Link> links;
+  async::TaskScope jobs;
+  std::size_t running = 0;  // threads
+  async::Event thread_ended{"a thread for Gearman has ended"};
+
+  // --- all threads'
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  Connection::Functions functions;
+  std::size_t version = 0;  // of the functions
+  bool stopping = false;
+};
+
+// One connection after the other to one server, on a thread of its own.
+class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
+ public:
+  Slot(std::shared_ptr<Shared> shared, std::size_t server)
+      : shared_(std::move(shared)), server_(server) {}
+
+  // Returns when the worker is stopped.
+  void run();
+
+  // Something is to be looked at: the functions, the mail, or that it is to end. May be called on
+  // any thread.
+  void wake();
+
+ private:
+  struct Wanted {
+    Connection::Functions functions;
+    std::size_t version = 0;
+    bool stopping = false;
+  };
+
+  void serve(Connection::Functions functions);
+  Wanted wait_for_functions();
+  Wanted wanted();
+  Wanted wanted_now() const {  // with the mutex held
+    return {shared_->functions, shared_->version, shared_->stopping};
+  }
+  void pause();
+  void open();
+  Connection::Callbacks callbacks();
+  template <typename Call>
+  void on_loop(Call call) {
+    boost::asio::post(shared_->executor, std::move(call));
+  }
+
+  std::shared_ptr<Shared> shared_;
+  std::size_t server_;
+  std::size_t version_ = 0;  // of the functions that are offered
+  bool ready_ = false;
+  std::chrono::milliseconds pause_{};
+
+  std::mutex mutex_;
+  std::unique_ptr<Connection> connection_;  // made and destroyed by the thread, under the mutex
+};
+
+// --- the loop
+
+void GearmanWorker::Shared::connected(std::size_t server) {
+  Link& link = links[server];
+  if (link.connections++ > 0) return;
+  link.reported = false;
+  log.info("Offering functions to the Gearman server {}", link.server.name());
+}
+
+void GearmanWorker::Shared::lost(std::size_t server, bool was_connected, const std::string& why) {
+  Link& link = links[server];
+  if (was_connected) --link.connections;
+  if (link.connections > 0 || link.reported) {
+    log.debug("Gearman server {}: {}", link.server.name(), why);
+    return;
+  }
+  link.reported = true;
+  log.warning("The Gearman server {} is out of reach, which is tried again: {}", link.server.name(),
+              why);
+}
+
+void GearmanWorker::Shared::accept(const std::shared_ptr<Job>& job) {
+  log.info("Gearman job {} of {}", job->unique(), job->function());
+  jobs.spawn("Gearman job " + job->function(), do_job(JobInHand(job)));
+}
+
+Task<> GearmanWorker::Shared::do_job(JobInHand in_hand) {
+  const Job& job = *in_hand.job();
+  Outcome outcome;
+  try {
+    Task<Outcome> doing = handler(in_hand.job());
+    outcome = co_await std::move(doing);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    outcome = Failed{error.what()};
+  }
+  if (const auto* failed = std::get_if<Failed>(&outcome)) {
+    log.error("Gearman job {} of {} has failed: {}", job.unique(), job.function(), failed->reason);
+  }
+  in_hand.end(std::move(outcome));
+}
+
+// --- a thread
+
+void GearmanWorker::Slot::run() {
+  pause_ = shared_->options.first_pause;
+  while (true) {
+    Wanted wanted = wait_for_functions();
+    if (wanted.stopping) return;
+    version_ = wanted.version;
+    std::string why;
+    try {
+      serve(std::move(wanted.functions));
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      connection_.reset();
+    }
+    const bool was_ready = std::exchange(ready_, false);
+    if (was_ready || !why.empty()) {
+      on_loop([shared = shared_, server = server_, was_ready, why] {
+        shared->lost(server, was_ready, why);
+      });
+    }
+    if (!why.empty()) pause();
+  }
+}
+
+// Returns when there is nothing to offer any more, or the worker is stopped.
+void GearmanWorker::Slot::serve(Connection::Functions functions) {
+  open();
+  while (true) {
+    connection_->serve(functions);
+    Wanted now = wanted();
+    if (now.stopping || now.functions.empty()) return;
+    version_ = now.version;
+    functions = std::move(now.functions);
+  }
+}
+
+void GearmanWorker::Slot::open() {
+  auto connection = std::make_unique<Connection>(shared_->links[server_].server,
+                                                 shared_->options.heartbeat, callbacks());
+  const std::lock_guard lock(mutex_);
+  connection_ = std::move(connection);
+}
+
+Connection::Callbacks GearmanWorker::Slot::callbacks() {
+  const auto ready = [this] {
+    pause_ = shared_->options.first_pause;
+    if (std::exchange(ready_, true)) return;
+    on_loop([shared = shared_, server = server_] { shared->connected(server); });
+  };
+  const auto start = [this](Job::Request request) -> std::shared_ptr<Job> {
+    if (!wanted().functions.contains(request.function)) return nullptr;
+    auto job = std::make_shared<Job>(std::move(request), [slot = weak_from_this()] {
+      if (const auto alive = slot.lock()) alive->wake();
+    });
+    on_loop([shared = shared_, job] { shared->accept(job); });
+    return job;
+  };
+  const auto interrupted = [this] {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->stopping || shared_->version != version_;
+  };
+  const auto stopping = [this] {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->stopping;
+  };
+  return {.ready = ready, .start = start, .interrupted = interrupted, .stopping = stopping};
+}
+
+GearmanWorker::Slot::Wanted GearmanWorker::Slot::wanted() {
+  const std::lock_guard lock(shared_->mutex);
+  return wanted_now();
+}
+
+// The functions to offer, once there are any.
+GearmanWorker::Slot::Wanted GearmanWorker::Slot::wait_for_functions() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [this] { return shared_->stopping || !shared_->functions.empty(); });
+  return wanted_now();
+}
+
+void GearmanWorker::Slot::pause() {
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait_for(lock, pause_, [this] { return shared_->stopping; });
+  pause_ = std::min(2 * pause_, shared_->options.longest_pause);
+}
+
+void GearmanWorker::Slot::wake() {
+  const std::lock_guard lock(mutex_);
+  if (connection_) connection_->wake();
+}
+
+// --- the worker
+
+GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger log,
+                             std::vector<Server> servers, Handler handler, Options options)
+    : threads_(servers.size() * options.jobs, "gearman"),
+      shared_(std::make_shared<Shared>(runtime, std::move(log), std::move(handler), options)) {
+  for (Server& server : servers) {
+    for (std::size_t i = 0; i < options.jobs; ++i) {
+      slots_.push_back(std::make_shared<Slot>(shared_, shared_->links.size()));
+    }
+    shared_->links.push_back({.server = std::move(server)});
+  }
+}
+
+GearmanWorker::~GearmanWorker() {
+  end_threads();
+}
+
+void GearmanWorker::start() {
+  for (const auto& slot : slots_) {
+    ++shared_->running;
+    threads_.start(
+        shared_->executor, [slot] { slot->run(); },
+        [shared = shared_] {
+          --shared->running;
+          shared->thread_ended.set();
+        });
+  }
+}
+
+void GearmanWorker::end_threads() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stopping = true;
+  }
+  wake_all();
+}
+
+void GearmanWorker::wake_all() {
+  shared_->changed.notify_all();
+  for (const auto& slot : slots_) slot->wake();
+}
+
+Task<> GearmanWorker::finish() {
+  offer({});
+  co_await shared_->jobs.join();
+}
+
+Task<> GearmanWorker::stop() {
+  end_threads();
+  co_await shared_->jobs.stop();
+  while (shared_->running > 0) co_await shared_->thread_ended.wait();
+}
+
+void GearmanWorker::offer(Connection::Functions functions) {
+  for (const std::string& name : functions) require_function_name(name);
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->functions == functions) return;
+    shared_->functions = std::move(functions);
+    ++shared_->version;
+  }
+  wake_all();
+}
+
+}  // namespace nodepool::gearman

@@ -1,0 +1,291 @@
+// The builder as others see it who ask by Gearman, on a real server.
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "builder/gearman_door.h"
+#include "model/image_paths.h"
+#include "model/node.h"
+#include "tests/builder/builder_fixture.h"
+#include "tests/support/gearman_client.h"
+#include "tests/support/gearmand.h"
+
+namespace nodepool::builder {
+namespace {
+
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+using test_support::GearmanClient;
+using test_support::Gearmand;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr char kId[] = "0123456789abcdef0123456789abcdef";
+constexpr char kDeb[] = "  - {name: deb}\n";
+constexpr char kSky[] = "  - {name: sky, driver: sky, diskimages: [{name: deb}]}\n";
+
+// Builders with two build workers and four upload workers: seven connections each.
+constexpr int kConnections = 7;
+
+class GearmanDoorTest : public BuilderFixture {
+ protected:
+  std::string yaml(const std::string& images = kDeb, const std::string& providers = kSky) const {
+    return "gearman-servers: [{host: 127.0.0.1, port: " + std::to_string(gearmand_.port()) +
+           "}]\n" + BuilderFixture::yaml(images, providers);
+  }
+
+  // Lets the builders work until it is so. Time does not pass for them.
+  template <typename Condition>
+  void until(const std::string& what, Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << what;
+      settle();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  void until_offered(const std::string& function, int connections = kConnections) {
+    until(function, [&] { return gearmand_.workers(function).value_or(0) == connections; });
+  }
+
+  // What a client is answered.
+  std::string result(const std::string& function, const std::string& payload) {
+    GearmanClient client(gearmand_.port());
+    client.submit(function, "", payload);
+    until(function + " " + payload, [&] {
+      return !client.seen("WORK_COMPLETE").empty() || !client.seen("WORK_FAIL").empty();
+    });
+    if (!client.seen("WORK_COMPLETE").empty()) return client.seen("WORK_COMPLETE").front();
+    return "failed: " + client.seen("WORK_WARNING").front();
+  }
+
+  // The newest build that is ready.
+  std::string ready_build(const std::string& image = "deb") {
+    return builds(BuildState::ready, image).back().id;
+  }
+
+  Gearmand gearmand_;
+};
+
+TEST_F(GearmanDoorTest, offers_what_there_is_and_takes_it_back) {
+  start(yaml());
+  const std::string id = ready_build();
+  until_offered("image-build:deb");
+  until_offered("image-upload:" + id);
+  until_offered("image-delete:" + id);
+
+  ImageBuild build = builds().back();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  until_offered("image-upload:" + id, 0);
+  until_offered("image-delete:" + id, 0);
+
+  reconfigure(yaml("  - {name: deb, pause: true}\n  - {name: deb-2, formats: [raw]}\n"));
+  until_offered("image-build:deb-2");
+  until_offered("image-build:deb", 0);
+}
+
+TEST_F(GearmanDoorTest, builds_with_the_id_that_it_is_given) {
+  start(yaml());
+  until_offered("image-build:deb");
+  workshop_->build_time = std::chrono::minutes(5);
+  GearmanClient client(gearmand_.port());
+  client.submit("image-build:deb", "", kId);
+  until("a status", [&] { return !client.seen("WORK_STATUS").empty() && builds().size() == 2; });
+  until("the build", [&] { return client.seen("WORK_STATUS").back() == "1/2"; });
+  EXPECT_THAT(builds(BuildState::building), ElementsAre(testing::Field(&ImageBuild::id, kId)));
+
+  pass(std::chrono::minutes(5));
+  until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kId));
+  EXPECT_EQ(client.seen("WORK_STATUS").back(), "2/2");
+  EXPECT_EQ(ready_build(), kId);
+  EXPECT_THAT(files(), Contains("deb-" + std::string(kId) + ".qcow2"));
+  until_offered(std::string("image-upload:") + kId);
+  // As any other build.
+  until("its upload", [&] { return uploads(UploadState::ready).size() == 2; });
+  EXPECT_EQ(result("image-build:deb", kId), kId) << "a server asks again for what it has lost";
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+}
+
+TEST_F(GearmanDoorTest, takes_ids_as_people_write_them) {
+  EXPECT_EQ(requested_build_id("01234567-89AB-cdef-0123-456789abcdef\n"), kId);
+  EXPECT_EQ(requested_build_id(std::string(R"({"image-id": ")") + kId + R"("})"), kId);
+  EXPECT_EQ(requested_build_id(R"({"image": "deb"})"), "");
+  EXPECT_EQ(requested_build_id(" "), "");
+  EXPECT_EQ(requested_provider(R"({"provider": "sky"})"), "sky");
+  EXPECT_EQ(requested_provider(" sky "), "sky");
+  for (const char* payload :
+       {"17", "{", R"({"image-id": 5})", "../../etc", "0123456789abcdef0123456789abcdeg"}) {
+    EXPECT_THROW(requested_build_id(payload), std::runtime_error) << payload;
+  }
+  EXPECT_THROW(requested_provider("{}"), std::runtime_error);
+}
+
+TEST_F(GearmanDoorTest, chooses_an_id_itself) {
+  start(yaml());
+  until_offered("image-build:deb");
+  const std::string id = result("image-build:deb", "");
+  EXPECT_EQ(id.size(), 32U);
+  EXPECT_EQ(ready_build(), id);
+}
+
+TEST_F(GearmanDoorTest, says_why_there_is_no_build) {
+  start(yaml());
+  until_offered("image-build:deb");
+  EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the id of an image has to be"));
+  workshop_->exit_codes["deb"] = 3;
+  EXPECT_THAT(result("image-build:deb", kId), HasSubstr("exit code 3"));
+  ImageBuild old;
+  old.image = "deb";
+  old.id = kId;
+  old.set_state(BuildState::deleting, clock_.wall_seconds());
+  sky_->cannot_delete = true;
+  ImageUpload upload;
+  upload.image = old.image;
+  upload.build_id = old.id;
+  upload.provider = "sky";
+  upload.id = "0000000001";
+  upload.external_id = model::json_string("image-1");
+  upload.set_state(UploadState::deleting, clock_.wall_seconds());
+  write(upload);
+  write(old);
+  EXPECT_THAT(result("image-build:deb", kId), HasSubstr("there has been a build"));
+  put(model::image_pause_path("deb"));
+  EXPECT_EQ(result("image-build:deb", ""), "failed: image deb is paused");
+}
+
+TEST_F(GearmanDoorTest, uploads_and_says_the_clouds_id) {
+  start(yaml());
+  const std::string id = ready_build();
+  until("the builder's own upload", [&] { return uploads(UploadState::ready).size() == 1; });
+  until_offered("image-upload:" + id);
+  EXPECT_EQ(result("image-upload:" + id, "sky"), "image-1");
+  EXPECT_EQ(sky_->uploads, 1);
+
+  // One that is gone is made again, and an older build is uploaded when somebody asks.
+  put(model::image_pause_path("deb"));
+  reconfigure(
+      yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, diskimages: [{name: deb}]}\n"));
+  EXPECT_EQ(result("image-upload:" + id, R"({"provider": "sea"})"), "image-2");
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+}
+
+TEST_F(GearmanDoorTest, uploads_an_older_build) {
+  start(yaml());
+  const std::string older = ready_build();
+  pass(std::chrono::minutes(1));
+  until_offered("image-build:deb");
+  sky_->broken.insert("sky");
+  const std::string newer = result("image-build:deb", kId);
+  until("an upload that fails", [&] {
+    pass(std::chrono::seconds(1));
+    return sky_->uploads >= 2;
+  });
+  until_offered("image-upload:" + newer);
+  EXPECT_THAT(result("image-upload:" + newer, "sky"), HasSubstr("the sky is cloudy"));
+  sky_->broken.clear();
+  EXPECT_EQ(result("image-upload:" + newer, "sky"), "image-" + std::to_string(sky_->uploads));
+  EXPECT_EQ(result("image-upload:" + older, "sky"), "image-1");
+}
+
+TEST_F(GearmanDoorTest, says_why_there_is_no_upload) {
+  start(yaml(kDeb, std::string(kSky) +
+                       "  - {name: sea, driver: sky, diskimages: [{name: deb, pause: true}]}\n"
+                       "  - {name: land, driver: sky, diskimages: []}\n"));
+  const std::string id = ready_build();
+  const std::string upload = "image-upload:" + id;
+  until_offered(upload);
+  EXPECT_EQ(result(upload, "void"), "failed: there is no provider void that takes images");
+  EXPECT_EQ(result(upload, "land"), "failed: provider land does not list image deb");
+  EXPECT_EQ(result(upload, "sea"), "failed: image deb is paused in provider sea");
+  EXPECT_EQ(result(upload, ""), "failed: the payload names no provider");
+}
+
+TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
+  start(yaml());
+  const std::string id = ready_build();
+  until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
+  until_offered("image-delete:" + id);
+  EXPECT_EQ(result("image-delete:" + id, ""), "");
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1)) << "nodes are made from it";
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  until_offered("image-delete:" + id, 0);
+  until_offered("image-upload:" + id, 0);
+
+  reconfigure(yaml("  - {name: deb}\n  - {name: raw, formats: [raw]}\n"));
+  until("another image", [&] { return builds(BuildState::ready, "raw").size() == 1; });
+  const std::string other = ready_build("raw");
+  put(model::image_pause_path("raw"));
+  until_offered("image-delete:" + other);
+  EXPECT_EQ(result("image-delete:" + other, ""), "");
+  until("its record is gone", [&] { return builds("raw").empty(); });
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(GearmanDoorTest, does_not_delete_what_is_being_uploaded) {
+  sky_->upload_time = std::chrono::minutes(1);
+  start(yaml());
+  const std::string id = ready_build();
+  until("the upload", [&] { return uploads(UploadState::uploading).size() == 1; });
+  until_offered("image-delete:" + id);
+  EXPECT_THAT(result("image-delete:" + id, ""), HasSubstr("is being uploaded to sky"));
+  EXPECT_THAT(files(), testing::Not(IsEmpty()));
+}
+
+TEST_F(GearmanDoorTest, builders_share_a_server) {
+  const std::string images = "  - {name: deb}\n  - {name: raw}\n";
+  start(yaml(images, kSky), "nb1");
+  start(yaml(images, "  - {name: sea, driver: sky, diskimages: [{name: raw}]}\n"), "nb2");
+  until("both builds", [&] {
+    return builds(BuildState::ready, "deb").size() == 1 &&
+           builds(BuildState::ready, "raw").size() == 1;
+  });
+  until_offered("image-build:deb");
+  until_offered("image-build:raw");
+  EXPECT_EQ(result("image-build:raw", kId), kId);
+  EXPECT_EQ(builds(BuildState::ready, "raw").back().builder, "nb2.example");
+  const std::string deb = ready_build("deb");
+  until_offered("image-upload:" + deb);
+  EXPECT_EQ(result("image-upload:" + deb, "sky"), "image-1");
+  stop("nb2");
+  until_offered("image-build:raw", 0);
+  until_offered("image-build:deb");
+}
+
+TEST_F(GearmanDoorTest, outlives_the_server) {
+  start(yaml());
+  const std::string id = ready_build();
+  until_offered("image-upload:" + id);
+  gearmand_.kill();
+  gearmand_.start();
+  until_offered("image-upload:" + id);
+  until_offered("image-build:deb");
+  EXPECT_EQ(result("image-build:deb", kId), kId);
+}
+
+TEST_F(GearmanDoorTest, a_build_whose_builder_stops_is_for_another_one) {
+  start(yaml(), "nb1");
+  workshop_->build_time = std::chrono::hours(1);
+  until_offered("image-build:deb");
+  GearmanClient client(gearmand_.port());
+  client.submit("image-build:deb", "", "");
+  until("the build", [&] { return builds(BuildState::building).size() == 1; });
+  stop("nb1");
+  EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
+  workshop_->build_time = {};
+  start(yaml(), "nb2");
+  until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(ready_build()));
+}
+
+}  // namespace
+}  // namespace nodepool::builder
