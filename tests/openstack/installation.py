@@ -41,12 +41,12 @@ class Request:
 class CloudLauncher(Launcher):
     """A launcher with the embedded store, which finds the cloud's clouds.yaml."""
 
-    def __init__(self, directory, cloud, providers):
+    def __init__(self, directory, cloud, providers, more=None):
         labels = sorted({label for provider in providers for pool in provider['pools']
                          for label in self.labels_of(pool)})
         super().__init__(directory, {'store': f'sqlite://{directory}/nodepool.db',
                                      'labels': [{'name': label} for label in labels],
-                                     'providers': providers},
+                                     'providers': providers, **(more or {})},
                          {'OS_CLIENT_CONFIG_FILE': str(cloud.clouds_yaml)})
         self.requests = []
 
@@ -70,10 +70,6 @@ class CloudLauncher(Launcher):
 
     def await_no_nodes(self):
         wait_until('all nodes are gone', lambda: not self.nodes(), PATIENCE_FOR_NODES)
-
-    def kill(self):
-        """As a crash would."""
-        self.stop(signal.SIGKILL)
 
     @contextlib.contextmanager
     def suspended(self):

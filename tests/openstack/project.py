@@ -95,6 +95,13 @@ class Project:
     def images(self):
         return self.api.get('image', '/v2/images')['images']
 
+    def own_images(self):
+        """Those that the project has made."""
+        return [image for image in self.images() if image['owner'] == self.api.project_id]
+
+    def content(self, image_id):
+        return self.api.call('GET', 'image', f'/v2/images/{image_id}/file').content
+
     def image(self, name):
         return next(image['id'] for image in self.images() if image['name'] == name)
 
@@ -146,9 +153,8 @@ class Project:
             self.api.delete('network', f'/v2.0/floatingips/{ip["id"]}')
         for port in self.ports():
             self.api.delete('network', f'/v2.0/ports/{port["id"]}')
-        for image in self.images():
-            if image['owner'] == self.api.project_id:
-                self.api.delete('image', f'/v2/images/{image["id"]}')
+        for image in self.own_images():
+            self.api.delete('image', f'/v2/images/{image["id"]}')
         if self.plan.cinder:
             for volume in self.volumes():
                 self.api.delete('volumev3', f'/volumes/{volume["id"]}')

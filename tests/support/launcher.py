@@ -1,4 +1,4 @@
-"""A launcher process for suites written in Python, with a configuration of its own, and its commands."""
+"""Daemons of this project for suites written in Python, each with a configuration, and the commands."""
 import json
 import os
 import pathlib
@@ -27,26 +27,13 @@ class CommandFailed(RuntimeError):
         self.output = output
 
 
-class Launcher:
-    """A launcher of this project. `content` is what its nodepool.yaml says."""
+class Daemon:
+    """A process that ends at a signal. daemon() is its command line; its output goes to the log."""
 
-    def __init__(self, directory, content, environment=None):
-        directory.mkdir(parents=True)
-        self.config = directory / 'nodepool.yaml'
-        self.log = directory / 'log'
-        self.config.write_text(json.dumps({**self.own_keys(directory), **content}, indent=1))  # JSON is YAML
-        self.environment = {**os.environ, **(environment or {})}
+    def __init__(self, log, environment):
+        self.log = log
+        self.environment = environment
         self.process = None
-
-    def own_keys(self, directory):
-        """Of the configuration, besides the content."""
-        return {'history': {'directory': str(directory)}}
-
-    def daemon(self):
-        return [BINARIES / 'nodepool-launcher', '-f', '-c', self.config]
-
-    def command(self):
-        return [BINARIES / 'nodepool', '-c', self.config]
 
     def start(self):
         with self.log.open('a') as log:
@@ -65,6 +52,30 @@ class Launcher:
             raise
         self.process = None
         return status
+
+    def kill(self):
+        """As a crash would."""
+        self.stop(signal.SIGKILL)
+
+
+class Launcher(Daemon):
+    """A launcher of this project. `content` is what its nodepool.yaml says."""
+
+    def __init__(self, directory, content, environment=None):
+        directory.mkdir(parents=True)
+        super().__init__(directory / 'log', {**os.environ, **(environment or {})})
+        self.config = directory / 'nodepool.yaml'
+        self.config.write_text(json.dumps({**self.own_keys(directory), **content}, indent=1))  # JSON is YAML
+
+    def own_keys(self, directory):
+        """Of the configuration, besides the content."""
+        return {'history': {'directory': str(directory)}}
+
+    def daemon(self):
+        return [BINARIES / 'nodepool-launcher', '-f', '-c', self.config]
+
+    def command(self):
+        return [BINARIES / 'nodepool', '-c', self.config]
 
     def run(self, *arguments):
         """The output of a command; throws CommandFailed."""

@@ -7,7 +7,9 @@ from control_plane import backing, compute, identity, image, network, seed, volu
 from control_plane.plan import PASSWORD, REGION
 from control_plane.processes import Processes
 
-CLOUDS = {'fake': 'nodepool', 'fake-tiny': 'tiny', 'fake-admin': 'admin'}  # user and project of each
+# The user and project of each, and what else its entry says.
+CLOUDS = {'fake': ('nodepool', {}), 'fake-raw': ('nodepool', {'image_format': 'raw'}),
+          'fake-tiny': ('tiny', {}), 'fake-admin': ('admin', {})}
 
 
 class Cloud:
@@ -117,7 +119,7 @@ class Cloud:
 
     def write_clouds_yaml(self):
         text = 'clouds:\n'
-        for name, account in CLOUDS.items():
+        for name, (account, more) in CLOUDS.items():
             text += f'''\
   {name}:
     auth:
@@ -133,4 +135,5 @@ class Cloud:
       - name: provider
         routes_externally: true
 '''
+            text += ''.join(f'    {key}: {value}\n' for key, value in more.items())
         self.clouds_yaml.write_text(text)
