@@ -60,8 +60,7 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
     throw CloudError(CloudError::Kind::permanent,
                      "image_api_use_tasks: uploads through image import tasks are not supported");
   }
-  const std::string same = co_await find_same(name, file);
-  if (!same.empty()) co_return same;
+  // An image of the same name and content is left to the upload that has made it: it goes with that.
   std::exception_ptr failure;
   try {
     co_return co_await make(name, std::move(file), metadata, std::move(progress));
@@ -70,17 +69,6 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
   }
   co_await remove_begun(std::move(name), std::move(metadata));
   std::rethrow_exception(failure);
-}
-
-// An image with this name and content that is there already; empty if there is none.
-Task<std::string> ImageStore::find_same(std::string name, ImageFile file) {
-  if (file.md5.empty() && file.sha256.empty()) co_return std::string();
-  const std::vector<Image> images = co_await context_.api.image().images_called(std::move(name));
-  const auto found = std::ranges::find_if(images, [&file](const Image& image) {
-    return image.status == "active" && value_of(image.properties, kMd5) == file.md5 &&
-           value_of(image.properties, kSha256) == file.sha256;
-  });
-  co_return found == images.end() ? std::string() : found->id;
 }
 
 Metadata ImageStore::properties(const std::string& name, const ImageFile& file,

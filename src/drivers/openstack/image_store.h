@@ -24,7 +24,6 @@ class ImageStore final : public driver::ImageSupport {
  private:
   driver::Metadata properties(const std::string& name, const driver::ImageFile& file,
                               const driver::Metadata& metadata) const;
-  async::Task<std::string> find_same(std::string name, driver::ImageFile file);
   async::Task<std::string> make(std::string name, driver::ImageFile file, driver::Metadata metadata,
                                 Progress progress);
   async::Task<> wait_until_active(std::string id);
