@@ -191,6 +191,11 @@ void Subprocess::send_signal(int number) {
     ::kill(-process_->pid, number);
     return;
   }
+  send_signal_to_leader(number);
+}
+
+void Subprocess::send_signal_to_leader(int number) {
+  if (process_->ending) return;
   ::syscall(SYS_pidfd_send_signal, process_->descriptor.native_handle(), number, nullptr, 0);
 }
 

@@ -47,6 +47,8 @@ class Subprocess {
 
   // Sends a signal to the program, or to the group that it leads; harmless once it has ended.
   void send_signal(int number);
+  // The same, to the program alone, whatever group it leads.
+  void send_signal_to_leader(int number);
 
   // Returns when the program has ended, at once if it had. Throws Cancelled; the program then runs
   // on and can be waited for again.

@@ -12,7 +12,8 @@ struct ProgramEnd {
 };
 
 // Runs a program in a process group of its own, for `timeout` at most. After that, and when it is
-// cancelled, the whole group is ended: with SIGTERM, and with SIGKILL after `grace`. Returns, or
+// cancelled, it is ended: the program gets SIGTERM, the whole group after half of `grace`, and
+// SIGKILL after `grace`. What is left of the group when the program ends is killed. Returns, or
 // throws Cancelled, when nothing of the group is left. Throws std::system_error if the program
 // cannot be run.
 async::Task<ProgramEnd> run_program(async::Runtime runtime, async::Subprocess::Command command,

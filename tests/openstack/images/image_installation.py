@@ -1,6 +1,7 @@
 """A launcher and a builder of this project with one store, beside the cloud."""
 import json
 import pathlib
+import subprocess
 
 from installation import CloudLauncher
 from launcher import BINARIES, Daemon, wait_until
@@ -18,6 +19,12 @@ def tiny(name, directory, **more):
     # -n: without the element `base`, which is for whole distributions.
     return {'name': name, 'dib-cmd': 'disk-image-create -n', 'elements': ['tiny'], 'username': 'ci',
             'env-vars': environment, **more}
+
+
+def mounted_below(directory):
+    """Mount points, the innermost first."""
+    points = [line.split()[1] for line in pathlib.Path('/proc/mounts').read_text().splitlines()]
+    return sorted((point for point in points if point.startswith(f'{directory}/')), reverse=True)
 
 
 class Builder(Daemon):
@@ -48,6 +55,9 @@ class ImageInstallation(CloudLauncher):
     def close(self):
         self.builder.stop()
         super().close()
+        # Whoever deletes the directory must not delete the host's /dev, which is mounted in an image.
+        for point in mounted_below(self.scratch):
+            subprocess.run(['umount', point], check=True)
 
     def logs(self):
         return [log for log in (self.log, self.builder.log, *self.build_logs.glob('*.log')) if log.exists()]
