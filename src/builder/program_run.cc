@@ -28,8 +28,8 @@ Task<std::optional<Ending>> wait_until(async::Clock& clock, Subprocess& program,
 }
 
 // The program comes first, because it may need its children to clean up: diskimage-builder dies
-// before it has unmounted anything when the filter of its output does. A shell that has a trap needs
-// the opposite: it waits for what it has started.
+// before it has unmounted anything when the filter of its output does. A shell that has a trap
+// needs the opposite: it waits for what it has started.
 Task<> end_group(async::Clock& clock, Subprocess& program, async::Duration grace) {
   program.send_signal_to_leader(SIGTERM);
   std::optional<Ending> ending = co_await wait_until(clock, program, clock.now() + grace / 2);

@@ -60,7 +60,8 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
     throw CloudError(CloudError::Kind::permanent,
                      "image_api_use_tasks: uploads through image import tasks are not supported");
   }
-  // An image of the same name and content is left to the upload that has made it: it goes with that.
+  // An image of the same name and content is left to the upload that has made it: it goes with
+  // that.
   std::exception_ptr failure;
   try {
     co_return co_await make(name, std::move(file), metadata, std::move(progress));

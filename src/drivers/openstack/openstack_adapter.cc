@@ -14,6 +14,12 @@ namespace nodepool::drivers::openstack {
 using async::Task;
 using driver::CloudError;
 
+namespace {
+
+constexpr std::string_view kImageResource = "image";
+
+}  // namespace
+
 OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    std::shared_ptr<const OpenStackConfig> config,
                                    async::ThreadPool& threads, telemetry::Logger log,
@@ -60,11 +66,21 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
                          .id = server.id,
                          .metadata = server.metadata});
   }
+  // Uploads that a builder has begun and nobody has a record of any more.
+  const std::vector<Image> images = co_await api_.image().own_images();
+  for (const Image& image : images) {
+    resources.push_back(
+        {.type = std::string(kImageResource), .id = image.id, .metadata = image.properties});
+  }
   co_return resources;
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
-  co_await remove_server(context_, std::move(resource.id));
+  if (resource.type == kImageResource) {
+    co_await api_.image().remove(std::move(resource.id));
+  } else {
+    co_await remove_server(context_, std::move(resource.id));
+  }
 }
 
 Task<driver::Limits> OpenStackAdapter::limits() {
