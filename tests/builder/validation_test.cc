@@ -15,7 +15,6 @@ namespace nodepool::builder {
 namespace {
 
 using driver::LaunchError;
-using model::ImageUpload;
 using model::Node;
 using model::NodeState;
 using model::UploadState;
