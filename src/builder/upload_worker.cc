@@ -125,7 +125,8 @@ UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda,
     : context_(context),
       agenda_(agenda),
       environment_(environment),
-      log_(context.log.child("UploadWorker")) {}
+      log_(context.log.child("UploadWorker")),
+      validator_(context, environment, log_) {}
 
 Task<> UploadWorker::run() {
   while (true) {
@@ -234,7 +235,7 @@ Task<> UploadWorker::perform(Job job) {
     failure = error.what();
   }
   if (cancelled || !failure.empty()) {
-    co_await give_up(upload);
+    co_await give_up(upload, cancelled ? "the builder was stopped" : failure);
     if (cancelled) std::rethrow_exception(cancelled);
     const async::Duration pause = agenda_.failed(pair, upload.build_id);
     log_.error("The upload of build {} of image {} to {} has failed: {}; next attempt in {} s",
@@ -261,13 +262,14 @@ Task<> UploadWorker::perform(Job job) {
             upload.provider, external_id);
 }
 
-// The record of a failure says nothing but that.
-Task<> UploadWorker::give_up(ImageUpload upload) {
+// The record of a failure says nothing but that, and why.
+Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
   upload.external_name.reset();
   upload.format.reset();
   upload.username.reset();
   upload.python_path.reset();
   upload.shell_type.reset();
+  upload.failure = std::move(failure);
   upload.set_state(UploadState::failed, context_.now());
   co_await context_.records.write(std::move(upload));
 }
@@ -286,10 +288,9 @@ Task<std::string> UploadWorker::send(const Job& job) {
   Task<std::string> uploading =
       call.images().upload(job.image, *upload.external_name, file, metadata(job), progress);
   std::string external_id = co_await std::move(uploading);
-  if (job.hook.empty()) co_return external_id;
   std::exception_ptr failure;
   try {
-    co_await run_hook(job, external_id, file.path);
+    co_await try_out(job, external_id, file.path);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -298,6 +299,14 @@ Task<std::string> UploadWorker::send(const Job& job) {
     std::rethrow_exception(failure);
   }
   co_return external_id;
+}
+
+Task<> UploadWorker::try_out(const Job& job, std::string external_id, std::string path) {
+  if (!job.hook.empty()) co_await run_hook(job, external_id, std::move(path));
+  if (!job.image.validation) co_return;
+  Task<> validating = validator_.validate(
+      {job.upload, std::move(external_id), job.provider, *job.image.validation});
+  co_await std::move(validating);
 }
 
 // What the operator wants on every image, on the provider's, and whose it is: the later one counts.

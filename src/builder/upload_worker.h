@@ -10,6 +10,7 @@
 #include "builder/image_builder.h"
 #include "builder/orders.h"
 #include "builder/retries.h"
+#include "builder/upload_validator.h"
 
 namespace nodepool::builder {
 
@@ -62,7 +63,7 @@ class UploadAgenda {
 // Uploads one image after the other.
 class UploadWorker {
  public:
-  // `environment` is that of the hooks.
+  // `environment` is that of the programs that it runs.
   UploadWorker(BuilderContext& context, UploadAgenda& agenda, const Environment& environment);
 
   // Works until the agenda is closed. Throws Cancelled; an upload under way is then given up.
@@ -80,9 +81,10 @@ class UploadWorker {
   Task<> look_after(UploadPair pair);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock);
   Task<> perform(Job job);
-  Task<> give_up(model::ImageUpload upload);
-  // What is done to the cloud. Returns the cloud's id of the image. Throws.
+  Task<> give_up(model::ImageUpload upload, std::string failure);
+  // What is done to the cloud. Returns the cloud's id of the image, which is fit for use. Throws.
   Task<std::string> send(const Job& job);
+  Task<> try_out(const Job& job, std::string external_id, std::string path);
   Task<> run_hook(const Job& job, std::string external_id, std::string path);
   Task<> remove_again(ProviderCall& call, model::ImageUpload upload, std::string external_id);
   driver::Metadata metadata(const Job& job) const;
@@ -91,6 +93,7 @@ class UploadWorker {
   UploadAgenda& agenda_;
   Environment environment_;
   telemetry::Logger log_;
+  UploadValidator validator_;
 };
 
 }  // namespace nodepool::builder

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "async/clock.h"
 #include "async/task.h"
 
 // What drivers say of images: how their machines are logged in to, which images the builder
@@ -37,12 +38,23 @@ struct ImageAccess {
   friend bool operator==(const ImageAccess&, const ImageAccess&) = default;
 };
 
+// How a new upload is tried out before nodes are made from it.
+struct ImageValidation {
+  std::string pool;           // where a node is made
+  std::string label;          // of the node; made from this image, with host-key-checking
+  std::string command;        // run on the node over SSH; empty: none
+  async::Duration timeout{};  // of the command
+
+  friend bool operator==(const ImageValidation&, const ImageValidation&) = default;
+};
+
 // An image that the builder builds, as one provider uses it.
 struct ProviderImage {
   std::string name;    // of the top-level diskimage
   bool pause = false;  // nothing is uploaded
   Metadata meta;       // image properties that the operator wants
   ImageAccess access;
+  std::optional<ImageValidation> validation;
 
   friend bool operator==(const ProviderImage&, const ProviderImage&) = default;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -8,6 +9,12 @@
 #include "model/node_request.h"
 
 namespace nodepool::driver {
+
+// An uploaded image that a machine can be made from.
+struct UploadedImage {
+  std::string record;       // path of the upload's record: the node's `image_id`
+  std::string external_id;  // in the cloud
+};
 
 // A node that is being made. The launcher has written its record, as `building`, and holds its
 // lock; the provider makes the machine and fills in what it learns.
@@ -21,18 +28,24 @@ class NodeLaunch {
   // The request that it is for, as it was when the launch was decided on.
   virtual const model::NodeRequest& request() const = 0;
 
+  // The upload to make the machine from, whatever its record's state. Nothing: the newest one that
+  // is ready, where the label has a diskimage.
+  virtual std::optional<UploadedImage> image() const { return std::nullopt; }
+
   // Writes the node's record as it is now: whatever must not be lost if this process dies, the
   // machine's id above all. Throws StoreError, also when the node's lock has been lost: then
   // the launch is over.
   virtual async::Task<> save() = 0;
 };
 
-// A launch that came to nothing.
+// A launch that came to nothing. Unless it is for want of room, this pool does not serve the
+// request.
 class LaunchError : public std::runtime_error {
  public:
   enum class Kind {
-    quota,   // the provider refused it for want of room: to be tried again once there is some
-    failed,  // anything else: this pool does not serve the request
+    quota,        // the provider refused it for want of room: to be tried again once there is some
+    unreachable,  // the machine runs, and shows no host keys: its image may be to blame
+    failed,       // anything else
   };
 
   LaunchError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

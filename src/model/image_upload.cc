@@ -67,6 +67,7 @@ ImageUpload parse_image_upload(std::string image, std::string build_id, std::str
   upload.username = kOldUsername;
   upload.python_path = kOldPythonPath;
   common_fields(upload, reader);
+  reader.field("failure", upload.failure);
   upload.unknown = reader.rest();
   return upload;
 }
@@ -75,6 +76,7 @@ std::string to_record(const ImageUpload& upload) {
   Writer writer;
   writer.field("state", to_string(upload.state));
   common_fields(upload, writer);
+  if (upload.failure) writer.field("failure", upload.failure);
   writer.unknown(upload.unknown);
   return writer.text();
 }

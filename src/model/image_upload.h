@@ -37,6 +37,7 @@ struct ImageUpload {
   std::optional<std::string> username;  // these three are copied from the build
   std::optional<std::string> python_path;
   std::optional<std::string> shell_type;
+  std::optional<std::string> failure;  // why it has failed; ours, and only there if it has
   UnknownKeys unknown;
 
   // Changes the state and stamps it with `now`, also if the state stays the same.

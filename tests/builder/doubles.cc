@@ -25,6 +25,10 @@ class SkyConfig final : public driver::ProviderConfig {
       image.name = entry.text("name");
       image.pause = entry.boolean("pause");
       image.meta["owner"] = section.name;
+      if (const auto validate = entry.section("validate")) {
+        image.validation.emplace("main", "small", validate->optional_text("command").value_or(""),
+                                 std::chrono::minutes(10));
+      }
       managed.images.emplace(image.name, image);
     }
     managed_images_ = managed;
@@ -43,7 +47,25 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
   Task<> stop() override { co_return; }
   driver::ImageSupport* images() override { return this; }
   Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
-  Task<std::optional<model::Node>> take_back(model::Node /*node*/) override {
+  Task<> launch(driver::NodeLaunch& launch) override {
+    ++sky_->launches;
+    model::Node& node = launch.node();
+    sky_->machines[node.id] = launch.image()->external_id;
+    node.external_id = model::json_string("machine of " + node.id);
+    co_await launch.save();
+    co_await context_.runtime.clock.sleep_for(sky_->launch_time);
+    if (!sky_->launch_failures.empty()) {
+      const driver::LaunchError failure = sky_->launch_failures.front();
+      sky_->launch_failures.pop_front();
+      throw failure;
+    }
+    node.interface_ip = "192.0.2.7";
+    node.username = "ci";
+    node.host_keys = {"ssh-ed25519 AAAA"};
+  }
+  Task<std::optional<model::Node>> take_back(model::Node node) override {
+    if (sky_->cannot_take_back) throw CloudError(CloudError::Kind::transient, "it stays");
+    sky_->machines.erase(node.id);
     co_return std::nullopt;
   }
 
@@ -81,6 +103,9 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
 }  // namespace
 
 const config::Schema& SkyDriver::schema() const {
+  static const config::Schema validation{
+      .description = "A validation.",
+      .fields = {{.key = "command", .type = config::string(), .description = "What is run."}}};
   static const config::Schema image{
       .description = "An image.",
       .fields = {
@@ -89,6 +114,9 @@ const config::Schema& SkyDriver::schema() const {
            .type = config::boolean(),
            .default_value = "false",
            .description = "No uploads."},
+          {.key = "validate",
+           .type = config::section(validation),
+           .description = "How it is tried out."},
       }};
   static const config::Schema schema{
       .description = "A cloud for tests.",

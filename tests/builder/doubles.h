@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,10 +28,16 @@ struct Sky {
   int uploads = 0;                      // begun so far
   int deletions = 0;                    // asked for so far
   std::map<std::string, Image> images;  // by id
+
+  async::Duration launch_time{};
+  std::deque<driver::LaunchError> launch_failures;  // of the next launches
+  bool cannot_take_back = false;
+  int launches = 0;                             // begun so far
+  std::map<std::string, std::string> machines;  // the image of each, by node
 };
 
-// A driver that takes images: `image-format`, `diskimages` (a list of `name` and `pause`), and
-// `post-upload-hook`.
+// A driver that takes images: `image-format`, `diskimages` (a list of `name`, `pause`, and
+// `validate` with a `command`), and `post-upload-hook`.
 class SkyDriver final : public driver::Driver {
  public:
   explicit SkyDriver(std::shared_ptr<Sky> sky) : sky_(std::move(sky)) {}

@@ -29,7 +29,10 @@ using testing::SizeIs;
 
 class BuilderAndLauncherTest : public testing::Test {
  protected:
-  BuilderAndLauncherTest() {
+  BuilderAndLauncherTest() { configure("{name: deb}"); }
+
+  // `diskimage`: as the provider lists it.
+  void configure(const std::string& diskimage) {
     const std::string root = directory_.path();
     config::LoadOptions options;
     options.path = directory_.write(
@@ -41,7 +44,10 @@ class BuilderAndLauncherTest : public testing::Test {
                              "  - name: fake-1\n"
                              "    driver: fake\n"
                              "    cloud: fake\n"
-                             "    diskimages: [{name: deb}]\n"
+                             "    fake-cloud: {boot-time: 20}\n"
+                             "    diskimages: [" +
+                             diskimage +
+                             "]\n"
                              "    pools:\n"
                              "      - name: main\n"
                              "        labels: [{name: small, diskimage: deb, min-ram: 1}]\n");
@@ -151,6 +157,31 @@ TEST_F(BuilderAndLauncherTest, nodes_are_made_from_the_newest_upload) {
   pass(std::chrono::minutes(3));
   ASSERT_THAT(images_in_use(), SizeIs(1));
   EXPECT_NE(images_in_use().front(), first) << "the next node has the newer image";
+}
+
+TEST_F(BuilderAndLauncherTest, an_upload_is_tried_out_by_a_node_that_nobody_else_gets) {
+  configure("{name: deb, validate: {label: small}}");
+  clouds_->cloud("fake-1")->fail_next(drivers::fake::CloudCall::create,
+                                      {.kind = driver::CloudError::Kind::quota});
+  loop_.run(launcher_.start(config_));
+  start_builder();
+  pass(std::chrono::seconds(5));
+  ASSERT_THAT(uploaded(), SizeIs(1));
+  EXPECT_THAT(images_in_use(), SizeIs(0)) << "there was no room";
+
+  pass(std::chrono::seconds(15));
+  const std::string image = uploaded().front().id;
+  EXPECT_THAT(images_in_use(), ElementsAre(image));
+  const auto nodes = [this] {
+    return loop_.run(launcher_store_.children(std::string(model::kNodesRoot)));
+  };
+  ASSERT_THAT(nodes(), SizeIs(1));
+  const std::string validating = nodes().front();
+
+  pass(std::chrono::minutes(1));
+  EXPECT_THAT(images_in_use(), ElementsAre(image)) << "of the node that the label wants to have";
+  ASSERT_THAT(nodes(), SizeIs(1));
+  EXPECT_NE(nodes().front(), validating);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class NoAddress : public std::runtime_error {
 struct MachineLaunch::Failure {
   std::string message;
   std::string_view result = kLaunchFailed;  // for metrics
-  bool quota = false;
+  LaunchError::Kind kind = LaunchError::Kind::failed;
   bool may_try_again = true;
 };
 
@@ -68,10 +68,7 @@ Task<> MachineLaunch::run() {
     if (!failure) break;
     const bool last = journal_.attempt >= context_.config.launch_retries();
     launch_.node().launch_journal = journal_.to_json();  // for whoever takes the node back
-    if (failure->quota) throw LaunchError(LaunchError::Kind::quota, failure->message);
-    if (last || !failure->may_try_again) {
-      throw LaunchError(LaunchError::Kind::failed, failure->message);
-    }
+    if (last || !failure->may_try_again) throw LaunchError(failure->kind, failure->message);
     context_.log.error("Launch attempt {}/{} failed: {}", journal_.attempt,
                        context_.config.launch_retries(), failure->message);
     begin_another_attempt();
@@ -92,13 +89,14 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     }
     throw;
   } catch (const CloudError& failure) {
+    const bool quota = failure.kind() == CloudError::Kind::quota;
     return Failure{failure.what(), result_of(failure.kind()),
-                   failure.kind() == CloudError::Kind::quota,
-                   failure.kind() != CloudError::Kind::permanent};
+                   quota ? LaunchError::Kind::quota : LaunchError::Kind::failed,
+                   !quota && failure.kind() != CloudError::Kind::permanent};
   } catch (const async::DeadlineExceeded& failure) {
     return Failure{failure.what(), kLaunchTimedOut};
   } catch (const ScanFailed& failure) {
-    return Failure{failure.what(), kLaunchKeyScanFailed};
+    return Failure{failure.what(), kLaunchKeyScanFailed, LaunchError::Kind::unreachable};
   } catch (const NoAddress& failure) {
     return Failure{failure.what(), kLaunchWithoutAddress};
   } catch (const std::exception& failure) {

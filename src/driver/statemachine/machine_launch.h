@@ -13,12 +13,6 @@
 
 namespace nodepool::driver {
 
-// An uploaded image that a machine can be made from.
-struct UploadedImage {
-  std::string record;       // path of the upload's record: the node's `image_id`
-  std::string external_id;  // in the cloud
-};
-
 // What launches of one provider work with. Everything outlives them.
 struct MachineLaunchContext {
   async::Runtime runtime;

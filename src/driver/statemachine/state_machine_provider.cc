@@ -208,8 +208,8 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   const Call call(*this);
   const model::Node& node = launch.node();
   const MachineLabel& label = config_->machine_label(*node.pool, node.type.front());
-  std::optional<UploadedImage> image;
-  if (!label.diskimage.empty()) {
+  std::optional<UploadedImage> image = launch.image();
+  if (!image && !label.diskimage.empty()) {
     const model::ImageUpload* upload = upload_for(node, label);
     if (upload == nullptr) {
       throw LaunchError(LaunchError::Kind::failed,

@@ -272,7 +272,9 @@ TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   cloud_->described.interface_ip = nobody.number() == 0 ? "" : test_support::kLoopback;
   config_->label("small").access.connection_port = nobody.number();
   config_->launch_retries_ = 1;
-  EXPECT_THAT(launch_error().what(), HasSubstr("key scan: "));
+  const LaunchError error = launch_error();
+  EXPECT_THAT(error.what(), HasSubstr("key scan: "));
+  EXPECT_EQ(error.kind(), LaunchError::Kind::unreachable);
   EXPECT_THAT(cloud_->calls, testing::Contains(testing::StartsWith("scan failed np")));
   EXPECT_EQ(cloud_->count("console"), 0U) << "the label does not ask for it";
   const std::string id = installation_.nodes().front();

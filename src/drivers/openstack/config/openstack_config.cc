@@ -81,6 +81,7 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, section, config, images);
   }
+  load_validations(provider);
 }
 
 void OpenStackConfig::load_provider(const config::Section& provider) {
@@ -188,6 +189,36 @@ void OpenStackConfig::load_label(const config::Section& section,
       section.has("networks") ? section.texts("networks") : pool_section.texts("networks");
   machine_pool.labels.insert_or_assign(name, std::move(machine));
   pool.labels.insert_or_assign(name, std::move(label));
+}
+
+void OpenStackConfig::load_validations(const config::Section& provider) {
+  for (const config::Section& section : provider.sections("diskimages")) {
+    const std::optional<config::Section> validate = section.section("validate");
+    if (!validate) continue;
+    driver::ProviderImage& image = managed_images_->images.at(section.text("name"));
+    image.validation = validation_of(image, *validate);
+  }
+}
+
+driver::ImageValidation OpenStackConfig::validation_of(const driver::ProviderImage& image,
+                                                       const config::Section& section) const {
+  driver::ImageValidation validation;
+  validation.label = section.text("label");
+  validation.command = section.optional_text("command").value_or("");
+  validation.timeout = std::chrono::seconds(section.integer("timeout"));
+  if (!validation.command.empty() && image.access.connection_type != "ssh") {
+    throw section.error("command", "the image's `connection-type` is not `ssh`");
+  }
+  for (const auto& [name, pool] : machine_pools_) {
+    const auto label = pool.labels.find(validation.label);
+    if (label == pool.labels.end() || label->second.diskimage != image.name) continue;
+    if (!label->second.host_key_checking) continue;
+    validation.pool = name;
+    return validation;
+  }
+  throw section.error("label", "no pool of the provider has a label `" + validation.label +
+                                   "` with the diskimage `" + image.name +
+                                   "` and `host-key-checking`");
 }
 
 const OpenStackPool& OpenStackConfig::pool(std::string_view pool) const {

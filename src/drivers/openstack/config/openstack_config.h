@@ -75,6 +75,9 @@ class OpenStackConfig : public driver::StateMachineConfig {
   void load_label(const config::Section& section, const config::Section& pool_section,
                   const config::Config& config, const Images& images,
                   driver::MachinePool& machine_pool, OpenStackPool& pool);
+  void load_validations(const config::Section& provider);
+  driver::ImageValidation validation_of(const driver::ProviderImage& image,
+                                        const config::Section& section) const;
 
   Cloud cloud_;
   std::optional<std::string> region_name_;

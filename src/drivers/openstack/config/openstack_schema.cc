@@ -27,6 +27,30 @@ const Fields& connection_fields() {
   return fields;
 }
 
+const Schema& validation_schema() {
+  static const Schema schema{
+      .description =
+          "A new upload counts as ready only after a node that was made from it has come "
+          "up, has shown its SSH host keys, and has run the command.",
+      .fields = {{.key = "label",
+                  .type = label_name(),
+                  .required = Required::always,
+                  .description = "A label of one of the provider's pools that is made from this "
+                                 "image, with `host-key-checking`: the node's flavor, networks and "
+                                 "so on."},
+                 {.key = "command",
+                  .type = string(),
+                  .default_note = "none",
+                  .description = "What the node's shell runs, over SSH. Exit status 0: the image "
+                                 "is good."},
+                 {.key = "timeout",
+                  .type = integer_between(1, 86400),
+                  .default_value = "600",
+                  .unit = "seconds",
+                  .description = "How long the command may take, logging in included."}}};
+  return schema;
+}
+
 const Schema& diskimage_schema() {
   static const Schema schema{
       .description =
@@ -43,7 +67,11 @@ const Schema& diskimage_schema() {
                         {.key = "meta",
                          .type = mapping_of(anything()),
                          .default_note = "none",
-                         .description = "Properties of the image in the cloud."}},
+                         .description = "Properties of the image in the cloud."},
+                        {.key = "validate",
+                         .type = section(validation_schema()),
+                         .default_note = "none",
+                         .description = "How an upload is tried out before it is used."}},
                        connection_fields())};
   return schema;
 }

@@ -268,6 +268,29 @@ TEST_F(OpenStackConfigTest, what_cannot_work_is_refused_with_its_place) {
               HasSubstr("nodepool.yaml:4:"));
 }
 
+TEST_F(OpenStackConfigTest, an_image_is_validated_with_a_label_that_is_made_from_it) {
+  const auto text = [](const std::string& validate, const std::string& pool = {}) {
+    return "labels: [{name: l}, {name: m}]\ndiskimages: [{name: d}, {name: e}]\n"
+           "providers:\n  - name: p\n    cloud: fake\n"
+           "    diskimages: [{name: d, validate: {" +
+           validate +
+           "}}, {name: e}]\n"
+           "    pools: [{name: q, " +
+           pool + "labels: [{name: l, diskimage: d}, {name: m, diskimage: e}]}]\n";
+  };
+  const auto validation = [&](const std::string& validate) {
+    return load(text(validate))->managed_images()->images.at("d").validation;
+  };
+  EXPECT_EQ(validation("label: l"), (driver::ImageValidation{"q", "l", "", 600s}));
+  EXPECT_EQ(validation("label: l, command: 'test -e /x', timeout: 5"),
+            (driver::ImageValidation{"q", "l", "test -e /x", 5s}));
+  EXPECT_THAT(load_error(text("label: m")),
+              AllOf(HasSubstr("nodepool.yaml:6:"), HasSubstr("validate.label"), HasSubstr("`m`")));
+  EXPECT_THAT(load_error(text("label: l", "host-key-checking: false, ")),
+              HasSubstr("`host-key-checking`"));
+  EXPECT_THAT(load_error(text("command: 'true'")), HasSubstr("label"));
+}
+
 TEST_F(OpenStackConfigTest, a_broken_clouds_yaml_is_named_itself) {
   write_clouds("clouds:\n  fake: {\n");
   EXPECT_THAT(load_error(kLeast), HasSubstr("clouds.yaml:"));
