@@ -299,13 +299,13 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
 // --------------------------------------------------------------
 
 Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
-  if (!find_places()) co_return Outcome::done;
+  // The request's alone: whoever is at work on it after all finds the nodes' locks as they were.
   const LockSet::Outcome taken = co_await locks_.try_acquire();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  Outcome outcome = Outcome::try_again;
+  Outcome outcome = Outcome::done;
   std::exception_ptr failure;
   try {
-    outcome = co_await take_over(std::move(provider));
+    if (find_places()) outcome = co_await take_over(std::move(provider));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -341,6 +341,8 @@ bool NodeRequestHandler::find_places() {
 }
 
 Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
+  const LockSet::Outcome taken = co_await locks_.try_acquire();
+  if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
   const NodeRequest* request = context_.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) co_return Outcome::done;
   NodeLaunches launches(context_, std::move(provider), pool_, locks_, log_);
