@@ -33,8 +33,13 @@ using testing::UnorderedElementsAre;
 const std::string kId(32, '7');
 
 class ProgramsTest : public testing::Test {
+ public:
+  ~ProgramsTest() override { fs::current_path(directory_before_); }
+
  protected:
   ProgramsTest() { fs::create_directories(images()); }
+
+  const fs::path directory_before_ = fs::current_path();  // that of a test goes when it ends
 
   fs::path images() const { return directory_.path() / "images"; }
   fs::path log() const { return directory_.path() / "logs" / ("deb-" + kId + ".log"); }

@@ -29,6 +29,9 @@ using testing::SizeIs;
 constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
 
 class ValidationTest : public BuilderFixture {
+ public:
+  ~ValidationTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
+
  protected:
   // `validate`: the section's keys.
   void start_validating(const std::string& validate) { start(validating(validate)); }
@@ -46,7 +49,6 @@ class ValidationTest : public BuilderFixture {
     const std::string path = directory.string() + ":" + path_before_;
     ASSERT_EQ(::setenv("PATH", path.c_str(), 1), 0);
   }
-  ~ValidationTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
 
   std::vector<Node> nodes() {
     std::vector<Node> found;
