@@ -321,8 +321,7 @@ bool NodeRequestHandler::find_places() {
   if (request == nullptr || request->state != RequestState::pending) return false;
   const auto is_of_use = [this](const Node& node) {
     return node.provider == pool_.provider && node.pool == pool_.name &&
-           (node.state == NodeState::init || node.state == NodeState::building ||
-            node.state == NodeState::ready);
+           (node.state == NodeState::building || node.state == NodeState::ready);
   };
   std::vector<std::vector<std::string>> candidates(request->node_types.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -347,13 +347,17 @@ Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
 // --- launches that were interrupted
 // -----------------------------------------------------------------
 
-// Whether nobody works on a pending request of this pool, as far as its nodes show.
+// Whether nobody works on a pending request of this pool, as far as its nodes show, and all of them
+// have been begun: what is still `init` is decided anew, by whoever knows the limits now.
 bool PoolWorker::is_left_behind(const NodeRequest& request) const {
   if (request.state != RequestState::pending || in_hand_.contains(request.id)) return false;
   const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
-  return !nodes.empty() && std::ranges::all_of(nodes, [this](const std::string& id) {
+  if (nodes.size() != request.node_types.size()) return false;
+  return std::ranges::all_of(nodes, [this](const std::string& id) {
     const Node& node = *context_.nodes.find(id);
-    return is_own(node) && !context_.nodes.is_locked(id);
+    const bool has_begun =
+        node.state == model::NodeState::building || node.state == model::NodeState::ready;
+    return has_begun && is_own(node) && !context_.nodes.is_locked(id);
   });
 }
 

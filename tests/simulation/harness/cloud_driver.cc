@@ -122,7 +122,8 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return need_of(label);
   }
 
-  async::Duration settling_time() const override { return std::chrono::seconds(5); }
+  // No shorter than it may take to make a machine: the call of a dead launcher goes on.
+  async::Duration settling_time() const override { return std::chrono::seconds(40); }
 
  private:
   Task<std::string> make_machine(CreateSpec spec, driver::StateMachine& machine) {
