@@ -228,8 +228,8 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   co_await scope.join();
   if (cancelled) std::rethrow_exception(cancelled);
   if (lost) {
-    co_await context_.threads.run("files of a lost build",
-                                  [job] { job.store.remove(job.image.name, job.build_id); });
+    const auto remove_files = [job] { job.store.remove(job.image.name, job.build_id); };
+    co_await context_.threads.run("files of a lost build", remove_files);
     co_return BuildResult{.kind = BuildResult::Kind::failed,
                           .problem = "the session with the store was lost",
                           .exit_code = result.exit_code};
@@ -252,9 +252,10 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
   const bool written = co_await context_.records.write(build, made ? &lock : nullptr);
   if (made && !written) {
     result.problem = "its record or its lock is gone";
-    co_await context_.threads.run(
-        "files of a lost build",
-        [store = context_.files, image = build.image, id = build.id] { store.remove(image, id); });
+    const auto remove_files = [store = context_.files, image = build.image, id = build.id] {
+      store.remove(image, id);
+    };
+    co_await context_.threads.run("files of a lost build", remove_files);
     build.set_state(BuildState::failed, context_.now());
     build.formats.clear();
     co_await context_.records.write(build);
@@ -296,16 +297,16 @@ Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::
   if (result.kind != BuildResult::Kind::ready) co_return;
   constexpr double kBlock = 512;  // of st_blocks
   const std::string output = context_.files.output(build.image, build.id);
-  const auto sizes =
-      co_await context_.threads.run("sizes of images", [output, formats = build.formats] {
-        std::map<std::string, double> sizes;
-        for (const std::string& format : formats) {
-          struct ::stat status{};
-          if (::stat(image_file(output, format).c_str(), &status) != 0) continue;
-          sizes[format] = kBlock * static_cast<double>(status.st_blocks);
-        }
-        return sizes;
-      });
+  const auto measure = [output, formats = build.formats] {
+    std::map<std::string, double> sizes;
+    for (const std::string& format : formats) {
+      struct ::stat status{};
+      if (::stat(image_file(output, format).c_str(), &status) != 0) continue;
+      sizes[format] = kBlock * static_cast<double>(status.st_blocks);
+    }
+    return sizes;
+  };
+  const auto sizes = co_await context_.threads.run("sizes of images", measure);
   for (const auto& [format, size] : sizes) context_.metrics.gauge(prefix + format + ".size", size);
 }
 

@@ -262,8 +262,10 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   const ImageBuild* build = context_.images.find_build(image, build_id);
   if (build == nullptr || build->state == BuildState::deleting) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
-    co_await context_.threads.run(
-        "files of a build", [store = context_.files, key] { store.remove(key.first, key.second); });
+    const auto remove_files = [store = context_.files, key] {
+      store.remove(key.first, key.second);
+    };
+    co_await context_.threads.run("files of a build", remove_files);
     co_await context_.scan_files();
     co_return;
   }
@@ -273,9 +275,10 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   for (const std::string& format : unneeded) {
     log_.info("Deleting the {} file of build {} of image {}: it has been uploaded", format,
               build_id, image);
-    co_await context_.threads.run("file of a build", [store = context_.files, key, format] {
+    const auto remove_file = [store = context_.files, key, format] {
       store.remove_format(key.first, key.second, format);
-    });
+    };
+    co_await context_.threads.run("file of a build", remove_file);
   }
   if (!unneeded.empty()) co_await context_.scan_files();
 }

@@ -54,8 +54,8 @@ struct BuilderContext {
   // Looks what is on the disk.
   Task<> scan_files() {
     const std::uint64_t number = ++scans_begun;
-    ImageStore::Contents found =
-        co_await threads.run("images-dir", [store = files] { return store.contents(); });
+    const auto look = [store = files] { return store.contents(); };
+    ImageStore::Contents found = co_await threads.run("images-dir", look);
     if (number < scan_seen) co_return;  // a later one was faster
     scan_seen = number;
     local = std::move(found);

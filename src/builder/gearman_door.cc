@@ -286,8 +286,10 @@ Task<Outcome> GearmanDoor::remove(std::string build_id) {
     }
     is_uploaded = is_uploaded || upload->state == UploadState::ready;
   }
-  co_await context_.threads.run(
-      "files of a build", [store = context_.files, build] { store.remove(build.image, build.id); });
+  const auto remove_files = [store = context_.files, build] {
+    store.remove(build.image, build.id);
+  };
+  co_await context_.threads.run("files of a build", remove_files);
   co_await context_.scan_files();
   context_.log.info("The files of build {} of image {} have been deleted", build_id, build.image);
   // Nobody can use a build that is nowhere.

@@ -51,11 +51,12 @@ Task<BuildResult> ImageBuilder::build(BuildJob job) {
 
   std::string clearing_problem;
   try {
-    const std::string shortage = co_await site_.threads.run("files of a failed build", [job] {
+    const auto clear = [job] {
       std::string found = job.store.shortage();
       job.store.remove(job.image.name, job.build_id);
       return found;
-    });
+    };
+    const std::string shortage = co_await site_.threads.run("files of a failed build", clear);
     if (!shortage.empty()) result.problem += "; " + shortage;
   } catch (const std::exception& error) {
     clearing_problem = error.what();
@@ -66,9 +67,10 @@ Task<BuildResult> ImageBuilder::build(BuildJob job) {
 }
 
 Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
-  const auto log = co_await site_.threads.run("build log", [job] {
+  const auto open_log = [job] {
     return std::make_shared<BuildLog>(job.logs, job.image.name, job.build_id);
-  });
+  };
+  const auto log = co_await site_.threads.run("build log", open_log);
   const std::set<std::string> to_make = formats_to_make(job.formats);
   std::exception_ptr failure;
   ProgramEnd end;
@@ -88,8 +90,8 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
                           .exit_code = end.exit_code};
   }
   co_await convert_missing(job, to_make, *log);
-  co_await site_.threads.run("checksums of a build",
-                             [job] { job.store.complete(job.output(), job.formats); });
+  const auto complete = [job] { job.store.complete(job.output(), job.formats); };
+  co_await site_.threads.run("checksums of a build", complete);
   co_return BuildResult{};
 }
 

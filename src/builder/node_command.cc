@@ -89,9 +89,10 @@ std::string known_hosts_of(const model::Node& node) {
 
 Task<ProgramEnd> run_on_node(async::Runtime runtime, async::ThreadPool& threads, model::Node node,
                              NodeCommand command, const BuildLog& log) {
-  const auto known_hosts = co_await threads.run(
-      "known_hosts of a node",
-      [text = known_hosts_of(node)] { return std::make_shared<const PrivateFile>(text); });
+  const auto write_known_hosts = [text = known_hosts_of(node)] {
+    return std::make_shared<const PrivateFile>(text);
+  };
+  const auto known_hosts = co_await threads.run("known_hosts of a node", write_known_hosts);
   async::Subprocess::Command ssh;
   ssh.arguments = ssh_arguments(node, known_hosts->path(), command.command);
   ssh.environment = lines_of(command.environment);

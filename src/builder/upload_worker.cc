@@ -276,10 +276,10 @@ Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
 
 Task<std::string> UploadWorker::send(const Job& job) {
   const ImageUpload upload = job.upload;
-  const driver::ImageFile file =
-      co_await context_.threads.run("checksums of an image", [store = context_.files, upload] {
-        return store.file(upload.image, upload.build_id, *upload.format);
-      });
+  const auto find_file = [store = context_.files, upload] {
+    return store.file(upload.image, upload.build_id, *upload.format);
+  };
+  const driver::ImageFile file = co_await context_.threads.run("checksums of an image", find_file);
   ProviderCall call(job.provider);
   const auto progress = [log = log_, upload](std::uint64_t bytes) {
     log.debug("{} bytes of upload {} of image {} have been sent to {}", bytes, upload.id,
