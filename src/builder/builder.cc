@@ -72,7 +72,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                     : std::move(builders)),
       builds_(context_),
       uploads_(context_),
-      cleanup_(context_),
+      cleanup_(context_, nodes_),
       gauges_(context_, builds_, uploads_),
       registration_(runtime, store, log_, builder_component(options)),
       tables_scope_(runtime, context_.report_to(log_)),
@@ -86,16 +86,21 @@ Task<> NodePoolBuilder::start(config::Config config) {
       "builder_id.txt", [store = context_.files, id = uuid(context_.runtime.random)] {
         return store.builder_id(id);
       });
-  for (const std::string_view root : {model::kComponentsRoot, model::kImagesRoot}) {
+  for (const std::string_view root :
+       {model::kComponentsRoot, model::kImagesRoot, model::kNodesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
   }
   tables_scope_.spawn("table of images", images_.run());
+  tables_scope_.spawn("table of nodes", nodes_.run());
   co_await wait_for_table();
   co_await context_.scan_files();
   co_await registration_.start();
   subscriptions_.push_back(images_.observe([this](const std::string& image) { look_at(image); }));
   subscriptions_.push_back(images_.observe_readiness([this](bool ready) {
     if (ready) look_at_all();
+  }));
+  subscriptions_.push_back(nodes_.observe_readiness([this](bool ready) {
+    if (ready) cleanup_.look_at_all();
   }));
   open_gearman_door(config);
   co_await apply(std::move(config));

@@ -77,7 +77,7 @@ class NodePoolBuilder {
   telemetry::Logger log_;
   coordination::LockSweeper lock_sweeper_;
   model::ImageTable images_;
-  model::NodeTable nodes_;  // for the drivers' sake; it is not followed, the builder has no nodes
+  model::NodeTable nodes_;
   async::ThreadPool threads_;
   BuilderContext context_;
   ImageBuilders builders_;

@@ -80,7 +80,7 @@ std::vector<Record> copies(const std::vector<const Record*>& records) {
 
 }  // namespace
 
-CleanupWorker::CleanupWorker(BuilderContext& context)
+CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
     : context_(context),
       log_(context.log.child("CleanupWorker")),
       image_retries_(kFirstPause, kLongestPause),
@@ -94,6 +94,7 @@ CleanupWorker::CleanupWorker(BuilderContext& context)
                 [this](const UploadKey& key) {
                   return upload_retries_.not_before(key).value_or(context_.runtime.clock.now());
                 }),
+      in_use_(nodes, [this](const std::string& image) { look_at_image(image); }),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void CleanupWorker::start() {
@@ -136,6 +137,7 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
     if (context_.images.is_being_uploaded(image, upload->build_id, upload->provider)) {
       question.being_uploaded.emplace(upload->build_id, upload->provider);
     }
+    if (in_use_.contains(*upload)) question.in_use.insert(upload);
   }
   return plan_cleanup(question);
 }
@@ -260,7 +262,9 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
   const auto& [image, build_id] = key;
   const auto configured = context_.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
-  if (build == nullptr || build->state == BuildState::deleting) {
+  const Builds spent = plan(image).spent;
+  const bool is_spent = std::ranges::find(spent, build) != spent.end();
+  if (build == nullptr || build->state == BuildState::deleting || is_spent) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.files, key] {
       store.remove(key.first, key.second);

@@ -10,6 +10,7 @@
 #include "builder/context.h"
 #include "builder/decisions.h"
 #include "builder/retries.h"
+#include "builder/uploads_in_use.h"
 
 namespace nodepool::builder {
 
@@ -17,7 +18,8 @@ namespace nodepool::builder {
 // deletion that fails is tried again, and holds up no other.
 class CleanupWorker {
  public:
-  explicit CleanupWorker(BuilderContext& context);
+  // `nodes` outlives it.
+  CleanupWorker(BuilderContext& context, model::NodeTable& nodes);
 
   void start();
   // Ends it; a deletion under way is given up.
@@ -61,6 +63,7 @@ class CleanupWorker {
   Retries<UploadKey> upload_retries_;
   Agenda<std::string> images_;
   Agenda<UploadKey> removals_;  // of uploads that are `deleting`
+  UploadsInUse in_use_;
   async::TaskScope scope_;
 };
 

@@ -62,6 +62,8 @@ class UploadCleanup {
   UploadCleanup(const CleanupQuestion& question, CleanupPlan& plan)
       : question_(question), plan_(plan), recent_(recent_uploads(question)) {}
 
+  bool is_recent(const ImageUpload* upload) const { return recent_.contains(upload); }
+
   void plan(const ImageUpload* upload, bool build_is_kept, bool build_stays) {
     const auto provider = question_.providers.find(upload->provider);
     if (provider == question_.providers.end()) return;
@@ -73,12 +75,19 @@ class UploadCleanup {
       plan_.to_remove.push_back(upload);
     } else if (upload->state == UploadState::failed && build_is_kept && listed) {
       if (!is_last_word(question_, upload)) plan_.unwanted.push_back(upload);
-    } else if (!listed || (!build_stays && !recent_.contains(upload))) {
+    } else if (!listed || (!build_stays && !is_recent(upload) && !is_held(upload))) {
       plan_.unwanted.push_back(upload);
     }
   }
 
  private:
+  // Nodes hold an upload that has only become old, not one that somebody wants gone.
+  bool is_held(const ImageUpload* upload) const {
+    const auto build = std::ranges::find(question_.builds, upload->build_id, &ImageBuild::id);
+    return question_.in_use.contains(upload) && build != question_.builds.end() &&
+           (*build)->state == BuildState::ready;
+  }
+
   const CleanupQuestion& question_;
   CleanupPlan& plan_;
   std::set<const ImageUpload*> recent_;
@@ -152,13 +161,17 @@ CleanupPlan plan_cleanup(const CleanupQuestion& question) {
     const bool stays = is_kept || in_progress || failed_last;
     bool has_uploads = false;
     bool all_deleting = true;
+    bool only_nodes_need_it = build->state == BuildState::ready;
     for (const ImageUpload* upload : question.uploads) {
       if (upload->build_id != build->id) continue;
       has_uploads = true;
       all_deleting = all_deleting && upload->state == UploadState::deleting;
+      only_nodes_need_it =
+          only_nodes_need_it && question.in_use.contains(upload) && !uploads.is_recent(upload);
       uploads.plan(upload, is_kept, stays);
     }
     if (stays) continue;
+    if (has_uploads && only_nodes_need_it) plan.spent.push_back(build);
     // Marked before slow clouds have done their part: the files need not stay for that long.
     if (build->state != BuildState::deleting) {
       if (all_deleting) plan.unwanted_builds.push_back(build);

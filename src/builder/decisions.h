@@ -90,6 +90,7 @@ struct CleanupQuestion {
   std::map<std::string, bool, std::less<>> providers = {};
   bool being_built = false;
   std::set<std::pair<std::string, std::string>> being_uploaded = {};  // build id, provider
+  std::set<const model::ImageUpload*> in_use = {};  // there may be nodes that are made from them
 };
 
 // What is to be done to the image's records. What follows from that is found when it is done.
@@ -99,6 +100,7 @@ struct CleanupPlan {
   Uploads to_remove;       // are `deleting`: remove them from the cloud, then the records
   Builds unwanted_builds;  // to be marked `deleting`
   Builds gone;             // have no uploads any more: remove the records
+  Builds spent;            // only nodes still need their uploads: remove the files
 };
 
 CleanupPlan plan_cleanup(const CleanupQuestion& question);
@@ -111,8 +113,8 @@ struct Consumer {
   bool has_upload = false;  // one of the build is ready there
 };
 
-// Which formats of a build need not stay on this disk any longer. `build` is null if the store does
-// not have it; `image` is null if it is not configured.
+// Which formats of a build that is not spent need not stay on this disk any longer. `build` is null
+// if the store does not have it; `image` is null if it is not configured.
 std::set<std::string> formats_to_delete(const config::DiskImage* image,
                                         const model::ImageBuild* build,
                                         const std::set<std::string>& local,

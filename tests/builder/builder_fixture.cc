@@ -166,6 +166,11 @@ void BuilderFixture::put(const std::string& path, const std::string& text) {
   settle();
 }
 
+void BuilderFixture::remove(const std::string& path) {
+  loop_.run(people_->remove(path, coordination::kAnyVersion));
+  settle();
+}
+
 bool BuilderFixture::exists(const std::string& path) {
   return loop_.run(people_->exists(path)).has_value();
 }

@@ -43,6 +43,7 @@ class BuilderFixture : public testing::Test {
 
   // What people do.
   void put(const std::string& path, const std::string& text = "");
+  void remove(const std::string& path);
   bool exists(const std::string& path);
 
   // The records, the oldest first.

@@ -20,6 +20,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
@@ -81,6 +82,29 @@ TEST_F(BuilderTest, a_build_is_made_again_when_it_has_reached_its_age) {
   EXPECT_THAT(uploads(), SizeIs(2));
   EXPECT_THAT(sky_->images, SizeIs(2));
   EXPECT_THAT(files(), SizeIs(6));
+}
+
+TEST_F(BuilderTest, an_old_upload_stays_until_the_last_node_of_it_is_gone) {
+  start_with_one();
+  const ImageUpload first = uploads().front();
+  const std::string record =
+      model::upload_path(first.image, first.build_id, first.provider, first.id);
+  const std::string node =
+      R"({"state": "in-use", "provider": "sky1", "pool": "main", "image_id": ")" + record + R"("})";
+  put("/nodepool/nodes/0000000001", node);
+  put("/nodepool/nodes/0000000002", node);
+  pass(hours(3));
+  EXPECT_THAT(sky_->images, SizeIs(3)) << "the two newest, and the one in use";
+  EXPECT_EQ(uploads().front().build_id, first.build_id);
+  EXPECT_EQ(builds().front().id, first.build_id);
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(first.build_id)))) << "nobody uploads it again";
+  EXPECT_THAT(files(), SizeIs(6));
+
+  remove("/nodepool/nodes/0000000001");
+  EXPECT_THAT(sky_->images, SizeIs(3));
+  remove("/nodepool/nodes/0000000002");
+  EXPECT_THAT(sky_->images, SizeIs(2));
+  EXPECT_THAT(builds(), SizeIs(2));
 }
 
 TEST_F(BuilderTest, a_request_is_served_and_forgotten) {

@@ -219,6 +219,7 @@ std::vector<std::string> described(const CleanupPlan& plan) {
   add("remove", ids(plan.to_remove));
   add("unwanted build", ids(plan.unwanted_builds));
   add("gone", ids(plan.gone));
+  add("spent", ids(plan.spent));
   return lines;
 }
 
@@ -247,6 +248,31 @@ TEST(CleanupDecision, an_old_build_lives_on_while_an_upload_of_it_is_one_of_the_
   }
   records.upload("b1", "sky", "1", UploadState::ready, 1);
   EXPECT_THAT(plan_for(records, kListed), ElementsAre("unwanted build b2"));
+}
+
+TEST(CleanupDecision, an_old_upload_stays_while_nodes_are_made_from_it) {
+  Records records;
+  for (const int i : {1, 2, 3}) {
+    const std::string id = "b" + std::to_string(i);
+    records.build(id, BuildState::ready, i);
+    records.upload(id, "sky", "1", UploadState::ready, i);
+  }
+  CleanupQuestion question = kListed;
+  for (const ImageUpload* upload : records.uploads()) question.in_use.insert(upload);
+  EXPECT_THAT(plan_for(records, question), ElementsAre("spent b1"));
+  question.providers["sky"] = false;
+  EXPECT_THAT(plan_for(records, question), ElementsAre("unwanted b1/sky/1", "unwanted b2/sky/1",
+                                                       "unwanted b3/sky/1", "spent b1"))
+      << "the provider is not to have it";
+}
+
+TEST(CleanupDecision, what_somebody_wants_gone_goes_whatever_nodes_there_are) {
+  Records records;
+  records.build("b1", BuildState::deleting, 1);
+  records.upload("b1", "sky", "1", UploadState::ready);
+  CleanupQuestion question = kListed;
+  for (const ImageUpload* upload : records.uploads()) question.in_use.insert(upload);
+  EXPECT_THAT(plan_for(records, question), ElementsAre("unwanted b1/sky/1"));
 }
 
 TEST(CleanupDecision, uploads_go_in_steps) {

@@ -1,6 +1,9 @@
 """SSH servers behind the addresses of servers that do not exist."""
+import contextlib
 import os
 import pathlib
+import re
+import signal
 import socket
 import subprocess
 
@@ -24,19 +27,25 @@ def free_port():
 
 class Guests:
     """One sshd that answers on every address of the cloud's networks, which are routed to this host.
-    Nobody can log in; it has host keys to show."""
+    It has host keys to show; who has the login key can log in, if the suite runs as root."""
 
     def __init__(self, directory, ranges):
         self.ranges = ranges
         self.port = free_port()
         self.log = directory / 'sshd.log'
         self.host_key = self.make_key(directory / 'host_key')
+        self.login_key = directory / 'login_key'
+        authorized_keys = directory / 'authorized_keys'
+        authorized_keys.write_text(f'{self.make_key(self.login_key)}\n')
         configuration = directory / 'sshd_config'
         configuration.write_text(f'''\
 ListenAddress 0.0.0.0
 Port {self.port}
 HostKey {directory}/host_key
-DenyUsers *
+AllowUsers root
+AuthorizedKeysFile {authorized_keys}
+AuthenticationMethods publickey
+PermitRootLogin prohibit-password
 PidFile none
 UsePAM no
 StrictModes no
@@ -56,6 +65,17 @@ MaxStartups 1000
         except Exception:
             self.close()
             raise
+
+    @contextlib.contextmanager
+    def agent(self):
+        """Runs an agent with the login key; gives what ssh finds it by."""
+        variables = subprocess.run(['ssh-agent', '-s'], text=True, check=True, stdout=subprocess.PIPE).stdout
+        environment = dict(re.findall(r'^(SSH_\w+)=([^;]+);', variables, re.MULTILINE))
+        try:
+            subprocess.run(['ssh-add', '-q', self.login_key], check=True, env={**os.environ, **environment})
+            yield environment
+        finally:
+            os.kill(int(environment['SSH_AGENT_PID']), signal.SIGTERM)
 
     @staticmethod
     def make_key(file):
