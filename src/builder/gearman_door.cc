@@ -137,7 +137,7 @@ const ImageBuild* GearmanDoor::find(const std::string& build_id) const {
   for (const auto& [key, formats] : context_.local) {
     if (key.second != build_id) continue;
     for (const ImageBuild* build : context_.images.builds_of(key.first)) {
-      if (build->id == build_id) return build;
+      if (build->id == build_id && context_.has_files_here(*build)) return build;
     }
   }
   return nullptr;

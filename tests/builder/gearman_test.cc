@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "builder/gearman_door.h"
@@ -246,6 +247,23 @@ TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
   EXPECT_EQ(result("image-delete:" + other, ""), "");
   until("its record is gone", [&] { return builds("raw").empty(); });
   EXPECT_THAT(files(), IsEmpty());
+}
+
+// The files are what is left of an attempt with the same id.
+TEST_F(GearmanDoorTest, does_not_upload_files_of_a_build_that_was_made_elsewhere) {
+  std::filesystem::create_directories(directory_.path() / "nb1");
+  directory_.write("nb1/deb-" + std::string(kId) + ".qcow2", "half");
+  ImageBuild elsewhere;
+  elsewhere.image = "deb";
+  elsewhere.id = kId;
+  elsewhere.builder_id = "nb2";
+  elsewhere.formats = {"qcow2"};
+  elsewhere.set_state(BuildState::ready, clock_.wall_seconds());
+  write(elsewhere);
+  start(yaml());
+  until_offered("image-build:deb");
+  EXPECT_FALSE(gearmand_.workers(std::string("image-upload:") + kId));
+  EXPECT_EQ(sky_->uploads, 0);
 }
 
 TEST_F(GearmanDoorTest, does_not_delete_what_is_being_uploaded) {
