@@ -37,6 +37,14 @@ std::string images_dir(const config::Config& config) {
   return directory;
 }
 
+std::vector<gearman::Server> gearman_servers(const config::Config& config) {
+  std::vector<gearman::Server> servers;
+  for (const config::GearmanServer& server : config.gearman_servers) {
+    servers.push_back({.host = server.host, .port = static_cast<std::uint16_t>(server.port)});
+  }
+  return servers;
+}
+
 std::string uuid(async::Random& random) {
   std::string text = random.uuid_hex();
   for (const std::size_t at : kUuidParts) text.insert(at, "-");
@@ -74,6 +82,8 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       uploads_(context_),
       cleanup_(context_, nodes_),
       gauges_(context_, builds_, uploads_),
+      gearman_(context_, builds_, uploads_, cleanup_,
+               {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
       registration_(runtime, store, log_, builder_component(options)),
       tables_scope_(runtime, context_.report_to(log_)),
       workers_scope_(runtime, context_.report_to(log_)),
@@ -102,7 +112,6 @@ Task<> NodePoolBuilder::start(config::Config config) {
   subscriptions_.push_back(nodes_.observe_readiness([this](bool ready) {
     if (ready) cleanup_.look_at_all();
   }));
-  open_gearman_door(config);
   co_await apply(std::move(config));
   cleanup_.start();
   for (std::size_t i = 0; i < options_.build_workers; ++i) {
@@ -114,26 +123,12 @@ Task<> NodePoolBuilder::start(config::Config config) {
         std::make_unique<UploadWorker>(context_, uploads_, options_.environment));
     workers_scope_.spawn(fmt::format("UploadWorker {}", i), upload_workers_.back()->run());
   }
-  if (gearman_) gearman_->start();
   tables_scope_.spawn("figures of images", gauges_.run());
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
   log_.info("Serving {} image(s) and {} provider(s) as {}", context_.diskimages.size(),
             context_.providers.size(), context_.builder_id);
-}
-
-void NodePoolBuilder::open_gearman_door(const config::Config& config) {
-  if (config.gearman_servers.empty()) return;
-  GearmanDoor::Options options{.servers = {},
-                               .build_workers = options_.build_workers,
-                               .upload_workers = options_.upload_workers};
-  for (const config::GearmanServer& server : config.gearman_servers) {
-    options.servers.push_back(
-        {.host = server.host, .port = static_cast<std::uint16_t>(server.port)});
-  }
-  gearman_ =
-      std::make_unique<GearmanDoor>(context_, builds_, uploads_, cleanup_, std::move(options));
 }
 
 Task<> NodePoolBuilder::wait_for_table() {
@@ -178,6 +173,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
         retire(provider));
   }
   look_at_all();
+  gearman_.serve(gearman_servers(config));
 }
 
 Task<> NodePoolBuilder::start_missing_providers(const config::Config& config,
@@ -238,7 +234,7 @@ void NodePoolBuilder::look_at(const std::string& image) {
   builds_.images().look_at(image);
   uploads_.look_at_image(image);
   cleanup_.look_at_image(image);
-  if (gearman_) gearman_->refresh();
+  gearman_.refresh();
 }
 
 void NodePoolBuilder::look_at_all() {
@@ -247,20 +243,20 @@ void NodePoolBuilder::look_at_all() {
     uploads_.look_at_image(name);
   }
   cleanup_.look_at_all();
-  if (gearman_) gearman_->refresh();
+  gearman_.refresh();
 }
 
 Task<> NodePoolBuilder::finish() {
-  if (gearman_) gearman_->close();
+  gearman_.close();
   builds_.close();
   uploads_.close();
   co_await workers_scope_.join();
-  if (gearman_) co_await gearman_->finish();
+  co_await gearman_.finish();
 }
 
 Task<> NodePoolBuilder::stop() {
   log_.info("Stopping");
-  if (gearman_) co_await gearman_->stop();
+  co_await gearman_.stop();
   builds_.close();
   uploads_.close();
   co_await workers_scope_.stop();

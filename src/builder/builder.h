@@ -68,7 +68,6 @@ class NodePoolBuilder {
   Task<> start_missing_providers(const config::Config& config, const ProviderConfigs& wanted);
   Task<> retire(std::shared_ptr<ImageProvider> provider);
   void learn_settings(const config::Config& config, const ProviderConfigs& wanted);
-  void open_gearman_door(const config::Config& config);
   void look_at(const std::string& image);
   void look_at_all();
 
@@ -85,7 +84,7 @@ class NodePoolBuilder {
   UploadAgenda uploads_;
   CleanupWorker cleanup_;
   ImageGauges gauges_;
-  std::unique_ptr<GearmanDoor> gearman_;  // null unless servers are configured
+  GearmanDoor gearman_;
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
   std::vector<std::unique_ptr<UploadWorker>> upload_workers_;
   model::Registration registration_;

@@ -61,9 +61,17 @@ struct BuilderContext {
     local = std::move(found);
   }
 
+  // Whether files of its name on this disk are its own. Who asks by Gearman chooses ids: they may
+  // be what is left of an attempt that was made here, of a build that has then been made elsewhere.
+  bool has_files_here(const model::ImageBuild& build) const {
+    return build.builder_id.value_or(builder_id) == builder_id;
+  }
+
   // The formats of a build on this disk; null if there are none.
   const std::set<std::string>* local_formats(const std::string& image,
                                              const std::string& build_id) const {
+    const model::ImageBuild* build = images.find_build(image, build_id);
+    if (build != nullptr && !has_files_here(*build)) return nullptr;
     const auto found = local.find(ImageStore::Key(image, build_id));
     return found == local.end() ? nullptr : &found->second;
   }

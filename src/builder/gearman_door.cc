@@ -97,21 +97,22 @@ GearmanDoor::GearmanDoor(BuilderContext& context, BuildAgenda& builds, UploadAge
       builds_(builds),
       uploads_(uploads),
       cleanup_(cleanup),
-      options_(std::move(options)),
-      worker_(context.runtime, context.log.child("gearman"), options_.servers,
-              [this](std::shared_ptr<Job> job) { return do_job(std::move(job)); },
-              // One more than can be at work, so that there is room for a deletion.
-              {.jobs = options_.build_workers + options_.upload_workers + 1}) {}
+      options_(options),
+      workers_(context.runtime, context.log.child("gearman"),
+               [this](std::shared_ptr<Job> job) { return do_job(std::move(job)); },
+               // One more than can be at work, so that there is room for a deletion.
+               {.jobs = options_.build_workers + options_.upload_workers + 1}) {}
 
-void GearmanDoor::start() {
+void GearmanDoor::serve(std::vector<gearman::Server> servers) {
+  if (closed_) return;
+  workers_.serve(std::move(servers));
   refresh();
-  worker_.start();
 }
 
 void GearmanDoor::refresh() {
   // Without the records nobody knows what there is; what was offered may still be right.
   if (closed_ || !context_.images.ready()) return;
-  worker_.offer(functions());
+  workers_.offer(workers_.empty() ? gearman::Connection::Functions() : functions());
   builds_.orders().wake();
   uploads_.orders().wake();
 }
@@ -136,7 +137,7 @@ const ImageBuild* GearmanDoor::find(const std::string& build_id) const {
   for (const auto& [key, formats] : context_.local) {
     if (key.second != build_id) continue;
     for (const ImageBuild* build : context_.images.builds_of(key.first)) {
-      if (build->id == build_id) return build;
+      if (build->id == build_id && context_.has_files_here(*build)) return build;
     }
   }
   return nullptr;
@@ -144,17 +145,17 @@ const ImageBuild* GearmanDoor::find(const std::string& build_id) const {
 
 void GearmanDoor::close() {
   closed_ = true;
-  worker_.offer({});
+  workers_.offer({});
 }
 
 Task<> GearmanDoor::finish() {
   close();
-  co_await worker_.finish();
+  co_await workers_.finish();
 }
 
 Task<> GearmanDoor::stop() {
   closed_ = true;
-  co_await worker_.stop();
+  co_await workers_.stop();
 }
 
 Task<Outcome> GearmanDoor::do_job(std::shared_ptr<Job> job) {

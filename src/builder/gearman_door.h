@@ -10,7 +10,7 @@
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
 #include "builder/upload_worker.h"
-#include "gearman/worker.h"
+#include "gearman/workers.h"
 
 namespace nodepool::builder {
 
@@ -30,7 +30,6 @@ namespace nodepool::builder {
 class GearmanDoor {
  public:
   struct Options {
-    std::vector<gearman::Server> servers;
     std::size_t build_workers = 0;
     std::size_t upload_workers = 0;
   };
@@ -39,7 +38,9 @@ class GearmanDoor {
   GearmanDoor(BuilderContext& context, BuildAgenda& builds, UploadAgenda& uploads,
               CleanupWorker& cleanup, Options options);
 
-  void start();
+  // Which servers there are from now on: those that stay notice nothing, jobs of those that are
+  // gone are still done. No effect after close().
+  void serve(std::vector<gearman::Server> servers);
 
   // Something has changed: the configuration, records, or files. Offers what there is now.
   void refresh();
@@ -71,7 +72,7 @@ class GearmanDoor {
   CleanupWorker& cleanup_;
   Options options_;
   bool closed_ = false;
-  gearman::GearmanWorker worker_;
+  gearman::GearmanWorkers workers_;
 };
 
 // The build id that a client has chosen, as 32 hexadecimal digits; empty if it has chosen none.

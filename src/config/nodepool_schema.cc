@@ -305,8 +305,8 @@ Fields store_fields() {
       {.key = "gearman-servers",
        .type = list_of(section(gearman_server_schema())),
        .default_note = "none",
-       .description = "Where the builder offers builds, uploads and deletions of images to others. "
-                      "Read once, when the builder starts."},
+       .description = "Where the builder offers builds, uploads and deletions of images to "
+                      "others."},
       {.key = "zookeeper-servers",
        .type = list_of(section(zookeeper_server_schema())),
        .default_note = "none",

@@ -128,7 +128,7 @@ void Connection::Impl::offer(const Functions& functions) {
   offered = functions;
 }
 
-void Connection::serve(const Functions& functions) {
+bool Connection::serve(const Functions& functions) {
   using Wait = Impl::Wait;
   Impl& self = *impl_;
   self.offer(functions);
@@ -136,16 +136,19 @@ void Connection::serve(const Functions& functions) {
     const gearman_return_t result = gearman_worker_work(self.worker.get());
     // Else libgearman would connect again by itself.
     if (self.broken) throw ConnectionLost(*self.broken);
-    if (result == GEARMAN_SUCCESS) continue;  // a job has been done
+    if (result == GEARMAN_SUCCESS) {  // a job has been done
+      if (self.callbacks.interrupted()) return false;
+      continue;
+    }
     if (result == GEARMAN_IO_WAIT) {
       const Wait end = self.wait_for_server(kAnswerTimeout, self.callbacks.stopping);
-      if (end == Wait::over) return;
+      if (end == Wait::over) return false;
       if (end == Wait::timeout) throw ConnectionLost("the server does not answer");
       continue;
     }
     if (result != GEARMAN_NO_JOBS) self.lose("no connection");
     self.callbacks.ready();
-    if (self.wait_for_server(self.heartbeat, self.callbacks.interrupted) == Wait::over) return;
+    if (self.wait_for_server(self.heartbeat, self.callbacks.interrupted) == Wait::over) return true;
   }
 }
 

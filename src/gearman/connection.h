@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,8 @@ namespace nodepool::gearman {
 struct Server {
   std::string host;
   std::uint16_t port = 4730;
+
+  friend auto operator<=>(const Server&, const Server&) = default;
 
   // "host:port", for messages.
   std::string name() const { return host + ":" + std::to_string(port); }
@@ -36,7 +39,7 @@ class Connection {
   // What the thread wants to know and to do; called on it.
   struct Callbacks {
     std::function<void()> ready;  // the server knows the functions now
-    // Takes a job to the loop. Null if it is not to be done.
+    // Takes a job to the loop. Null if it is not to be done; an exception gives it back.
     std::function<std::shared_ptr<Job>(Job::Request request)> start;
     // Whether the thread has something else to do than to wait for a job.
     std::function<bool()> interrupted;
@@ -50,9 +53,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Offers these functions and does jobs until interrupted(), or stopping(). Throws ConnectionLost;
-  // then the connection is of no use any more.
-  void serve(const Functions& functions);
+  // Offers these functions and does jobs until interrupted(), or stopping(). Returns whether the
+  // connection can be told of other functions: after a job libgearman asks for another one first,
+  // as if nothing had changed. Throws ConnectionLost; then the connection is of no use either.
+  bool serve(const Functions& functions);
 
   // Ends a wait under way; may be called on any thread.
   void wake();

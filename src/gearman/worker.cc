@@ -46,16 +46,11 @@ class JobInHand {
 
 // What the loop and the threads share.
 struct GearmanWorker::Shared {
-  // A server, as the loop sees it.
-  struct Link {
-    Server server;
-    std::size_t connections = 0;
-    bool reported = false;  // that it is out of reach
-  };
-
-  Shared(const async::Runtime& runtime, telemetry::Logger logger, Handler do_job, Options chosen)
+  Shared(const async::Runtime& runtime, telemetry::Logger logger, Server called, Handler do_job,
+         Options chosen)
       : executor(runtime.executor),
         log(std::move(logger)),
+        server(std::move(called)),
         handler(std::move(do_job)),
         options(chosen),
         jobs(runtime, [log = log](const std::string& name, const std::string& error) {
@@ -64,17 +59,19 @@ struct GearmanWorker::Shared {
 
   // --- the loop's
 
-  void connected(std::size_t server);
-  void lost(std::size_t server, bool was_connected, const std::string& why);
+  void connected();
+  void lost(bool was_connected, const std::string& why);
   void accept(const std::shared_ptr<Job>& job);
   Task<> do_job(JobInHand in_hand);
 
   async::Executor executor;
   telemetry::Logger log;
+  Server server;
   Handler handler;
   Options options;
-  std::vector<Link> links;
   async::TaskScope jobs;
+  std::size_t connections = 0;
+  bool reported = false;    // that the server is out of reach
   std::size_t running = 0;  // threads
   async::Event thread_ended{"a thread for Gearman has ended"};
 
@@ -87,11 +84,10 @@ struct GearmanWorker::Shared {
   bool stopping = false;
 };
 
-// One connection after the other to one server, on a thread of its own.
+// One connection after the other, on a thread of its own.
 class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
  public:
-  Slot(std::shared_ptr<Shared> shared, std::size_t server)
-      : shared_(std::move(shared)), server_(server) {}
+  explicit Slot(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
   // Returns when the worker is stopped.
   void run();
@@ -105,6 +101,8 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
     Connection::Functions functions;
     std::size_t version = 0;
     bool stopping = false;
+
+    bool nothing() const { return stopping || functions.empty(); }
   };
 
   void serve(Connection::Functions functions);
@@ -115,6 +113,7 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
   }
   void pause();
   void open();
+  void close();
   Connection::Callbacks callbacks();
   template <typename Call>
   void on_loop(Call call) {
@@ -122,7 +121,6 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
   }
 
   std::shared_ptr<Shared> shared_;
-  std::size_t server_;
   std::size_t version_ = 0;  // of the functions that are offered
   bool ready_ = false;
   std::chrono::milliseconds pause_{};
@@ -133,22 +131,25 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
 
 // --- the loop
 
-void GearmanWorker::Shared::connected(std::size_t server) {
-  Link& link = links[server];
-  if (link.connections++ > 0) return;
-  link.reported = false;
-  log.info("Offering functions to the Gearman server {}", link.server.name());
+void GearmanWorker::Shared::connected() {
+  if (connections++ > 0) return;
+  reported = false;
+  log.info("Offering functions to the Gearman server {}", server.name());
 }
 
-void GearmanWorker::Shared::lost(std::size_t server, bool was_connected, const std::string& why) {
-  Link& link = links[server];
-  if (was_connected) --link.connections;
-  if (link.connections > 0 || link.reported) {
-    log.debug("Gearman server {}: {}", link.server.name(), why);
+// `why` is empty for a connection that is not needed any more.
+void GearmanWorker::Shared::lost(bool was_connected, const std::string& why) {
+  if (was_connected) --connections;
+  if (why.empty()) {
+    if (connections == 0) log.info("Offering nothing to the Gearman server {}", server.name());
     return;
   }
-  link.reported = true;
-  log.warning("The Gearman server {} is out of reach, which is tried again: {}", link.server.name(),
+  if (connections > 0 || reported) {
+    log.debug("Gearman server {}: {}", server.name(), why);
+    return;
+  }
+  reported = true;
+  log.warning("The Gearman server {} is out of reach, which is tried again: {}", server.name(),
               why);
 }
 
@@ -186,17 +187,12 @@ void GearmanWorker::Slot::run() {
     try {
       serve(std::move(wanted.functions));
     } catch (const std::exception& error) {
-      why = error.what();
+      if (!this->wanted().nothing()) why = error.what();
     }
-    {
-      const std::lock_guard lock(mutex_);
-      connection_.reset();
-    }
+    close();
     const bool was_ready = std::exchange(ready_, false);
     if (was_ready || !why.empty()) {
-      on_loop([shared = shared_, server = server_, was_ready, why] {
-        shared->lost(server, was_ready, why);
-      });
+      on_loop([shared = shared_, was_ready, why] { shared->lost(was_ready, why); });
     }
     if (!why.empty()) pause();
   }
@@ -204,31 +200,38 @@ void GearmanWorker::Slot::run() {
 
 // Returns when there is nothing to offer any more, or the worker is stopped.
 void GearmanWorker::Slot::serve(Connection::Functions functions) {
-  open();
   while (true) {
-    connection_->serve(functions);
+    if (!connection_) open();
+    if (!connection_->serve(functions)) close();
     Wanted now = wanted();
-    if (now.stopping || now.functions.empty()) return;
+    if (now.nothing()) return;
     version_ = now.version;
     functions = std::move(now.functions);
   }
 }
 
 void GearmanWorker::Slot::open() {
-  auto connection = std::make_unique<Connection>(shared_->links[server_].server,
-                                                 shared_->options.heartbeat, callbacks());
+  auto connection =
+      std::make_unique<Connection>(shared_->server, shared_->options.heartbeat, callbacks());
   const std::lock_guard lock(mutex_);
   connection_ = std::move(connection);
+}
+
+void GearmanWorker::Slot::close() {
+  const std::lock_guard lock(mutex_);
+  connection_.reset();
 }
 
 Connection::Callbacks GearmanWorker::Slot::callbacks() {
   const auto ready = [this] {
     pause_ = shared_->options.first_pause;
     if (std::exchange(ready_, true)) return;
-    on_loop([shared = shared_, server = server_] { shared->connected(server); });
+    on_loop([shared = shared_] { shared->connected(); });
   };
   const auto start = [this](Job::Request request) -> std::shared_ptr<Job> {
-    if (!wanted().functions.contains(request.function)) return nullptr;
+    const Wanted now = wanted();
+    if (now.nothing()) throw ConnectionLost("nothing is offered any more");
+    if (!now.functions.contains(request.function)) return nullptr;
     auto job = std::make_shared<Job>(std::move(request), [slot = weak_from_this()] {
       if (const auto alive = slot.lock()) alive->wake();
     });
@@ -271,15 +274,13 @@ void GearmanWorker::Slot::wake() {
 
 // --- the worker
 
-GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger log,
-                             std::vector<Server> servers, Handler handler, Options options)
-    : threads_(servers.size() * options.jobs, "gearman"),
-      shared_(std::make_shared<Shared>(runtime, std::move(log), std::move(handler), options)) {
-  for (Server& server : servers) {
-    for (std::size_t i = 0; i < options.jobs; ++i) {
-      slots_.push_back(std::make_shared<Slot>(shared_, shared_->links.size()));
-    }
-    shared_->links.push_back({.server = std::move(server)});
+GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger log, Server server,
+                             Handler handler, Options options)
+    : threads_(options.jobs, "gearman"),
+      shared_(std::make_shared<Shared>(runtime, std::move(log), std::move(server),
+                                       std::move(handler), options)) {
+  for (std::size_t i = 0; i < options.jobs; ++i) {
+    slots_.push_back(std::make_shared<Slot>(shared_));
   }
 }
 

@@ -16,14 +16,14 @@
 #include "telemetry/log.h"
 
 // Gearman's side of those who do the work (http://gearman.org/protocol): a worker offers functions
-// to job servers, and does the jobs that their clients ask for.
+// to a job server, and does the jobs that its clients ask for.
 namespace nodepool::gearman {
 
-// Offers functions to all servers of a list, and has a handler on the event loop do the jobs.
+// Offers functions to a server, and has a handler on the event loop do the jobs.
 //
 // libgearman's worker blocks while it waits for a job, and while it does one: it cannot wait for
-// more work on the same connection, and is not safe to touch from another thread. So for each
-// server there are as many threads, with a connection each, as there may be jobs at the same time.
+// more work on the same connection, and is not safe to touch from another thread. So there are as
+// many threads, with a connection each, as there may be jobs at the same time.
 // A change of the functions wakes those that wait; a connection that has a job tells the server of
 // the change after it.
 //
@@ -37,7 +37,7 @@ class GearmanWorker {
   using Handler = std::function<async::Task<Outcome>(std::shared_ptr<Job> job)>;
 
   struct Options {
-    std::size_t jobs = 1;  // at the same time from each server
+    std::size_t jobs = 1;  // at the same time
     // Before a connection is tried again.
     std::chrono::milliseconds first_pause = std::chrono::seconds(1);
     std::chrono::milliseconds longest_pause = std::chrono::seconds(60);
@@ -45,8 +45,8 @@ class GearmanWorker {
     std::chrono::milliseconds heartbeat = std::chrono::seconds(60);
   };
 
-  // The servers are called when start() is; the runtime outlives the worker.
-  GearmanWorker(const async::Runtime& runtime, telemetry::Logger log, std::vector<Server> servers,
+  // The server is called when start() is; the runtime outlives the worker.
+  GearmanWorker(const async::Runtime& runtime, telemetry::Logger log, Server server,
                 Handler handler, Options options);
   // Waits for the threads if stop() has not done so.
   ~GearmanWorker();
@@ -58,10 +58,11 @@ class GearmanWorker {
   // Offers nothing any more; returns when the jobs under way have been done.
   async::Task<> finish();
 
-  // Ends all jobs, giving them back, and all connections. It may be called once.
+  // Ends all jobs, giving them back, and all connections. It may be called again, and while
+  // finish() has not returned.
   async::Task<> stop();
 
-  // What is offered from now on; all servers are told. Throws std::invalid_argument for names that
+  // What is offered from now on; the server is told. Throws std::invalid_argument for names that
   // Gearman does not know: empty, longer than 512 bytes, or with a NUL.
   void offer(Connection::Functions functions);
 

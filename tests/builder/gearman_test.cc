@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "builder/gearman_door.h"
@@ -37,8 +38,15 @@ constexpr int kConnections = 7;
 class GearmanDoorTest : public BuilderFixture {
  protected:
   std::string yaml(const std::string& images = kDeb, const std::string& providers = kSky) const {
-    return "gearman-servers: [{host: 127.0.0.1, port: " + std::to_string(gearmand_.port()) +
-           "}]\n" + BuilderFixture::yaml(images, providers);
+    return served_at({&gearmand_}, BuilderFixture::yaml(images, providers));
+  }
+  static std::string served_at(const std::vector<const Gearmand*>& servers,
+                               const std::string& rest = BuilderFixture::yaml(kDeb, kSky)) {
+    std::string text = "gearman-servers:\n";
+    for (const Gearmand* server : servers) {
+      text += "  - {host: 127.0.0.1, port: " + std::to_string(server->port()) + "}\n";
+    }
+    return text + rest;
   }
 
   // Lets the builders work until it is so. Time does not pass for them.
@@ -52,7 +60,17 @@ class GearmanDoorTest : public BuilderFixture {
     }
   }
   void until_offered(const std::string& function, int connections = kConnections) {
-    until(function, [&] { return gearmand_.workers(function).value_or(0) == connections; });
+    until_offered_at(gearmand_, function, connections);
+  }
+  void until_offered_at(const Gearmand& server, const std::string& function,
+                        int connections = kConnections) {
+    until(function, [&] { return server.workers(function).value_or(0) == connections; });
+  }
+  // A build that a client of the server waits for, and that takes until time passes.
+  void begin_build_for(GearmanClient& client) {
+    workshop_->build_time = std::chrono::minutes(5);
+    client.submit("image-build:deb", "", kId);
+    until("the build", [&] { return builds(BuildState::building).size() == 1; });
   }
 
   // What a client is answered.
@@ -231,6 +249,23 @@ TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+// The files are what is left of an attempt with the same id.
+TEST_F(GearmanDoorTest, does_not_upload_files_of_a_build_that_was_made_elsewhere) {
+  std::filesystem::create_directories(directory_.path() / "nb1");
+  directory_.write("nb1/deb-" + std::string(kId) + ".qcow2", "half");
+  ImageBuild elsewhere;
+  elsewhere.image = "deb";
+  elsewhere.id = kId;
+  elsewhere.builder_id = "nb2";
+  elsewhere.formats = {"qcow2"};
+  elsewhere.set_state(BuildState::ready, clock_.wall_seconds());
+  write(elsewhere);
+  start(yaml());
+  until_offered("image-build:deb");
+  EXPECT_FALSE(gearmand_.workers(std::string("image-upload:") + kId));
+  EXPECT_EQ(sky_->uploads, 0);
+}
+
 TEST_F(GearmanDoorTest, does_not_delete_what_is_being_uploaded) {
   sky_->upload_time = std::chrono::minutes(1);
   start(yaml());
@@ -285,6 +320,79 @@ TEST_F(GearmanDoorTest, a_build_whose_builder_stops_is_for_another_one) {
   start(yaml(), "nb2");
   until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(ready_build()));
+}
+
+TEST_F(GearmanDoorTest, a_reload_adds_servers_and_disturbs_no_other) {
+  start(BuilderFixture::yaml(kDeb, kSky));
+  const std::string id = ready_build();
+  EXPECT_THAT(gearmand_.peers(), IsEmpty());
+  reconfigure(yaml());
+  until_offered("image-upload:" + id);
+  EXPECT_EQ(result("image-upload:" + id, "sky"), "image-1");
+
+  until("connections of the builder only",
+        [&] { return gearmand_.peers().size() == std::size_t{kConnections}; });
+  const auto connections = gearmand_.peers();
+  const Gearmand other;
+  reconfigure(served_at({&other, &gearmand_}));
+  until_offered_at(other, "image-upload:" + id);
+  until_offered_at(other, "image-build:deb");
+  reconfigure(served_at({&gearmand_, &other}));
+  until_offered_at(other, "image-build:deb");
+  EXPECT_EQ(gearmand_.peers(), connections);
+}
+
+TEST_F(GearmanDoorTest, a_reload_takes_servers_away_and_disturbs_no_other) {
+  const Gearmand other;
+  start(served_at({&gearmand_, &other}));
+  until_offered("image-build:deb");
+  until_offered_at(other, "image-build:deb");
+  const auto connections = other.peers();
+  reconfigure(served_at({&other}));
+  until("the end of all connections", [&] { return gearmand_.peers().empty(); });
+  until_offered("image-build:deb", 0);
+  EXPECT_EQ(other.peers(), connections);
+  reconfigure(BuilderFixture::yaml(kDeb, kSky));
+  until("the end of all connections", [&] { return other.peers().empty(); });
+  EXPECT_THAT(log_, IsEmpty()) << "nothing is out of reach";
+  reconfigure(yaml("  - {name: deb-2, formats: [raw]}\n"));
+  until_offered("image-build:deb-2");
+  until_offered("image-build:deb", 0);
+}
+
+TEST_F(GearmanDoorTest, the_job_of_a_server_that_is_gone_is_still_done) {
+  const Gearmand other;
+  start(served_at({&gearmand_, &other}));
+  until_offered("image-build:deb");
+  until_offered_at(other, "image-build:deb");
+  GearmanClient client(gearmand_.port());
+  begin_build_for(client);
+  reconfigure(served_at({&other}));
+  // The connection with the job says so when it has done it.
+  until_offered("image-build:deb", 1);
+  client.submit("image-build:deb", "another", "");
+  pass(std::chrono::minutes(5));
+  until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kId));
+  until("the client alone", [&] { return gearmand_.peers().size() == 1; });
+  EXPECT_EQ(gearmand_.jobs("image-build:deb"), 1) << "the other one waits for who serves it";
+  EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
+  reconfigure(served_at({&gearmand_}));
+  until("the other one", [&] {
+    pass(std::chrono::minutes(5));
+    return client.seen("WORK_COMPLETE").size() == 2;
+  });
+}
+
+TEST_F(GearmanDoorTest, who_stops_gives_also_jobs_of_a_server_that_is_gone_back) {
+  start(yaml(), "nb1");
+  until_offered("image-build:deb");
+  GearmanClient client(gearmand_.port());
+  begin_build_for(client);
+  reconfigure(BuilderFixture::yaml(kDeb, kSky));
+  stop("nb1");
+  EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
+  EXPECT_EQ(gearmand_.jobs("image-build:deb"), 1);
 }
 
 }  // namespace

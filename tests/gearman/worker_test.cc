@@ -47,8 +47,7 @@ class GearmanWorkerTest : public testing::Test {
                                          .heartbeat = milliseconds(20)};
     workers_.push_back(std::make_unique<GearmanWorker>(
         runtime_, telemetry::Logger(log, "test"),
-        std::vector<Server>{{.host = "127.0.0.1", .port = server_.port()}}, std::move(handler),
-        options));
+        Server{.host = "127.0.0.1", .port = server_.port()}, std::move(handler), options));
     workers_.back()->offer(std::move(functions));
     workers_.back()->start();
     return *workers_.back();
@@ -225,6 +224,24 @@ TEST_F(GearmanWorkerTest, AConnectionWithAJobTakesBackAfterIt) {
   EXPECT_EQ(client.seen("WORK_COMPLETE").size(), 1U);
 }
 
+// What waits for the function then is for others.
+TEST_F(GearmanWorkerTest, AConnectionWithAJobTakesNoOtherOfAnOldFunction) {
+  GearmanWorker& one = worker({"wait", "other"}, held(), 1);
+  GearmanClient client(server_.port());
+  client.submit("wait", "1", "");
+  until("the job", [&] { return under_way_ == 1; });
+  client.submit("wait", "2", "");
+  until("a queue", [&] { return server_.jobs("wait") == 2; });
+  one.offer({"other"});
+  release_.set();
+  until_offered("wait", 0);
+  EXPECT_EQ(server_.jobs("wait"), 1);
+  worker({"wait"}, echo, 1);
+  until("both", [&] { return client.seen("WORK_COMPLETE").size() == 2; });
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("held", "wait 2 "));
+  EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
+}
+
 TEST_F(GearmanWorkerTest, AServerThatWasAwayIsServedAgain) {
   worker({"shout"}, echo);
   until_offered("shout", 2);
@@ -293,6 +310,7 @@ TEST_F(GearmanWorkerTest, WhoStopsGivesItsJobsBack) {
   until("the other one's answer", [&] { return !client.seen("WORK_COMPLETE").empty(); });
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("wait 1 "));
   EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
+  EXPECT_THAT(log_, Not(HasSubstr("out of reach")));
 }
 
 TEST_F(GearmanWorkerTest, FinishesWhatIsUnderWay) {

@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -63,6 +65,23 @@ std::optional<int> Gearmand::workers(const std::string& function) const {
   const auto line = status(function);
   if (!line) return std::nullopt;
   return line->workers;
+}
+
+// Lines are "number: address:port address:port state …" in hexadecimal, own end first.
+std::set<std::uint16_t> Gearmand::peers() const {
+  constexpr unsigned kEstablished = 1;
+  std::ifstream table("/proc/net/tcp");
+  std::string line;
+  std::set<std::uint16_t> found;
+  while (std::getline(table, line)) {
+    unsigned own = 0;
+    unsigned other = 0;
+    unsigned state = 0;
+    const int read = std::sscanf(line.c_str(), "%*d: %*8x:%x %*8x:%x %x", &own, &other, &state);
+    if (read != 3 || own != port() || state != kEstablished) continue;
+    found.insert(static_cast<std::uint16_t>(other));
+  }
+  return found;
 }
 
 int Gearmand::jobs(const std::string& function) const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class Gearmand {
 
   // How many workers offer the function; nothing if the server has never heard of it.
   std::optional<int> workers(const std::string& function) const;
+  // Who is connected now: the ports at the other ends.
+  std::set<std::uint16_t> peers() const;
   // How many jobs of the function wait or are being done.
   int jobs(const std::string& function) const;
 
