@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "builder/image_store.h"
+#include "model/image_build.h"
 
 namespace nodepool::builder {
 
@@ -19,7 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kSuffix = ".log";
 constexpr mode_t kMode = 0644;
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path,
@@ -29,7 +29,7 @@ constexpr mode_t kMode = 0644;
 
 bool is_log_of(const fs::path& path, const std::string& image) {
   const auto key = parse_build_name(path.stem().string());
-  return path.extension() == kSuffix && key && key->first == image;
+  return key && key->first == image && path.filename() == model::build_log_name(image, key->second);
 }
 
 void delete_old_logs(const BuildLog::Place& place, const std::string& image) {
@@ -48,7 +48,7 @@ void delete_old_logs(const BuildLog::Place& place, const std::string& image) {
 }  // namespace
 
 BuildLog::BuildLog(const Place& place, const std::string& image, const std::string& build_id)
-    : path_(place.directory / (image + "-" + build_id + std::string(kSuffix))) {
+    : path_(place.directory / model::build_log_name(image, build_id)) {
   std::error_code error;
   fs::create_directories(place.directory, error);
   if (error) fail("cannot make the directory", place.directory, error);

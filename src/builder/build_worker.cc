@@ -247,8 +247,12 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     build.shell_type = image.shell_type;
     if (!made) build.formats.clear();
   }
-  build.set_state(made ? BuildState::ready : BuildState::failed, context_.now());
-  if (made) co_await context_.scan_files();
+  if (made) {
+    build.set_state(BuildState::ready, context_.now());
+    co_await context_.scan_files();
+  } else {
+    build.fail(result.problem, context_.now());
+  }
   const bool written = co_await context_.records.write(build, made ? &lock : nullptr);
   if (made && !written) {
     result.problem = "its record or its lock is gone";
@@ -256,7 +260,7 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
       store.remove(image, id);
     };
     co_await context_.threads.run("files of a lost build", remove_files);
-    build.set_state(BuildState::failed, context_.now());
+    build.fail(result.problem, context_.now());
     build.formats.clear();
     co_await context_.records.write(build);
   }

@@ -269,8 +269,7 @@ Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
   upload.username.reset();
   upload.python_path.reset();
   upload.shell_type.reset();
-  upload.failure = std::move(failure);
-  upload.set_state(UploadState::failed, context_.now());
+  upload.fail(failure, context_.now());
   co_await context_.records.write(std::move(upload));
 }
 

@@ -164,11 +164,16 @@ class Parser {
   }
 
   void add_image_commands() {
-    add_json(add<OnlineCommand>("dib-image-list", "list the builds of images", list_builds_),
-             list_builds_.json);
-    add_json(
-        add<OnlineCommand>("image-list", "list what has been uploaded to providers", list_uploads_),
-        list_uploads_.json);
+    CLI::App& builds =
+        add<OnlineCommand>("dib-image-list", "list the builds of images", list_builds_);
+    builds.add_flag("--detail", list_builds_.detail,
+                    "also show the real state, the log, and why a build has failed");
+    add_json(builds, list_builds_.json);
+    CLI::App& uploads =
+        add<OnlineCommand>("image-list", "list what has been uploaded to providers", list_uploads_);
+    uploads.add_flag("--detail", list_uploads_.detail,
+                     "also show the format, and why an upload has failed");
+    add_json(uploads, list_uploads_.json);
     add_json(add<OnlineCommand>("image-status",
                                 "list the images: which are paused, which are to be built",
                                 image_status_),

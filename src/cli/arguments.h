@@ -37,9 +37,11 @@ struct ListLabels {
   bool json = false;
 };
 struct ListBuilds {
+  bool detail = false;
   bool json = false;
 };
 struct ListUploads {
+  bool detail = false;
   bool json = false;
 };
 struct ImageStatus {

@@ -15,6 +15,13 @@ namespace {
 using model::BuildState;
 using model::ImageBuild;
 
+// What has become of the build; null: its record is gone.
+std::string end_of(const ImageBuild* build) {
+  if (build == nullptr) return "is gone";
+  if (build->failure) return "has failed: " + *build->failure;
+  return "is " + std::string(to_string(build->state));
+}
+
 }  // namespace
 
 BuildFollower::BuildFollower(Session& session, model::ImageTable& images, std::string image)
@@ -31,7 +38,7 @@ Task<int> BuildFollower::run() {
   std::ostream& err = session_.context().err;
   if (images_.is_paused(image_)) err << "Image " << image_ << " is paused: see image-unpause\n";
   const std::string id = co_await next_build();
-  log_ = std::filesystem::path(session_.config().build_log_dir) / (image_ + "-" + id + ".log");
+  log_ = std::filesystem::path(session_.config().build_log_dir) / model::build_log_name(image_, id);
   const ImageBuild* build = images_.find_build(image_, id);
   err << "Build " << image_ << "-" << id << " by "
       << (build == nullptr ? "" : build->builder.value_or("an unknown builder")) << ", log "
@@ -40,9 +47,7 @@ Task<int> BuildFollower::run() {
   const ImageBuild* ended = images_.find_build(image_, id);
   if (shown_ == 0) err << "Its log is not on this host, or empty\n";
   const bool ready = ended != nullptr && ended->state == BuildState::ready;
-  err << "Build " << image_ << "-" << id
-      << (ended == nullptr ? " is gone" : " is " + std::string(to_string(ended->state)))
-      << std::endl;
+  err << "Build " << image_ << "-" << id << " " << end_of(ended) << std::endl;
   co_return ready ? 0 : 1;
 }
 

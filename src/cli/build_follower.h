@@ -12,7 +12,7 @@
 namespace nodepool::cli {
 
 // Shows what the next build of an image writes, as it is written, where the builder is on this
-// host; elsewhere it only tells how the build ends.
+// host; elsewhere it only tells how the build ends, and why if it fails.
 class BuildFollower {
  public:
   // Builds that there are already are not followed. Both outlive this.

@@ -38,13 +38,18 @@ Task<int> perform(Session& session, ListLabels command) {
 
 Task<int> perform(Session& session, ListBuilds command) {
   const model::ImageTable* images = co_await session.images();
-  print(session, build_listing(*images, session.now()), command.json);
+  const Table table = command.detail
+                          ? build_details(*images, session.now(), session.config().build_log_dir)
+                          : build_listing(*images, session.now());
+  print(session, table, command.json);
   co_return 0;
 }
 
 Task<int> perform(Session& session, ListUploads command) {
   const model::ImageTable* images = co_await session.images();
-  print(session, upload_listing(*images, session.now()), command.json);
+  const Table table = command.detail ? upload_details(*images, session.now())
+                                     : upload_listing(*images, session.now());
+  print(session, table, command.json);
   co_return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/failure_text.h"
 #include "model/image_defaults.h"
 #include "model/record_io.h"
 
@@ -64,6 +65,11 @@ bool ImageBuild::has_format(std::string_view format) const {
   return std::ranges::find(formats, format) != formats.end();
 }
 
+void ImageBuild::fail(std::string_view why, double now) {
+  set_state(BuildState::failed, now);
+  failure = failure_text(why);
+}
+
 ImageBuild parse_image_build(std::string image, std::string id, const coordination::Entry& entry) {
   Reader reader(entry.data);
   ImageBuild build;
@@ -86,6 +92,8 @@ ImageBuild parse_image_build(std::string image, std::string id, const coordinati
   reader.field("username", build.username);
   reader.field("python_path", build.python_path);
   reader.field("shell_type", build.shell_type);
+  reader.field("failure", build.failure);
+  if (build.failure) build.failure = failure_text(*build.failure);
   build.unknown = reader.rest();
   return build;
 }
@@ -100,8 +108,13 @@ std::string to_record(const ImageBuild& build) {
   writer.field("username", build.username);
   writer.field("python_path", build.python_path);
   writer.field("shell_type", build.shell_type);
+  if (build.failure) writer.field("failure", build.failure);
   writer.unknown(build.unknown);
   return writer.text();
+}
+
+std::string build_log_name(std::string_view image, std::string_view build_id) {
+  return std::string(image).append("-").append(build_id).append(".log");
 }
 
 }  // namespace nodepool::model

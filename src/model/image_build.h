@@ -35,6 +35,7 @@ struct ImageBuild {
   std::optional<std::string> username;  // the image's; not known while it is being built
   std::optional<std::string> python_path;
   std::optional<std::string> shell_type;
+  std::optional<std::string> failure;  // why it has failed; ours, and only there if it has
   UnknownKeys unknown;
 
   // Changes the state and stamps it with `now`, also if the state stays the same.
@@ -42,6 +43,9 @@ struct ImageBuild {
     state = new_state;
     state_time = now;
   }
+
+  // It has failed: the state, and why (see failure_text()).
+  void fail(std::string_view why, double now);
 
   bool has_format(std::string_view format) const;
 };
@@ -51,5 +55,8 @@ ImageBuild parse_image_build(std::string image, std::string id, const coordinati
 
 // The record's text: the known keys, then the unknown ones.
 std::string to_record(const ImageBuild& build);
+
+// What the file of its log is called, in `build-log-dir` of its builder: "<image>-<id>.log".
+std::string build_log_name(std::string_view image, std::string_view build_id);
 
 }  // namespace nodepool::model

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/failure_text.h"
 #include "model/image_defaults.h"
 #include "model/record_io.h"
 
@@ -50,6 +51,11 @@ std::optional<UploadState> parse_upload_state(std::string_view text) {
   return std::nullopt;
 }
 
+void ImageUpload::fail(std::string_view why, double now) {
+  set_state(UploadState::failed, now);
+  failure = failure_text(why);
+}
+
 ImageUpload parse_image_upload(std::string image, std::string build_id, std::string provider,
                                std::string id, const coordination::Entry& entry) {
   Reader reader(entry.data);
@@ -68,6 +74,7 @@ ImageUpload parse_image_upload(std::string image, std::string build_id, std::str
   upload.python_path = kOldPythonPath;
   common_fields(upload, reader);
   reader.field("failure", upload.failure);
+  if (upload.failure) upload.failure = failure_text(*upload.failure);
   upload.unknown = reader.rest();
   return upload;
 }

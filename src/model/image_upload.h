@@ -45,6 +45,9 @@ struct ImageUpload {
     state = new_state;
     state_time = now;
   }
+
+  // It has failed: the state, and why (see failure_text()).
+  void fail(std::string_view why, double now);
 };
 
 // Reads the record at this place. Throws RecordError.

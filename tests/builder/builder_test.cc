@@ -154,6 +154,8 @@ TEST_F(BuilderTest, a_failing_image_is_tried_less_and_less_often_and_blocks_no_o
   EXPECT_EQ(builds("bad").front().state, BuildState::failed);
   EXPECT_THAT(builds("bad").front().formats, IsEmpty());
   EXPECT_EQ(builds("bad").front().username, "zuul");
+  EXPECT_THAT(builds("bad").front().failure.value_or(""),
+              testing::StartsWith("exit code 7; its output is in "));
   EXPECT_THAT(log_, ElementsAre(testing::AllOf(HasSubstr("of image bad has failed: exit code 7"),
                                                HasSubstr("next attempt in 10 s"))));
   EXPECT_THAT(files(), SizeIs(3)) << "nothing of the failed build";
@@ -404,6 +406,7 @@ TEST_F(BuilderTest, a_stopped_builder_leaves_failures_and_no_half_files) {
   stop("nb1");
   ASSERT_THAT(builds(), SizeIs(1));
   EXPECT_EQ(builds().front().state, BuildState::failed);
+  EXPECT_EQ(builds().front().failure, "the builder has been stopped");
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -415,6 +418,7 @@ TEST_F(BuilderTest, a_lost_session_ends_the_build) {
   pass(seconds(5));
   ASSERT_THAT(builds(), SizeIs(1));
   EXPECT_EQ(builds().front().state, BuildState::failed);
+  EXPECT_EQ(builds().front().failure, "the session with the store was lost");
   EXPECT_THAT(builds().front().formats, IsEmpty());
   EXPECT_THAT(files(), IsEmpty());
   EXPECT_THAT(log_, Contains(HasSubstr("the session with the store was lost")));

@@ -91,6 +91,8 @@ TEST_F(ArgumentsTest, common_options_come_before_the_command) {
 TEST_F(ArgumentsTest, long_options_can_be_abbreviated) {
   EXPECT_TRUE(parsed({"--deb", "list"}).debug);
   EXPECT_TRUE(command<ListNodes>({"list", "--det"}).detail);
+  EXPECT_TRUE(command<ListBuilds>({"dib-image-list", "--det"}).detail);
+  EXPECT_TRUE(command<ListUploads>({"image-list", "--det"}).detail);
   EXPECT_TRUE(command<DeleteNode>({"-c", "x", "delete", "1", "--no"}).now);
   EXPECT_EQ(command<RequestNodes>({"request", "a", "--le=3h"}).lease, hours(3));
   EXPECT_EQ(command<RunCommand>({"run", "--t", "5", "a", "--", "x", "--det"}).timeout, seconds(5));

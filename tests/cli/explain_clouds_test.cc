@@ -136,6 +136,48 @@ TEST_F(ExplainCloudsTest, a_diskimage_that_is_not_uploaded_is_a_problem_of_its_l
   EXPECT_THAT(explain("built"), Not(HasSubstr(problem)));
 }
 
+TEST_F(ExplainCloudsTest, why_there_is_no_image_is_what_the_last_attempt_has_left_behind) {
+  const auto put = [this](const std::string& path, const std::string& text) {
+    run(coordination::ensure_path(store_, path));
+    run(store_.set(path, text, coordination::kAnyVersion));
+  };
+  const auto put_upload = [&put](const std::string& provider, const std::string& id,
+                                 const model::ImageUpload& upload) {
+    put(model::upload_path("trixie", "b1", provider, id), to_record(upload));
+  };
+  model::ImageBuild build;
+  build.fail("exit code 7", clock_.wall_seconds() - 100);
+  put(model::build_path("trixie", "b1"), to_record(build));
+  EXPECT_THAT(explain("built"), HasSubstr("no ready upload of trixie\n    image     the last build "
+                                          "of trixie has failed: exit code 7\n"));
+  build = {};
+  build.set_state(model::BuildState::ready, clock_.wall_seconds() - 90);
+  put(model::build_path("trixie", "b1"), to_record(build));
+  EXPECT_THAT(explain("built"), Not(HasSubstr("    image ")));
+
+  model::ImageUpload upload;
+  upload.fail("quota", clock_.wall_seconds() - 80);
+  put_upload("north", "0000000001", upload);
+  upload.fail("no room", clock_.wall_seconds() - 70);
+  put_upload("north", "0000000002", upload);
+  upload.fail("elsewhere", clock_.wall_seconds() - 60);
+  put_upload("south", "0000000001", upload);
+  const std::string failure = "    image     the last upload of trixie has failed: no room\n";
+  EXPECT_THAT(explain("built"), HasSubstr(failure));
+  EXPECT_THAT(explain("built", /*online=*/true), HasSubstr(failure));
+  upload = {};
+  upload.set_state(model::UploadState::uploading, clock_.wall_seconds() - 50);
+  put_upload("north", "0000000003", upload);
+  EXPECT_THAT(explain("built"), Not(HasSubstr("    image "))) << "the next attempt is under way";
+
+  upload.fail("later", clock_.wall_seconds() - 40);
+  put_upload("north", "0000000003", upload);
+  upload = {};
+  upload.set_state(model::UploadState::ready, clock_.wall_seconds() - 85);
+  put_upload("north", "0000000004", upload);
+  EXPECT_THAT(explain("built"), Not(HasSubstr("    image "))) << "there is one";
+}
+
 TEST_F(ExplainCloudsTest, a_provider_that_is_not_understood_here_says_why) {
   config_.replace(config_.find("cloud: sky"), 10, "cloud: sea");
   EXPECT_THAT(explain("small"), HasSubstr("this host does not know its configuration: "));

@@ -11,6 +11,7 @@
 namespace nodepool::cli {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -131,6 +132,64 @@ TEST_F(ImageTest, uploads_are_listed) {
                 rule);
 }
 
+TEST_F(ImageTest, details_of_builds_say_where_their_logs_are_and_why_they_have_failed) {
+  config_ += "build-log-dir: /logs\n";
+  put_build("deb", kBuild1, model::BuildState::ready);
+  model::ImageBuild failed;
+  failed.builder = "b1.example.org";
+  failed.fail("exit code 7; its output is in /logs/win-" + std::string(kBuild2) +
+                  ".log; the disk of /opt/nodepool/images is full",
+              kNow - 65);
+  put(model::build_path("win", kBuild2), to_record(failed));
+  put(model::image_pause_path("win"), "");
+  EXPECT_EQ(nodepool({"dib-image-list", "--detail"}), 0);
+  EXPECT_THAT(out(), HasSubstr("| State  | Age         | Build State | Log                      "
+                               "                      | Problem      "));
+  EXPECT_THAT(out(), HasSubstr("| ready  | 00:00:01:05 | ready       | "
+                               "/logs/deb-0123456789abcdef0123456789abcdef.log |        "));
+  EXPECT_THAT(out(), HasSubstr("| paused | 00:00:01:05 | failed      | "
+                               "/logs/win-fedcba9876543210fedcba9876543210.log | exit code 7; its "
+                               "output is in /logs/win-fedcba9876543210fedcba9876543210.log; |\n"));
+  EXPECT_THAT(out(), HasSubstr("| the disk of /opt/nodepool/images is full "));
+  EXPECT_EQ(nodepool({"dib-image-list", "--detail", "--json"}), 0);
+  EXPECT_THAT(out(), HasSubstr(R"("state": "paused", "age": "00:00:01:05", )"
+                               R"("build_state": "failed", "log": "/logs/win-)" +
+                               std::string(kBuild2) + R"(.log", "problem": "exit code 7; )"));
+  EXPECT_THAT(out(), HasSubstr(R"(is full"}])"));
+  EXPECT_THAT(out(), HasSubstr(R"("problem": null})"));
+}
+
+TEST_F(ImageTest, details_of_uploads_say_why_they_have_failed) {
+  put_upload("deb", "b1", "sky", "0000000001", model::UploadState::ready);
+  model::ImageUpload failed;
+  failed.fail("validation: " + std::string(5000, 'x'), kNow - 65);
+  put(model::upload_path("deb", "b1", "sky", "0000000002"), to_record(failed));
+  EXPECT_EQ(nodepool({"image-list", "--detail"}), 0);
+  EXPECT_THAT(out(), HasSubstr("| State  | Age         | Format | Problem    "));
+  EXPECT_THAT(out(), HasSubstr("| ready  | 00:01:01:05 | qcow2  |        "));
+  EXPECT_THAT(out(), HasSubstr("| failed | 00:00:01:05 |        | validation: "));
+  EXPECT_LT(out().find('\n'), 220U) << "the table's width";
+  EXPECT_EQ(nodepool({"image-list", "--detail", "--json"}), 0);
+  EXPECT_THAT(out(), HasSubstr(R"("age": "00:01:01:05", "format": "qcow2", "problem": null})"));
+  EXPECT_THAT(out(), HasSubstr(R"("format": null, "problem": "validation: xxx)"));
+}
+
+TEST_F(ImageTest, without_details_the_listings_are_those_of_the_python_nodepool) {
+  model::ImageBuild build;
+  build.fail("exit code 7", kNow);
+  put(model::build_path("deb", "b1"), to_record(build));
+  model::ImageUpload upload;
+  upload.fail("no room", kNow);
+  put(model::upload_path("deb", "b1", "sky", "0000000001"), to_record(upload));
+  EXPECT_EQ(nodepool({"dib-image-list", "--json"}), 0);
+  EXPECT_EQ(out(), R"([{"id": "deb-b1", "image": "deb", "builder": null, "formats": [], )"
+                   R"("state": "failed", "age": "00:00:00:00"}])"
+                   "\n");
+  EXPECT_EQ(nodepool({"image-list", "--json"}), 0);
+  EXPECT_THAT(out(), EndsWith(R"("state": "failed", "age": "00:00:00:00"}])"
+                              "\n"));
+}
+
 TEST_F(ImageTest, the_status_of_images_is_what_the_store_says_of_them) {
   put(model::image_pause_path("bsd"), "");
   put_build("deb", "b1", model::BuildState::ready);
@@ -179,6 +238,32 @@ TEST_F(ImageTest, a_build_can_be_requested_of_images_that_are_built) {
   EXPECT_EQ(nodepool({"image-build", "win"}), 1);
   EXPECT_EQ(err(), "nodepool: Skipping build request for image win; paused\n");
   EXPECT_FALSE(exists(model::image_path("win")));
+}
+
+// A builder elsewhere, whose build fails.
+async::Task<> fail_to_build(coordination::Store& store) {
+  const std::string path = model::build_path("deb", "b1");
+  model::ImageBuild build;
+  build.set_state(model::BuildState::building, kNow);
+  build.builder = "b1.example.org";
+  co_await coordination::ensure_path(store, path);
+  co_await store.set(path, to_record(build), coordination::kAnyVersion);
+  build.fail("exit code 7; its output is elsewhere", kNow);
+  co_await store.set(path, to_record(build), coordination::kAnyVersion);
+}
+
+TEST_F(ImageTest, whoever_follows_a_build_is_told_why_it_has_failed) {
+  config_ += "build-log-dir: " + (directory_.path() / "none").string() + "\n";
+  const coordination::Subscription asked =
+      store_.watch(model::build_request_path("deb"), [this](const coordination::WatchEvent& event) {
+        if (event.kind != coordination::WatchEvent::Kind::created) return;
+        scope_.spawn("builder", fail_to_build(store_));
+      });
+  EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("Build deb-b1 by b1.example.org, log "));
+  EXPECT_THAT(err(), EndsWith("Its log is not on this host, or empty\n"
+                              "Build deb-b1 has failed: exit code 7; its output is elsewhere\n"));
 }
 
 TEST_F(ImageTest, images_are_paused_and_unpaused_silently) {

@@ -1,5 +1,6 @@
 #include "cli/listing/table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/listing/listings.h"
@@ -48,6 +49,29 @@ TEST(TableTest, a_cell_with_several_lines_makes_a_high_row) {
             "|     |      |\n"
             "|     | True |\n"
             "+-----+------+");
+}
+
+TEST(TableTest, a_column_may_have_a_greatest_width) {
+  Table table({{.key = "a", .header = "A", .widest = 8}, {"b", "B"}});
+  table.add({Json{R"("it has failed: /a/long/path/")"}, Json{R"("as wide as is")"}});
+  table.add({Json{R"("one two\nthree")"}, Json{"7"}});
+  table.add({Json{R"("漢字漢字漢")"}, Json{"8"}});
+  table.add({Json{"null"}, Json{"9"}});
+  EXPECT_EQ(table.text(),
+            "+----------+---------------+\n"
+            "| A        | B             |\n"
+            "+----------+---------------+\n"
+            "| it has   | as wide as is |\n"
+            "| failed:  |               |\n"
+            "| /a/long/ |               |\n"
+            "| path/    |               |\n"
+            "| one two  | 7             |\n"
+            "| three    |               |\n"
+            "| 漢字漢字 | 8             |\n"
+            "| 漢       |               |\n"
+            "|          | 9             |\n"
+            "+----------+---------------+");
+  EXPECT_THAT(table.json(), testing::HasSubstr("it has failed: /a/long/path/")) << "not in JSON";
 }
 
 TEST(TableTest, wide_characters_take_two_columns) {

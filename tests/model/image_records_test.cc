@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/failure_text.h"
 #include "model/image_build.h"
 #include "model/image_paths.h"
 #include "model/image_upload.h"
@@ -12,6 +13,7 @@ namespace {
 using coordination::Entry;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 using Kind = ImagePath::Kind;
 
@@ -105,6 +107,69 @@ TEST(ImageUploadRecordTest, all_keys_are_written_and_unknown_ones_kept) {
             R"({"state": "failed", "state_time": 2.5, "external_id": {"id": 1}, )"
             R"("external_name": null, "format": null, "username": "zuul", )"
             R"("python_path": "/usr/bin/python2", "shell_type": null, "x": 0})");
+}
+
+TEST(ImageFailureTest, records_say_why_they_have_failed_as_long_as_they_are_kept) {
+  ImageBuild build = build_of(kBuilding);
+  build.fail("exit code 7", 8.5);
+  EXPECT_EQ(build.state, BuildState::failed);
+  EXPECT_THAT(to_record(build), HasSubstr(R"("state": "failed", "state_time": 8.5)"));
+  EXPECT_THAT(to_record(build), HasSubstr(R"("shell_type": null, "failure": "exit code 7"})"));
+  build = build_of(to_record(build));
+  EXPECT_EQ(build.failure, "exit code 7");
+  EXPECT_THAT(build.unknown, ElementsAre());
+  build.set_state(BuildState::deleting, 9);
+  EXPECT_EQ(build_of(to_record(build)).failure, "exit code 7");
+
+  ImageUpload upload = upload_of(kUpload);
+  upload.fail("no room", 8.5);
+  EXPECT_EQ(upload.state, UploadState::failed);
+  EXPECT_EQ(upload.state_time, 8.5);
+  EXPECT_THAT(to_record(upload), HasSubstr(R"("shell_type": null, "failure": "no room"})"));
+  EXPECT_EQ(upload_of(to_record(upload)).failure, "no room");
+}
+
+TEST(ImageFailureTest, what_has_not_failed_has_no_such_key) {
+  for (const char* record : {kBuilding, kFailed}) {
+    EXPECT_EQ(build_of(record).failure, std::nullopt);
+    EXPECT_THAT(to_record(build_of(record)), Not(HasSubstr("failure")));
+  }
+  EXPECT_THAT(to_record(upload_of(kUpload)), Not(HasSubstr("failure")));
+}
+
+TEST(ImageFailureTest, a_reason_is_one_line_wherever_the_record_comes_from) {
+  EXPECT_EQ(failure_text("\n cannot run\r\n\t\x1b[31m/bin/x:  no such\x7f file\n"),
+            "cannot run [31m/bin/x: no such file");
+  EXPECT_EQ(failure_text(""), "");
+  EXPECT_EQ(build_of(R"({"state": "failed", "failure": "a\nb"})").failure, "a b");
+  EXPECT_EQ(upload_of(R"({"state": "failed", "failure": "a\nb"})").failure, "a b");
+}
+
+TEST(ImageFailureTest, a_long_reason_loses_its_middle) {
+  EXPECT_EQ(failure_text(std::string(kLongestFailure, 'a')), std::string(kLongestFailure, 'a'));
+  const std::string cut = failure_text("cannot do it: " + std::string(5000, 'a') + ": disk full");
+  EXPECT_THAT(cut, testing::StartsWith("cannot do it: aaa"));
+  EXPECT_THAT(cut, HasSubstr("aaa … aaa"));
+  EXPECT_THAT(cut, testing::EndsWith("aaa: disk full"));
+  EXPECT_LE(cut.size(), kLongestFailure);
+  EXPECT_GT(cut.size(), kLongestFailure - 10);
+  EXPECT_EQ(failure_text(cut), cut);
+}
+
+TEST(ImageFailureTest, no_character_is_cut_into_halves) {
+  for (std::size_t shift = 0; shift < 3; ++shift) {
+    std::string reason(shift, 'a');
+    for (int i = 0; i < 1000; ++i) reason += "漢";
+    ImageBuild build;
+    build.fail(reason, 0);
+    const std::string written = *build.failure;
+    EXPECT_LE(written.size(), kLongestFailure);
+    EXPECT_EQ(build_of(to_record(build)).failure, written) << "broken ones are written as others";
+  }
+}
+
+TEST(BuildLogTest, a_log_is_called_after_its_build) {
+  EXPECT_EQ(build_log_name("debian-12", "5bbc"), "debian-12-5bbc.log");
 }
 
 TEST(ImageUploadRecordTest, a_state_of_something_else_is_refused) {

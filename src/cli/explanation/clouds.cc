@@ -116,6 +116,28 @@ std::optional<std::string> problem_of(const MachineRecords& records, const Provi
   return fmt::format("images are not available: no ready upload of {}", machine.diskimage);
 }
 
+// What has become of the last attempt to have the image of a label in the provider; nothing if
+// there is one, and if no attempt has failed.
+std::optional<std::string> image_failure(const MachineRecords& records,
+                                         const ProviderFacts& provider,
+                                         const model::Component& pool, const std::string& label) {
+  const std::string& image = machine_config(provider)->machine_label(pool.name, label).diskimage;
+  const std::string& name = pool.provider_name;
+  if (image.empty() || records.images.newest_ready_upload(image, name)) return std::nullopt;
+  const model::ImageUpload* last = nullptr;
+  for (const model::ImageUpload* upload : records.images.uploads_of(image)) {
+    if (upload->provider != name) continue;
+    if (last == nullptr || upload->state_time > last->state_time) last = upload;
+  }
+  if (last != nullptr) {
+    if (!last->failure) return std::nullopt;
+    return fmt::format("the last upload of {} has failed: {}", image, *last->failure);
+  }
+  const auto builds = records.images.builds_of(image);
+  if (builds.empty() || !builds.front()->failure) return std::nullopt;
+  return fmt::format("the last build of {} has failed: {}", image, *builds.front()->failure);
+}
+
 std::string describe(const MachineRecords& records, const driver::LaunchJournal::Step& step) {
   const std::string begun = duration_text(records.now - step.begun);
   if (step.result) return fmt::format("done: {}; begun {} ago", *step.result, begun);
@@ -150,6 +172,7 @@ void explain_room(Text& text, const MachineRecords& records, const ProviderFacts
     if (const auto problem = problem_of(records, provider, pool, label)) {
       fact("label", fmt::format("{}: {}", label, *problem));
     }
+    if (const auto failure = image_failure(records, provider, pool, label)) fact("image", *failure);
   }
 }
 

@@ -46,8 +46,8 @@ struct MachineRecords {
 bool makes_machines(const ProviderFacts& provider);
 
 // For a pool and the labels of a request: what the nodes need, what the pool and the provider may
-// take and take, how many launches are under way, which labels cannot be served. Nothing for a
-// provider that makes no machines.
+// take and take, how many launches are under way, which labels cannot be served, and why their
+// images are not there. Nothing for a provider that makes no machines.
 void explain_room(Text& text, const MachineRecords& records, const ProviderFacts& provider,
                   const model::Component& pool, const std::vector<std::string>& labels);
 

@@ -22,6 +22,46 @@ Json boolean(bool value) {
   return {value ? "true" : "false"};
 }
 
+std::vector<Column> build_columns() {
+  return {{"id", "ID"},           {"image", "Image"}, {"builder", "Builder"},
+          {"formats", "Formats"}, {"state", "State"}, {"age", "Age"}};
+}
+
+std::vector<Json> build_row(const ImageTable& images, const ImageBuild& build, double now) {
+  const bool paused = images.is_paused(build.image);
+  return {json_string(build.image + "-" + build.id),
+          json_string(build.image),
+          json_of(build.builder),
+          json_of(build.formats),
+          json_string(paused ? "paused" : to_string(build.state)),
+          json_string(age_text(now, build.state_time))};
+}
+
+std::vector<Column> upload_columns() {
+  return {{"id", "Build ID"},
+          {"upload_id", "Upload ID"},
+          {"provider", "Provider"},
+          {"image", "Image"},
+          {"external_name", "Provider Image Name"},
+          {"external_id", "Provider Image ID"},
+          {"state", "State"},
+          {"age", "Age"}};
+}
+
+std::vector<Json> upload_row(const ImageUpload& upload, double now) {
+  return {json_string(upload.build_id),         json_string(upload.id),
+          json_string(upload.provider),         json_string(upload.image),
+          json_of(upload.external_name),        upload.external_id,
+          json_string(to_string(upload.state)), json_string(age_text(now, upload.state_time))};
+}
+
+// A failure that names the log of a build mostly has its path in one line.
+constexpr std::size_t kWidestProblem = 80;
+
+Column problem_column() {
+  return {.key = "problem", .header = "Problem", .widest = kWidestProblem};
+}
+
 // What becomes of the wish for a build: whoever builds the image grants it.
 std::string_view request_state(const ImageTable& images, const std::string& image) {
   const bool building = images.is_being_built(image) && !images.builds_of(image).empty();
@@ -31,38 +71,52 @@ std::string_view request_state(const ImageTable& images, const std::string& imag
 }  // namespace
 
 Table build_listing(const ImageTable& images, double now) {
-  Table table({{"id", "ID"},
-               {"image", "Image"},
-               {"builder", "Builder"},
-               {"formats", "Formats"},
-               {"state", "State"},
-               {"age", "Age"}});
+  Table table(build_columns());
   for (const std::string& image : images.images()) {
-    const bool paused = images.is_paused(image);
     for (const ImageBuild* build : images.builds_of(image)) {
-      table.add({json_string(image + "-" + build->id), json_string(image), json_of(build->builder),
-                 json_of(build->formats), json_string(paused ? "paused" : to_string(build->state)),
-                 json_string(age_text(now, build->state_time))});
+      table.add(build_row(images, *build, now));
+    }
+  }
+  return table;
+}
+
+Table build_details(const ImageTable& images, double now, const std::filesystem::path& logs) {
+  std::vector<Column> columns = build_columns();
+  columns.push_back({"build_state", "Build State"});
+  columns.push_back({"log", "Log"});
+  columns.push_back(problem_column());
+  Table table(std::move(columns));
+  for (const std::string& image : images.images()) {
+    for (const ImageBuild* build : images.builds_of(image)) {
+      std::vector<Json> row = build_row(images, *build, now);
+      row.push_back(json_string(to_string(build->state)));
+      row.push_back(json_string((logs / model::build_log_name(image, build->id)).string()));
+      row.push_back(json_of(build->failure));
+      table.add(std::move(row));
     }
   }
   return table;
 }
 
 Table upload_listing(const ImageTable& images, double now) {
-  Table table({{"id", "Build ID"},
-               {"upload_id", "Upload ID"},
-               {"provider", "Provider"},
-               {"image", "Image"},
-               {"external_name", "Provider Image Name"},
-               {"external_id", "Provider Image ID"},
-               {"state", "State"},
-               {"age", "Age"}});
+  Table table(upload_columns());
+  for (const std::string& image : images.images()) {
+    for (const ImageUpload* upload : images.uploads_of(image)) table.add(upload_row(*upload, now));
+  }
+  return table;
+}
+
+Table upload_details(const ImageTable& images, double now) {
+  std::vector<Column> columns = upload_columns();
+  columns.push_back({"format", "Format"});
+  columns.push_back(problem_column());
+  Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageUpload* upload : images.uploads_of(image)) {
-      table.add({json_string(upload->build_id), json_string(upload->id),
-                 json_string(upload->provider), json_string(image), json_of(upload->external_name),
-                 upload->external_id, json_string(to_string(upload->state)),
-                 json_string(age_text(now, upload->state_time))});
+      std::vector<Json> row = upload_row(*upload, now);
+      row.push_back(json_of(upload->format));
+      row.push_back(json_of(upload->failure));
+      table.add(std::move(row));
     }
   }
   return table;

@@ -1,19 +1,27 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "cli/listing/table.h"
 #include "model/image_table.h"
 
-// What is listed of images; columns and values are those of the Python Nodepool. `now` is in
-// seconds since the epoch.
+// What is listed of images; columns and values are those of the Python Nodepool, but for details.
+// `now` is in seconds since the epoch.
 namespace nodepool::cli {
 
 // All builds, by image, the newest first. Those of a paused image are all `paused`.
 Table build_listing(const model::ImageTable& images, double now);
 
+// The same, with the state of the build itself, the path of its log on its builder, and why it has
+// failed. `logs` is the directory of the logs.
+Table build_details(const model::ImageTable& images, double now, const std::filesystem::path& logs);
+
 // All uploads, by image, build and provider.
 Table upload_listing(const model::ImageTable& images, double now);
+
+// The same, with the format of the image, and why it has failed.
+Table upload_details(const model::ImageTable& images, double now);
 
 // All images: whether they are paused, and who waits for a build since when.
 Table image_status_listing(const model::ImageTable& images, double now);

@@ -1,6 +1,7 @@
 #include "cli/listing/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/node.h"
 
@@ -17,6 +18,42 @@ std::vector<std::string> split_lines(const std::string& text) {
   }
   lines.push_back(text.substr(start));
   return lines;
+}
+
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+// Cuts the line where it would be wider: at a space, or in a word that is too long for a line.
+std::vector<std::string> wrap(std::string_view line, std::size_t widest) {
+  std::vector<std::string> parts;
+  std::size_t space = 0;  // the last one; 0: none
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < line.size();) {
+    std::size_t next = i + 1;
+    while (next < line.size() && continues_character(line[next])) ++next;
+    width += display_width(line.substr(i, next - i));
+    if (line[i] == ' ') space = i;
+    if (width <= widest || i == 0) {
+      i = next;
+      continue;
+    }
+    parts.emplace_back(line.substr(0, space > 0 ? space : i));
+    line.remove_prefix(space > 0 ? space + 1 : i);
+    space = width = i = 0;
+  }
+  parts.emplace_back(line);
+  return parts;
+}
+
+std::vector<std::string> lines_of(const Column& column, const model::Json& value) {
+  std::vector<std::string> lines = split_lines(cell_text(value));
+  if (column.widest == 0) return lines;
+  std::vector<std::string> wrapped;
+  for (const std::string& line : lines) {
+    for (std::string& part : wrap(line, column.widest)) wrapped.push_back(std::move(part));
+  }
+  return wrapped;
 }
 
 // One row of text: each cell is a number of lines.
@@ -53,7 +90,7 @@ std::string Table::text() const {
   rows.push_back(std::move(headers));
   for (const auto& row : rows_) {
     TextRow cells;
-    for (const model::Json& value : row) cells.push_back(split_lines(cell_text(value)));
+    for (std::size_t i = 0; i < row.size(); ++i) cells.push_back(lines_of(columns_[i], row[i]));
     rows.push_back(std::move(cells));
   }
   std::vector<std::size_t> widths(columns_.size());

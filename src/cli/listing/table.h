@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/record.h"
@@ -10,6 +12,8 @@ namespace nodepool::cli {
 struct Column {
   std::string key;     // in JSON
   std::string header;  // in text
+  // In text, wider cells go on in another line; 0: they may have any width.
+  std::size_t widest = 0;
 };
 
 // Rows of JSON values under named columns, to be shown to people or to programs.
