@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,10 @@ struct FreeWorker {
   void operator()(gearman_worker_st* worker) const { gearman_worker_free(worker); }
 };
 using Worker = std::unique_ptr<gearman_worker_st, FreeWorker>;
+
+bool same(const std::optional<Job::Status>& left, const std::optional<Job::Status>& right) {
+  return left && right && left->done == right->done && left->all == right->all;
+}
 
 bool sent(gearman_return_t result) {
   return result == GEARMAN_SUCCESS;
@@ -238,12 +243,16 @@ void Connection::Impl::converse(gearman_job_st* handle) {
 }
 
 void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
+  using Clock = std::chrono::steady_clock;
   std::optional<Job::Status> last;
+  Clock::time_point said = Clock::now();
   while (true) {
     Job::Mail mail = job.take_mail();
     if (mail.given_back) throw ConnectionLost("a job has been given back to the server");
+    if (same(mail.status, last)) mail.status.reset();
     // Only who sends something learns that the connection is lost.
-    if (mail.empty()) mail.status = last;
+    if (mail.empty() && Clock::now() - said >= heartbeat) mail.status = last;
+    if (!mail.empty()) said = Clock::now();
     last = mail.status ? mail.status : last;
     gearman_worker_set_timeout(worker.get(), static_cast<int>(kAnswerTimeout.count()));
     if (!send(handle, mail)) lose("no connection");

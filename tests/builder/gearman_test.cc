@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -123,7 +124,9 @@ TEST_F(GearmanDoorTest, builds_with_the_id_that_it_is_given) {
   pass(std::chrono::minutes(5));
   until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kId));
-  EXPECT_EQ(client.seen("WORK_STATUS").back(), "2/2");
+  const auto steps = client.seen("WORK_STATUS");
+  EXPECT_EQ(steps.back(), "2/2");
+  EXPECT_EQ(std::ranges::adjacent_find(steps), steps.end()) << "nothing is said twice";
   EXPECT_EQ(ready_build(), kId);
   EXPECT_THAT(files(), Contains("deb-" + std::string(kId) + ".qcow2"));
   until_offered(std::string("image-upload:") + kId);

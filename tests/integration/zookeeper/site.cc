@@ -24,6 +24,18 @@ std::unique_ptr<coordination::Store> open_patiently(
 
 }  // namespace
 
+std::string zookeeper_keys(const test_support::ZooKeeperEnsemble& ensemble,
+                           const std::vector<std::uint16_t>& ports, const std::string& chroot,
+                           const std::string& timeout) {
+  const test_support::Certificates& files = ensemble.certificates();
+  std::string text = "zookeeper-servers:\n";
+  for (const std::uint16_t port : ports) {
+    text += "  - {host: 127.0.0.1, port: " + std::to_string(port) + ", chroot: " + chroot + "}\n";
+  }
+  return text + "zookeeper-tls: {ca: " + files.ca.string() + ", cert: " + files.client.string() +
+         ", key: " + files.client_key.string() + "}\nzookeeper-timeout: " + timeout + "\n";
+}
+
 ZooKeeperSite::ZooKeeperSite()
     : FaultTest(options_for(shared_ensemble(3), {0, 1, 2}, Security::tls)),
       ensemble_(shared_ensemble(3)),
@@ -36,14 +48,7 @@ ZooKeeperSite::~ZooKeeperSite() {
 
 std::string ZooKeeperSite::zookeeper_keys(const std::vector<std::uint16_t>& ports,
                                           const std::string& timeout) {
-  const test_support::Certificates& files = ensemble_.certificates();
-  std::string text = "zookeeper-servers:\n";
-  for (const std::uint16_t port : ports) {
-    text += "  - {host: 127.0.0.1, port: " + std::to_string(port) +
-            ", chroot: " + fixture_.options().chroot + "}\n";
-  }
-  return text + "zookeeper-tls: {ca: " + files.ca.string() + ", cert: " + files.client.string() +
-         ", key: " + files.client_key.string() + "}\nzookeeper-timeout: " + timeout + "\n";
+  return integration::zookeeper_keys(ensemble_, ports, fixture_.options().chroot, timeout);
 }
 
 std::string ZooKeeperSite::zookeeper_keys(const std::string& timeout) {

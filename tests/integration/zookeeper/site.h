@@ -15,7 +15,13 @@
 
 namespace nodepool::integration {
 
-// Hosts with launchers on one ZooKeeper ensemble of three, by way of TLS, each test in a chroot of
+// The keys of nodepool.yaml for servers of the ensemble at these loopback ports. The timeout is in
+// seconds.
+std::string zookeeper_keys(const test_support::ZooKeeperEnsemble& ensemble,
+                           const std::vector<std::uint16_t>& ports, const std::string& chroot,
+                           const std::string& timeout);
+
+// Hosts with daemons on one ZooKeeper ensemble of three, by way of TLS, each test in a chroot of
 // its own.
 class ZooKeeperSite : public coordination::zookeeper::FaultTest {
  protected:
