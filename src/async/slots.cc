@@ -52,7 +52,7 @@ Task<Slots::Hold> Slots::take() {
     co_return Hold(state);
   }
   const async::Executor executor = co_await boost::asio::this_coro::executor;
-  const async::WaitsFor waits(executor, "a free place among the scans");
+  const async::WaitsFor waits(executor, "a free place among those who may go on");
   Waiter waiter(*state, executor);
   co_await waiter.task.park();
   co_return std::move(*waiter.hold);

@@ -47,13 +47,16 @@ BuildVerdict BuildAgenda::judge(const std::string& image, const Builds& builds,
                                 bool being_built) const {
   const auto configured = context_.diskimages.find(image);
   if (configured == context_.diskimages.end()) return {};
-  return judge_build({.image = configured->second,
-                      .formats = context_.wanted_formats.find(image)->second,
-                      .paused = context_.images.is_paused(image),
-                      .requested = context_.images.build_requests().contains(image) ||
-                                   orders_.next(image) != nullptr,
-                      .being_built = being_built,
-                      .builds = builds});
+  const ImageBuild* newest = newest_ready(builds);
+  return judge_build(
+      {.image = configured->second,
+       .formats = context_.wanted_formats.find(image)->second,
+       .paused = context_.images.is_paused(image),
+       .requested =
+           context_.images.build_requests().contains(image) || orders_.next(image) != nullptr,
+       .being_built = being_built,
+       .builds = builds,
+       .local = newest == nullptr ? nullptr : context_.local_formats(image, newest->id)});
 }
 
 std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image) const {

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "builder/program_builders.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
 #include "telemetry/version.h"
@@ -57,7 +56,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                                  std::shared_ptr<telemetry::Log> log,
                                  const driver::DriverRegistry& drivers,
                                  const config::Config& config, const Options& options,
-                                 ImageBuilders builders)
+                                 std::optional<ImageMakers> makers)
     : options_(options),
       drivers_(drivers),
       log_(std::move(log), "nodepool.builder"),
@@ -74,10 +73,10 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                .fqdn = options.fqdn,
                .files = ImageStore(images_dir(config)),
                .records = ImageRecords(runtime, store, images_)},
-      builders_(builders.empty()
-                    ? make_image_builders({runtime, threads_, options.environment, options.grace},
-                                          options.fake)
-                    : std::move(builders)),
+      makers_(makers ? *std::move(makers)
+                     : make_image_makers({runtime, threads_, options.environment, options.grace},
+                                         options.fake)),
+      formats_(context_, *makers_.converter),
       builds_(context_),
       uploads_(context_),
       cleanup_(context_, nodes_),
@@ -103,6 +102,8 @@ Task<> NodePoolBuilder::start(config::Config config) {
   tables_scope_.spawn("table of images", images_.run());
   tables_scope_.spawn("table of nodes", nodes_.run());
   co_await wait_for_table();
+  const auto clear = [store = context_.files] { store.remove_partials(); };
+  co_await threads_.run("half-made images", clear);
   co_await context_.scan_files();
   co_await registration_.start();
   subscriptions_.push_back(images_.observe([this](const std::string& image) { look_at(image); }));
@@ -115,12 +116,12 @@ Task<> NodePoolBuilder::start(config::Config config) {
   co_await apply(std::move(config));
   cleanup_.start();
   for (std::size_t i = 0; i < options_.build_workers; ++i) {
-    build_workers_.push_back(std::make_unique<BuildWorker>(context_, builds_, builders_));
+    build_workers_.push_back(std::make_unique<BuildWorker>(context_, builds_, makers_.builders));
     workers_scope_.spawn(fmt::format("BuildWorker {}", i), build_workers_.back()->run());
   }
   for (std::size_t i = 0; i < options_.upload_workers; ++i) {
     upload_workers_.push_back(
-        std::make_unique<UploadWorker>(context_, uploads_, options_.environment));
+        std::make_unique<UploadWorker>(context_, uploads_, formats_, options_.environment));
     workers_scope_.spawn(fmt::format("UploadWorker {}", i), upload_workers_.back()->run());
   }
   tables_scope_.spawn("figures of images", gauges_.run());

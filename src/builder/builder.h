@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,8 @@
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
 #include "builder/gearman_door.h"
-#include "builder/image_builder.h"
 #include "builder/image_gauges.h"
+#include "builder/program_builders.h"
 #include "builder/upload_worker.h"
 #include "config/config.h"
 #include "coordination/lock_sweeper.h"
@@ -38,12 +39,12 @@ class NodePoolBuilder {
     async::Duration grace = std::chrono::seconds(30);
   };
 
-  // Everything outlives it. Makes images with `builders`, if there are any, instead of those that
-  // the options say.
+  // Everything outlives it. Makes images with `makers`, if there are any, instead of those that the
+  // options say.
   NodePoolBuilder(const async::Runtime& runtime, coordination::Store& store,
                   std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                   const config::Config& config, const Options& options,
-                  ImageBuilders builders = {});
+                  std::optional<ImageMakers> makers = {});
   ~NodePoolBuilder();
 
   // Starts serving with the configuration. Throws StoreError, config::ConfigError, and
@@ -79,7 +80,8 @@ class NodePoolBuilder {
   model::NodeTable nodes_;
   async::ThreadPool threads_;
   BuilderContext context_;
-  ImageBuilders builders_;
+  ImageMakers makers_;
+  FormatSupply formats_;
   BuildAgenda builds_;
   UploadAgenda uploads_;
   CleanupWorker cleanup_;

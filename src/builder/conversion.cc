@@ -41,21 +41,32 @@ bool only_converted(std::string_view format) {
   return known != nullptr && !known->dib_makes_it;
 }
 
+std::optional<std::string> conversion_source(const std::set<std::string>& formats,
+                                             std::string_view format) {
+  if (find(format) == nullptr) return std::nullopt;
+  for (const std::string_view source : kSources) {
+    if (formats.contains(std::string(source))) return std::string(source);
+  }
+  return std::nullopt;
+}
+
+bool is_at_hand(const std::set<std::string>& formats, const std::string& format) {
+  return formats.contains(format) || conversion_source(formats, format);
+}
+
 std::optional<std::vector<std::string>> conversion(const std::string& output,
                                                    const std::set<std::string>& formats,
                                                    const std::string& format,
                                                    const std::string& target) {
-  const Format* known = find(format);
-  const auto source = std::ranges::find_if(kSources, [&formats](std::string_view candidate) {
-    return formats.contains(std::string(candidate));
-  });
-  if (known == nullptr || source == std::end(kSources)) return std::nullopt;
-  std::vector<std::string> arguments{"qemu-img",           "convert", "-f",
-                                     std::string(*source), "-O",      std::string(known->driver)};
-  if (!known->options.empty()) {
-    arguments.insert(arguments.end(), {"-o", std::string(known->options)});
+  const std::optional<std::string> source = conversion_source(formats, format);
+  if (!source) return std::nullopt;
+  const Format& known = *find(format);
+  std::vector<std::string> arguments{"qemu-img", "convert", "-f",
+                                     *source,    "-O",      std::string(known.driver)};
+  if (!known.options.empty()) {
+    arguments.insert(arguments.end(), {"-o", std::string(known.options)});
   }
-  arguments.insert(arguments.end(), {output + "." + std::string(*source), target});
+  arguments.insert(arguments.end(), {output + "." + *source, target});
   return arguments;
 }
 

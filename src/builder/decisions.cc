@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+
+#include "builder/conversion.h"
 
 namespace nodepool::builder {
 
@@ -127,8 +130,13 @@ BuildVerdict judge_build(const BuildQuestion& question) {
   }
   const ImageBuild* newest = newest_ready(question.builds);
   if (newest == nullptr) return {.due = 0, .reason = BuildReason::none_ready};
-  const auto has = [newest](const std::string& format) { return newest->has_format(format); };
-  if (!std::ranges::all_of(question.formats, has)) {
+  const auto will_have = [&](const std::string& format) {
+    if (newest->has_format(format)) return true;
+    // A provider's is made when it is uploaded; the image's own only by a build.
+    const bool own = question.image.formats.contains(format);
+    return !own && question.local != nullptr && is_at_hand(*question.local, format);
+  };
+  if (!std::ranges::all_of(question.formats, will_have)) {
     return {.due = 0, .reason = BuildReason::formats_missing};
   }
   if (question.requested) return {.due = 0, .reason = BuildReason::requested};
@@ -142,8 +150,10 @@ UploadVerdict judge_upload(const UploadQuestion& question) {
   const auto ready = [](const ImageUpload* upload) { return upload->state == UploadState::ready; };
   if (std::ranges::any_of(question.uploads, ready)) return UploadVerdict::uploaded;
   if (question.local == nullptr || question.local->empty()) return UploadVerdict::not_here;
-  if (!question.build->has_format(question.format)) return UploadVerdict::wrong_format;
-  if (!question.local->contains(question.format)) return UploadVerdict::not_here;
+  if (!is_at_hand(*question.local, question.format)) {
+    return question.build->has_format(question.format) ? UploadVerdict::not_here
+                                                       : UploadVerdict::wrong_format;
+  }
   if (question.being_uploaded) return UploadVerdict::being_uploaded;
   return UploadVerdict::due;
 }
@@ -188,13 +198,15 @@ std::set<std::string> formats_to_delete(const config::DiskImage* image, const Im
   if (build == nullptr || build->state == BuildState::deleting) return local;
   if (build->state != BuildState::ready || image == nullptr || !image->delete_after_upload)
     return {};
-  std::set<std::string> unneeded;
-  for (const std::string& format : local) {
-    const bool needed = std::ranges::any_of(consumers, [&format](const Consumer& consumer) {
-      return consumer.format == format && !consumer.has_upload;
-    });
-    if (!needed && !image->keep_formats.contains(format)) unneeded.insert(format);
+  std::set<std::string> needed = image->keep_formats;
+  for (const Consumer& consumer : consumers) {
+    if (consumer.has_upload) continue;
+    const std::string& format = consumer.format;
+    needed.insert(local.contains(format) ? format
+                                         : conversion_source(local, format).value_or(format));
   }
+  std::set<std::string> unneeded;
+  std::ranges::set_difference(local, needed, std::inserter(unneeded, unneeded.end()));
   return unneeded;
 }
 

@@ -30,7 +30,7 @@ bool is_superseded(const Builds& builds, const model::ImageBuild& build);
 
 enum class BuildReason {
   none_ready,       // there is no build that could be uploaded
-  formats_missing,  // the newest build lacks a format that is wanted now
+  formats_missing,  // the newest build lacks a format that is wanted, and no upload will convert it
   too_old,
   requested,  // by somebody
 };
@@ -49,6 +49,8 @@ struct BuildQuestion {
   bool requested = false;
   bool being_built = false;  // by anybody
   Builds builds = {};
+  // The formats of newest_ready() that are on this disk, or null.
+  const std::set<std::string>* local = {};
 };
 
 // Whether the image is to be built, and when.
@@ -61,7 +63,7 @@ enum class UploadVerdict {
   paused,
   no_build,        // none is ready
   not_here,        // another builder has the files, or they have been deleted
-  wrong_format,    // the build has none that the provider takes
+  wrong_format,    // the build has none that the provider takes, and none can be made from it here
   uploaded,        // is ready in the provider
   being_uploaded,  // by anybody
 };

@@ -1,6 +1,7 @@
 #include "builder/gearman_door.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -8,6 +9,8 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "builder/conversion.h"
 
 namespace nodepool::builder {
 
@@ -28,8 +31,10 @@ constexpr std::string_view kDelete = "image-delete:";
 
 constexpr std::size_t kUuidDigits = 32;
 
-// What WORK_STATUS says: waiting for a worker, being done, done.
+// What WORK_STATUS says: waiting for a worker, being done, done; while an image is sent, how much
+// of it has been.
 constexpr std::uint32_t kSteps = 2;
+constexpr std::uint32_t kPercent = 100;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -60,11 +65,17 @@ std::string text_of(const model::Json& external_id) {
   return text.empty() ? external_id.text : text;
 }
 
+Job::Status status_of(const Order& order) {
+  if (order.state != Order::State::begun) return {.done = 0, .all = kSteps};
+  if (!order.percent_sent) return {.done = 1, .all = kSteps};
+  return {.done = static_cast<std::uint32_t>(*order.percent_sent), .all = kPercent};
+}
+
 // Follows the order to its end, telling the client. Throws Cancelled also when nobody will do it:
 // the job goes back to the server.
 Task<> next_step(const std::shared_ptr<Order>& order, Job& job) {
   if (order->state == Order::State::withdrawn) throw async::Cancelled();
-  job.status({.done = order->state == Order::State::begun ? 1U : 0U, .all = kSteps});
+  job.status(status_of(*order));
   co_await order->changed.wait();
 }
 
@@ -240,9 +251,12 @@ std::string GearmanDoor::obstacle_to_upload(const UploadPair& pair,
   if (known == nullptr || known->state != BuildState::ready || local == nullptr) {
     return "there is no image " + build_id + " here";
   }
-  if (!local->contains(managed.format)) {
-    return fmt::format("image {} has not been made in the format {}, which {} takes", build_id,
-                       managed.format, name);
+  if (!is_at_hand(*local, managed.format)) {
+    return fmt::format(
+        "image {} has not been made in the format {}, which {} takes, and cannot be converted to "
+        "it "
+        "from what is here: {}",
+        build_id, managed.format, name, fmt::join(*local, ", "));
   }
   return {};
 }

@@ -19,8 +19,8 @@ namespace nodepool::builder {
 //
 //   image-build:<image>    makes a build. The payload is its id; without one the builder chooses.
 //                          The result is the id.
-//   image-upload:<id>      uploads the build to the provider that the payload names. The result is
-//                          the cloud's id of the image.
+//   image-upload:<id>      uploads the build to the provider that the payload names, converting it
+//                          if need be. The result is the cloud's id of the image.
 //   image-delete:<id>      deletes the files of the build; also the build, if it is uploaded
 //   nowhere.
 //

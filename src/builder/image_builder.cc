@@ -1,24 +1,13 @@
 #include "builder/image_builder.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <stdexcept>
 
 #include "builder/conversion.h"
 
 namespace nodepool::builder {
 
 namespace {
-
-// One format that the program has left out is made under this name first, so that no half of an
-// image is ever taken for one.
-constexpr std::string_view kPartial = ".partial";
-
-// Seconds: more than this would not fit into a time.
-constexpr std::int64_t kLongestTimeout = 1'000'000'000;
 
 std::set<std::string> existing(const std::string& output, const std::set<std::string>& formats) {
   std::set<std::string> found;
@@ -29,13 +18,6 @@ std::set<std::string> existing(const std::string& output, const std::set<std::st
 }
 
 }  // namespace
-
-std::vector<std::string> lines_of(const Environment& environment) {
-  std::vector<std::string> lines;
-  lines.reserve(environment.size());
-  for (const auto& [name, value] : environment) lines.push_back(fmt::format("{}={}", name, value));
-  return lines;
-}
 
 Task<BuildResult> ImageBuilder::build(BuildJob job) {
   BuildResult result;
@@ -82,11 +64,9 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
   }
   if (failure) std::rethrow_exception(failure);
   if (end.exit_code != 0) {
-    const std::string how = end.timed_out ? fmt::format("it took more than {} s (build-timeout)",
-                                                        job.image.build_timeout)
-                                          : fmt::format("exit code {}", end.exit_code);
     co_return BuildResult{.kind = BuildResult::Kind::failed,
-                          .problem = how + "; its output is in " + log->path().string(),
+                          .problem = description(end, job.image.build_timeout) +
+                                     "; its output is in " + log->path().string(),
                           .exit_code = end.exit_code};
   }
   co_await convert_missing(job, to_make, *log);
@@ -102,16 +82,15 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
   const std::set<std::string> found = existing(output, made);
   for (const std::string& format : job.formats) {
     if (found.contains(format)) continue;
-    const std::string image = image_file(output, format);
-    const std::string partial = image + std::string(kPartial);
-    const auto arguments = conversion(output, found, format, partial);
-    if (!arguments) continue;  // reported as missing
-    const ProgramEnd end = co_await run(job, *arguments, site_.environment, log);
-    if (end.exit_code != 0) {
-      throw std::runtime_error(fmt::format("qemu-img could not make {}: exit code {}; see {}",
-                                           image, end.exit_code, log.path().string()));
-    }
-    std::filesystem::rename(partial, image);
+    if (!conversion_source(found, format)) continue;  // reported as missing
+    Task<> converting = converter_.convert({.store = job.store,
+                                            .image = job.image.name,
+                                            .build_id = job.build_id,
+                                            .formats = found,
+                                            .format = format,
+                                            .build_timeout = job.image.build_timeout},
+                                           log);
+    co_await std::move(converting);
   }
   // What was made for the conversions alone.
   for (const std::string& format : formats_to_make(job.formats)) {
@@ -123,17 +102,7 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
 
 Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,
                                    const Environment& environment, const BuildLog& log) {
-  async::Subprocess::Command command;
-  command.environment = lines_of(environment);
-  command.arguments = std::move(arguments);
-  command.output = log.descriptor();
-  const auto timeout = std::chrono::seconds(std::min(job.image.build_timeout, kLongestTimeout));
-  Task<ProgramEnd> running = run_program(site_.runtime, std::move(command), timeout, site_.grace);
-  const ProgramEnd end = co_await std::move(running);
-  log.write_line(end.timed_out
-                     ? fmt::format("Ended after {} s: build-timeout", job.image.build_timeout)
-                     : fmt::format("Exit code: {}", end.exit_code));
-  co_return end;
+  return run_logged(site_, std::move(arguments), environment, job.image.build_timeout, log);
 }
 
 }  // namespace nodepool::builder

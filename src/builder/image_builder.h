@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,20 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "async/runtime.h"
-#include "async/thread_pool.h"
 #include "builder/build_log.h"
+#include "builder/format_converter.h"
 #include "builder/image_store.h"
-#include "builder/program_run.h"
+#include "builder/logged_run.h"
 #include "config/config.h"
 
 namespace nodepool::builder {
-
-using async::Task;
-using Environment = std::map<std::string, std::string>;  // of a program
-
-// "NAME=value" for each variable.
-std::vector<std::string> lines_of(const Environment& environment);
 
 // One image to make.
 struct BuildJob {
@@ -51,16 +43,9 @@ struct BuildResult {
 // any number of builds side by side.
 class ImageBuilder {
  public:
-  // What it works with; outlives it.
-  struct Site {
-    async::Runtime runtime;
-    async::ThreadPool& threads;
-    Environment environment;  // of this process
-    // How long a program may take to end when it is asked to.
-    async::Duration grace = std::chrono::seconds(30);
-  };
+  using Site = ProgramSite;
 
-  explicit ImageBuilder(Site site) : site_(std::move(site)) {}
+  explicit ImageBuilder(Site site) : site_(std::move(site)), converter_(site_) {}
   virtual ~ImageBuilder() = default;
   ImageBuilder(const ImageBuilder&) = delete;
   ImageBuilder& operator=(const ImageBuilder&) = delete;
@@ -93,6 +78,7 @@ class ImageBuilder {
   Task<> convert_missing(const BuildJob& job, std::set<std::string> made, const BuildLog& log);
 
   Site site_;
+  FormatConverter converter_;
 };
 
 // By the value of `builder:`.

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include "builder/checksums.h"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kBuildIdSize = 32;
 constexpr std::size_t kMd5Size = 32;  // hexadecimal digits
 constexpr std::size_t kSha256Size = 64;
+constexpr std::string_view kPartial = ".partial";
 constexpr std::uintmax_t kNoSpace = 1 << 20;  // bytes: no image fits into less
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path,
@@ -49,10 +51,25 @@ bool is_format(std::string_view suffix) {
   return !suffix.contains('.') && suffix != "md5" && suffix != "sha256" && suffix != "d";
 }
 
+// Whose file it is, and what follows the first dot; nothing if it is no build's.
+std::optional<std::pair<ImageStore::Key, std::string>> parse_file_name(std::string_view name) {
+  // The image's name may have dots, the id has none.
+  const std::size_t dash = name.rfind('-');
+  const std::size_t dot = name.find('.', dash == std::string_view::npos ? 0 : dash);
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::optional<ImageStore::Key> key = parse_build_name(name.substr(0, dot));
+  if (!key) return std::nullopt;
+  return std::pair(*key, std::string(name.substr(dot + 1)));
+}
+
 }  // namespace
 
 std::string image_file(std::string_view output, std::string_view format) {
   return std::string(output).append(".").append(format);
+}
+
+std::string partial_file(std::string_view output, std::string_view format) {
+  return image_file(output, format).append(kPartial);
 }
 
 std::optional<ImageStore::Key> parse_build_name(std::string_view name) {
@@ -84,19 +101,26 @@ ImageStore::Contents ImageStore::contents() const {
   std::error_code error;
   fs::directory_iterator entries(directory_, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    // The image's name may have dots, the id has none.
-    const std::string name = entries->path().filename();
-    const std::size_t dot =
-        name.find('.', name.rfind('-') == std::string::npos ? 0 : name.rfind('-'));
-    if (dot == std::string::npos) continue;
-    const std::optional<Key> key = parse_build_name(std::string_view(name).substr(0, dot));
-    if (!key) continue;
-    std::set<std::string>& formats = contents[*key];
-    const std::string suffix = name.substr(dot + 1);
+    const auto named = parse_file_name(entries->path().filename().string());
+    if (!named) continue;
+    const auto& [key, suffix] = *named;
+    std::set<std::string>& formats = contents[key];
     if (is_format(suffix) && entries->is_regular_file(error)) formats.insert(suffix);
   }
   if (error) fail("cannot read the directory", directory_, error);
   return contents;
+}
+
+void ImageStore::remove_partials() const {
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::directory_iterator entries(directory_, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    const auto named = parse_file_name(entries->path().filename().string());
+    if (named && named->second.ends_with(kPartial)) files.push_back(entries->path());
+  }
+  if (error) fail("cannot read the directory", directory_, error);
+  for (const fs::path& file : files) remove_file(file);
 }
 
 std::string ImageStore::output(std::string_view image, std::string_view build_id) const {
@@ -122,12 +146,20 @@ void ImageStore::complete(const std::string& output, const std::set<std::string>
   }
 }
 
+void ImageStore::finish_partial(const std::string& output, const std::string& format) const {
+  const std::string partial = partial_file(output, format);
+  std::error_code error;
+  fs::rename(partial, image_file(output, format), error);
+  if (error) fail("cannot rename", partial, error);
+}
+
 driver::ImageFile ImageStore::file(std::string_view image, std::string_view build_id,
                                    const std::string& format) const {
   const std::string path = image_file(output(image, build_id), format);
   if (!fs::is_regular_file(path)) throw std::runtime_error("there is no file " + path);
   return {.path = path,
           .format = format,
+          .size = fs::file_size(path),
           .md5 = first_characters(path + ".md5", kMd5Size),
           .sha256 = first_characters(path + ".sha256", kSha256Size)};
 }
@@ -136,6 +168,7 @@ void ImageStore::remove_format(std::string_view image, std::string_view build_id
                                const std::string& format) const {
   const std::string path = image_file(output(image, build_id), format);
   for (const char* suffix : {"", ".md5", ".sha256"}) remove_file(path + suffix);
+  remove_file(path + std::string(kPartial));
 }
 
 void ImageStore::remove(std::string_view image, std::string_view build_id) const {

@@ -16,6 +16,7 @@ namespace nodepool::builder {
 //
 //   builder_id.txt                    who this builder is
 //   <image>-<build id>.<format>       an image; beside it its checksums: .md5 and .sha256
+//   <image>-<build id>.<format>.partial   one that is being converted: no image yet
 //   <image>-<build id>.d/             what diskimage-builder says of it
 //
 // A build's id has 32 hexadecimal digits. What has such a name and belongs to no build is deleted,
@@ -44,11 +45,16 @@ class ImageStore {
   // missing.
   void complete(const std::string& output, const std::set<std::string>& formats) const;
 
+  // The file partial_file() is whole: it becomes the image.
+  void finish_partial(const std::string& output, const std::string& format) const;
+  // Deletes what conversions have left that nobody works on any more: all that there is.
+  void remove_partials() const;
+
   // The image and its checksums.
   driver::ImageFile file(std::string_view image, std::string_view build_id,
                          const std::string& format) const;
 
-  // Deletes one format of a build; all files of a build.
+  // Deletes one format of a build, also half of it; all files of a build.
   void remove_format(std::string_view image, std::string_view build_id,
                      const std::string& format) const;
   void remove(std::string_view image, std::string_view build_id) const;
@@ -62,6 +68,9 @@ class ImageStore {
 
 // The path of the image of one format of a build with this output().
 std::string image_file(std::string_view output, std::string_view format);
+
+// Where it is made, so that no half of an image is ever taken for one.
+std::string partial_file(std::string_view output, std::string_view format);
 
 // "deb-12-<32 hexadecimal digits>" -> image and build id; nothing for anything else.
 std::optional<ImageStore::Key> parse_build_name(std::string_view name);

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,8 +21,9 @@ struct Order {
 
   std::string build_id;
   State state = State::waiting;
-  std::string problem = {};  // if it has failed
-  async::Event changed{"an order has been taken up, or has ended"};
+  std::optional<int> percent_sent = {};  // of an upload that is being sent
+  std::string problem = {};              // if it has failed
+  async::Event changed{"an order has been taken up, has got on, or has ended"};
 };
 
 // What has been ordered of workers who look after `Key`s, in the order of the calls.
@@ -46,9 +48,16 @@ class Orders {
     return found == orders_.end() ? nullptr : found->second.front();
   }
 
-  // Who takes it up, and how it ends, if it was ordered: with an empty `problem` it has succeeded.
+  // Who takes it up, how far that is, and how it ends, if it was ordered: with an empty `problem`
+  // it has succeeded.
   void begin(const Key& key, const std::string& build_id) {
     if (const auto order = find(key, build_id)) set(*order, Order::State::begun);
+  }
+  void sending(const Key& key, const std::string& build_id, int percent) {
+    const auto order = find(key, build_id);
+    if (!order || order->percent_sent == percent) return;
+    order->percent_sent = percent;
+    order->changed.set();
   }
   void end(const Key& key, const std::string& build_id, const std::string& problem) {
     const auto order = find(key, build_id);

@@ -78,16 +78,27 @@ Task<ProgramEnd> FakeImageBuilder::make(const BuildJob& job, const std::set<std:
   co_return ProgramEnd{};
 }
 
-ImageBuilders make_image_builders(const ImageBuilder::Site& site, bool fake) {
-  ImageBuilders builders;
+Task<ProgramEnd> FakeFormatConverter::run(std::vector<std::string> arguments,
+                                          std::int64_t /*build_timeout*/, const BuildLog& log) {
+  std::ofstream file(arguments.back());
+  file << "fake image, converted\n";
+  if (!file.flush()) throw std::runtime_error("cannot write " + arguments.back());
+  log.write_line("Made a fake image");
+  co_return ProgramEnd{};
+}
+
+ImageMakers make_image_makers(const ProgramSite& site, bool fake) {
+  ImageMakers makers;
   if (fake) {
-    builders["diskimage-builder"] = std::make_unique<FakeImageBuilder>(site);
-    builders["command"] = std::make_unique<FakeImageBuilder>(site);
+    makers.builders["diskimage-builder"] = std::make_unique<FakeImageBuilder>(site);
+    makers.builders["command"] = std::make_unique<FakeImageBuilder>(site);
+    makers.converter = std::make_unique<FakeFormatConverter>(site);
   } else {
-    builders["diskimage-builder"] = std::make_unique<DibImageBuilder>(site);
-    builders["command"] = std::make_unique<CommandImageBuilder>(site);
+    makers.builders["diskimage-builder"] = std::make_unique<DibImageBuilder>(site);
+    makers.builders["command"] = std::make_unique<CommandImageBuilder>(site);
+    makers.converter = std::make_unique<FormatConverter>(site);
   }
-  return builders;
+  return makers;
 }
 
 }  // namespace nodepool::builder

@@ -39,7 +39,23 @@ class FakeImageBuilder final : public ImageBuilder {
                         const BuildLog& log) override;
 };
 
-// Those of the configuration's schema; with `fake`, all of them are FakeImageBuilders.
-ImageBuilders make_image_builders(const ImageBuilder::Site& site, bool fake);
+// Converts what a FakeImageBuilder has made, which qemu-img would not read.
+class FakeFormatConverter final : public FormatConverter {
+ public:
+  using FormatConverter::FormatConverter;
+
+ protected:
+  Task<ProgramEnd> run(std::vector<std::string> arguments, std::int64_t build_timeout,
+                       const BuildLog& log) override;
+};
+
+// What makes images, by any of the ways of the configuration's schema.
+struct ImageMakers {
+  ImageBuilders builders;
+  std::unique_ptr<FormatConverter> converter;
+};
+
+// With `fake`, all of them only pretend.
+ImageMakers make_image_makers(const ProgramSite& site, bool fake);
 
 }  // namespace nodepool::builder

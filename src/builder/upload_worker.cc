@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "builder/program_run.h"
+#include "builder/sending_progress.h"
 #include "model/image_paths.h"
 #include "model/node.h"
 
@@ -120,10 +121,11 @@ void UploadAgenda::reconfigured(const std::string& provider) {
 
 // --- the worker
 
-UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda,
+UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
                            const Environment& environment)
     : context_(context),
       agenda_(agenda),
+      formats_(formats),
       environment_(environment),
       log_(context.log.child("UploadWorker")),
       validator_(context, environment, log_) {}
@@ -275,14 +277,20 @@ Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
 
 Task<std::string> UploadWorker::send(const Job& job) {
   const ImageUpload upload = job.upload;
+  ProviderCall call(job.provider);
+  co_await formats_.provide(upload.image, upload.build_id, *upload.format);
   const auto find_file = [store = context_.files, upload] {
     return store.file(upload.image, upload.build_id, *upload.format);
   };
   const driver::ImageFile file = co_await context_.threads.run("checksums of an image", find_file);
-  ProviderCall call(job.provider);
-  const auto progress = [log = log_, upload](std::uint64_t bytes) {
-    log.debug("{} bytes of upload {} of image {} have been sent to {}", bytes, upload.id,
-              upload.image, upload.provider);
+  const auto progress = [this, upload,
+                         sending = SendingProgress(context_.runtime.clock, file.size)](
+                            std::uint64_t bytes) mutable {
+    sending.sent(bytes);
+    agenda_.orders().sending({upload.provider, upload.image}, upload.build_id, sending.percent());
+    if (!sending.take_line()) return;
+    log_.info("{} % of build {} of image {} have been sent to {}", sending.percent(),
+              upload.build_id, upload.image, upload.provider);
   };
   Task<std::string> uploading =
       call.images().upload(job.image, *upload.external_name, file, metadata(job), progress);

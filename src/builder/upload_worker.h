@@ -7,6 +7,7 @@
 #include "builder/agenda.h"
 #include "builder/context.h"
 #include "builder/decisions.h"
+#include "builder/format_supply.h"
 #include "builder/image_builder.h"
 #include "builder/orders.h"
 #include "builder/retries.h"
@@ -63,8 +64,9 @@ class UploadAgenda {
 // Uploads one image after the other.
 class UploadWorker {
  public:
-  // `environment` is that of the programs that it runs.
-  UploadWorker(BuilderContext& context, UploadAgenda& agenda, const Environment& environment);
+  // `environment` is that of the programs that it runs. All else outlives it.
+  UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
+               const Environment& environment);
 
   // Works until the agenda is closed. Throws Cancelled; an upload under way is then given up.
   Task<> run();
@@ -91,6 +93,7 @@ class UploadWorker {
 
   BuilderContext& context_;
   UploadAgenda& agenda_;
+  FormatSupply& formats_;
   Environment environment_;
   telemetry::Logger log_;
   UploadValidator validator_;

@@ -74,8 +74,9 @@ struct ManagedImages {
 struct ImageFile {
   std::string path;
   std::string format;
-  std::string md5;     // hexadecimal; empty: not known
-  std::string sha256;  // hexadecimal; empty: not known
+  std::uint64_t size = 0;  // bytes
+  std::string md5;         // hexadecimal; empty: not known
+  std::string sha256;      // hexadecimal; empty: not known
 };
 
 // An image as the cloud lists it.
@@ -90,7 +91,7 @@ class ImageSupport {
  public:
   virtual ~ImageSupport() = default;
 
-  // Bytes sent so far.
+  // Called while the file is sent, with the bytes so far, and when all of it has been.
   using Progress = std::function<void(std::uint64_t)>;
 
   // Uploads the file as `name`, with `metadata` (ownership, and what the operator wants), and

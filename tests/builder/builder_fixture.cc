@@ -21,21 +21,28 @@ struct BuilderFixture::Process {
         threads(2, "test"),
         store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)) {
     const auto log = telemetry::Log::to_consumer(
-        [&fixture](telemetry::LogLevel, std::string_view logger, std::string_view message) {
-          fixture.log_.push_back(std::string(logger) + ": " + std::string(message));
+        [&fixture](telemetry::LogLevel level, std::string_view logger, std::string_view message) {
+          const bool is_trouble = level >= telemetry::LogLevel::warning;
+          (is_trouble ? fixture.log_ : fixture.news_)
+              .push_back(std::string(logger) + ": " + std::string(message));
         },
-        telemetry::LogLevel::warning);
+        telemetry::LogLevel::info);
     NodePoolBuilder::Options options;
     options.hostname = name;
     options.fqdn = name + ".example";
     options.build_workers = 2;
     options.metrics = telemetry::Metrics(
         [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
-    ImageBuilders builders;
-    builders["diskimage-builder"] = std::make_unique<BuilderDouble>(
-        ImageBuilder::Site{runtime, threads, {}}, fixture.workshop_);
+    const ProgramSite site{runtime, threads, {}};
+    ImageMakers makers;
+    makers.builders["diskimage-builder"] = std::make_unique<BuilderDouble>(site, fixture.workshop_);
+    if (fixture.real_qemu_img_) {
+      makers.converter = std::make_unique<FormatConverter>(site);
+    } else {
+      makers.converter = std::make_unique<ConverterDouble>(site, fixture.workshop_);
+    }
     builder = std::make_unique<NodePoolBuilder>(runtime, *store, log, fixture.drivers_, config,
-                                                options, std::move(builders));
+                                                options, std::move(makers));
   }
 
   // Whether a thread, or a program, is at work for it.

@@ -71,7 +71,9 @@ class BuilderFixture : public testing::Test {
   std::shared_ptr<Sky> sky_ = std::make_shared<Sky>();
   std::shared_ptr<Workshop> workshop_ = std::make_shared<Workshop>();
   driver::DriverRegistry drivers_;
+  bool real_qemu_img_ = false;        // of builders started from now on
   std::vector<std::string> log_;      // warnings and errors
+  std::vector<std::string> news_;     // what else the log says
   std::vector<std::string> figures_;  // statsd lines
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };

@@ -187,15 +187,6 @@ TEST_F(BuilderTest, a_changed_image_is_tried_at_once) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
 }
 
-TEST_F(BuilderTest, a_new_format_leads_to_a_new_build) {
-  start_with_one();
-  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sky2, driver: sky, image-format: raw,\n"
-                                             "     diskimages: [{name: deb}]}\n"));
-  ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
-  EXPECT_THAT(builds().back().formats, ElementsAre("qcow2", "raw"));
-  EXPECT_THAT(uploads(UploadState::ready), SizeIs(3));
-}
-
 TEST_F(BuilderTest, several_images_are_built_side_by_side) {
   workshop_->build_time = minutes(1);
   start(

@@ -75,6 +75,8 @@ struct BuildCase {
   bool paused_in_file = false;
   bool requested = false;
   bool being_built = false;
+  std::set<std::string> own = {};                   // formats of the image itself
+  std::optional<std::set<std::string>> local = {};  // that are on this disk
   std::optional<double> due = {};
   BuildReason reason = BuildReason::too_old;
 };
@@ -97,6 +99,40 @@ TEST(BuildDecision, says_when_an_image_is_to_be_built) {
        .state = BuildState::ready,
        .has = {"raw"},
        .wants = {"qcow2", "raw"},
+       .due = 0,
+       .reason = BuildReason::formats_missing},
+      {.what = "a format can be converted",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"raw", "vmdk"},
+       .local = {{"raw"}},
+       .due = 1100},
+      {.what = "it has been converted, and nobody has written that down",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"raw", "vmdk"},
+       .local = {{"vmdk"}},
+       .due = 1100},
+      {.what = "what it could be converted from is gone",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"raw", "vmdk"},
+       .local = {{"vhd"}},
+       .due = 0,
+       .reason = BuildReason::formats_missing},
+      {.what = "one of two can be converted",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"raw", "tgz", "vmdk"},
+       .local = {{"raw"}},
+       .due = 0,
+       .reason = BuildReason::formats_missing},
+      {.what = "no upload will convert it",
+       .state = BuildState::ready,
+       .has = {"raw"},
+       .wants = {"raw", "vmdk"},
+       .own = {"vmdk"},
+       .local = {{"raw"}},
        .due = 0,
        .reason = BuildReason::formats_missing},
       {.what = "failed",
@@ -139,12 +175,14 @@ TEST(BuildDecision, says_when_an_image_is_to_be_built) {
     config::DiskImage image;
     image.rebuild_age = 100;
     image.pause = one.paused_in_file;
+    image.formats = one.own;
     const BuildVerdict verdict = judge_build({.image = image,
                                               .formats = one.wants,
                                               .paused = one.paused,
                                               .requested = one.requested,
                                               .being_built = one.being_built,
-                                              .builds = records.builds()});
+                                              .builds = records.builds(),
+                                              .local = one.local ? &*one.local : nullptr});
     EXPECT_EQ(verdict.due, one.due) << one.what;
     if (one.due) EXPECT_EQ(verdict.reason, one.reason) << one.what;
   }
@@ -184,8 +222,16 @@ TEST(UploadDecision, says_whether_the_newest_build_is_to_be_uploaded) {
        .local = std::set<std::string>{}},
       {.what = "this file is gone",
        .verdict = UploadVerdict::not_here,
+       .local = std::set<std::string>{"vhd"}},
+      {.what = "can be converted",
+       .verdict = UploadVerdict::due,
        .local = std::set<std::string>{"raw"}},
-      {.what = "never built", .verdict = UploadVerdict::wrong_format, .format = "vhd"},
+      {.what = "never built, can be converted", .verdict = UploadVerdict::due, .format = "vhd"},
+      {.what = "never built",
+       .verdict = UploadVerdict::wrong_format,
+       .local = std::set<std::string>{"vhd"},
+       .format = "vmdk"},
+      {.what = "nobody can make it", .verdict = UploadVerdict::wrong_format, .format = "tgz"},
       {.what = "at work",
        .verdict = UploadVerdict::being_uploaded,
        .upload = UploadState::uploading,
@@ -385,6 +431,11 @@ TEST(FileDecision, says_which_formats_go) {
                                  {.format = "qcow2", .has_upload = false}}),
               ElementsAre("raw"))
       << "one provider still needs it";
+  EXPECT_THAT(formats_to_delete(&deletes, ready, local, {{.format = "vmdk", .has_upload = false}}),
+              ElementsAre("qcow2"))
+      << "vmdk is made from raw";
+  EXPECT_THAT(formats_to_delete(&deletes, ready, local, {{.format = "vmdk", .has_upload = true}}),
+              ElementsAre("qcow2", "raw"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/builder/doubles.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "config/nodepool_schema.h"
@@ -73,11 +74,14 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
                            driver::ImageFile file, driver::Metadata metadata,
                            Progress progress) override {
     ++sky_->uploads;
-    co_await context_.runtime.clock.sleep_for(sky_->upload_time);
+    const async::Duration half = sky_->upload_time / 2;
+    co_await context_.runtime.clock.sleep_for(half);
+    progress(file.size / 2);
+    co_await context_.runtime.clock.sleep_for(sky_->upload_time - half);
     if (sky_->broken.contains(config_->name())) {
       throw CloudError(CloudError::Kind::transient, "the sky is cloudy");
     }
-    progress(1);
+    progress(file.size);
     std::string id = "image-" + std::to_string(sky_->uploads);
     sky_->images[id] = {std::move(name), std::move(file), std::move(metadata)};
     co_return id;
@@ -162,6 +166,16 @@ Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::st
   if (cancelled) std::rethrow_exception(cancelled);
   const auto code = workshop_->exit_codes.find(job.image.name);
   co_return ProgramEnd{code == workshop_->exit_codes.end() ? 0 : code->second};
+}
+
+Task<ProgramEnd> ConverterDouble::run(std::vector<std::string> arguments,
+                                      std::int64_t /*build_timeout*/, const BuildLog& log) {
+  workshop_->converted.push_back(std::filesystem::path(arguments.back()).filename());
+  constexpr std::size_t kSize = 1000;
+  std::ofstream(arguments.back()) << std::string(kSize, 'x');
+  log.write_line("converting");
+  co_await site().runtime.clock.sleep_for(workshop_->conversion_time);
+  co_return ProgramEnd{workshop_->conversion_exit_code};
 }
 
 }  // namespace nodepool::builder

@@ -60,6 +60,10 @@ struct Workshop {
   std::vector<std::string> built;         // names, in the order of their beginnings
   int under_way = 0;
   int most_under_way = 0;
+
+  async::Duration conversion_time{};
+  int conversion_exit_code = 0;
+  std::vector<std::string> converted;  // names of the files that were to be made
 };
 
 // Makes files that are no images, in virtual time.
@@ -71,6 +75,20 @@ class BuilderDouble final : public ImageBuilder {
  protected:
   Task<ProgramEnd> make(const BuildJob& job, const std::set<std::string>& formats,
                         const BuildLog& log) override;
+
+ private:
+  std::shared_ptr<Workshop> workshop_;
+};
+
+// Converts to files that are no images, in virtual time.
+class ConverterDouble final : public FormatConverter {
+ public:
+  ConverterDouble(ProgramSite site, std::shared_ptr<Workshop> workshop)
+      : FormatConverter(std::move(site)), workshop_(std::move(workshop)) {}
+
+ protected:
+  Task<ProgramEnd> run(std::vector<std::string> arguments, std::int64_t build_timeout,
+                       const BuildLog& log) override;
 
  private:
   std::shared_ptr<Workshop> workshop_;

@@ -230,6 +230,57 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_upload) {
   EXPECT_EQ(result(upload, ""), "failed: the payload names no provider");
 }
 
+// An older build, which the builder does not upload by itself.
+TEST_F(GearmanDoorTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
+  const std::string raw =
+      "  - {name: sky, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
+  start(yaml(kDeb, raw));
+  const std::string older = ready_build();
+  pass(std::chrono::minutes(1));
+  until_offered("image-build:deb");
+  EXPECT_EQ(result("image-build:deb", kId), kId);
+  until("both uploads", [&] { return uploads(UploadState::ready).size() == 2; });
+  reconfigure(yaml(kDeb, raw + "  - {name: sea, driver: sky, image-format: vmdk,\n"
+                               "     diskimages: [{name: deb}]}\n"));
+  until("the builder's own upload", [&] { return uploads(UploadState::ready).size() == 3; });
+
+  workshop_->conversion_time = std::chrono::minutes(1);
+  sky_->upload_time = std::chrono::minutes(2);
+  GearmanClient client(gearmand_.port());
+  client.submit("image-upload:" + older, "", "sea");
+  const auto last_status = [&] {
+    const std::vector<std::string> seen = client.seen("WORK_STATUS");
+    return seen.empty() ? std::string() : seen.back();
+  };
+  until("the conversion", [&] { return last_status() == "1/2"; });
+  until("qemu-img", [&] { return workshop_->converted.size() == 2; });
+  pass(std::chrono::minutes(2));
+  until("half of it", [&] { return last_status() == "50/100"; });
+  pass(std::chrono::minutes(1));
+  until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre("image-4"));
+  EXPECT_EQ(last_status(), "2/2");
+  EXPECT_THAT(sky_->images.at("image-4").file.path, HasSubstr(older + ".vmdk"));
+  EXPECT_THAT(workshop_->built, SizeIs(2));
+}
+
+TEST_F(GearmanDoorTest, says_what_it_cannot_convert) {
+  start(yaml());
+  const std::string id = ready_build();
+  put(model::image_pause_path("deb"));
+  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, image-format: tgz,\n"
+                                             "     diskimages: [{name: deb}]}\n"));
+  until_offered("image-upload:" + id);
+  EXPECT_EQ(result("image-upload:" + id, "sea"),
+            "failed: image " + id +
+                " has not been made in the format tgz, which sea takes, and cannot be converted to "
+                "it from what is here: qcow2");
+  workshop_->conversion_exit_code = 1;
+  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, image-format: vmdk,\n"
+                                             "     diskimages: [{name: deb}]}\n"));
+  EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("qemu-img could not make"));
+}
+
 TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
   start(yaml());
   const std::string id = ready_build();

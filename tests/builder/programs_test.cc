@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -13,6 +14,7 @@
 #include "async/task_scope.h"
 #include "builder/command_line.h"
 #include "builder/conversion.h"
+#include "builder/format_converter.h"
 #include "builder/image_store.h"
 #include "builder/program_builders.h"
 #include "tests/support/child.h"
@@ -24,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using test_support::read_file;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -284,6 +287,112 @@ TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
   ::umount(images().c_str());
 }
 
+// --- conversions
+
+class ConversionTest : public ProgramsTest {
+ protected:
+  ConversionTest() : path_before_(::getenv("PATH")) {}
+  ~ConversionTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
+
+  // A qemu-img with this shell script; an empty one: there is none.
+  void replace_qemu_img(const std::string& body) {
+    const fs::path directory = directory_.path() / "programs";
+    fs::create_directories(directory);
+    if (!body.empty()) {
+      const fs::path path = directory_.write("programs/qemu-img", "#!/bin/sh\n" + body);
+      fs::permissions(path, fs::perms::owner_all);
+    }
+    ::setenv("PATH", directory.c_str(), 1);
+  }
+
+  fs::path file(const std::string& suffix) const { return images() / ("deb-" + kId + suffix); }
+
+  Conversion to(const std::string& format, std::int64_t timeout = 60) const {
+    return {.store = ImageStore(images()),
+            .image = "deb",
+            .build_id = kId,
+            .formats = {"raw"},
+            .format = format,
+            .build_timeout = timeout};
+  }
+
+  // Why it could not be converted.
+  std::string failure(const Conversion& wanted) {
+    const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kId);
+    FormatConverter converter(site());
+    try {
+      loop_.run(converter.convert(wanted, log));
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  const std::string path_before_;
+};
+
+TEST_F(ConversionTest, makes_a_whole_file_or_none) {
+  const fs::path raw = directory_.write("images/deb-" + kId + ".raw", std::string(1 << 20, 'x'));
+  directory_.write("images/deb-" + kId + ".vmdk.partial", "what a builder has left that died");
+  EXPECT_EQ(failure(to("vmdk")), "");
+  EXPECT_THAT(files(), ElementsAre(".raw", ".vmdk"));
+  const auto compared =
+      test_support::run({"qemu-img", "compare", raw.string(), file(".vmdk").string()});
+  EXPECT_THAT(compared.output, HasSubstr("Images are identical"));
+
+  fs::remove(raw);
+  EXPECT_THAT(failure(to("vdi")),
+              AllOf(HasSubstr("qemu-img could not make " + file(".vdi").string()),
+                    HasSubstr("exit code 1; see " + log().string())));
+  EXPECT_THAT(read_file(log()), HasSubstr("Could not open"));
+  EXPECT_THAT(files(), ElementsAre(".vmdk"));
+}
+
+TEST_F(ConversionTest, says_that_there_is_no_qemu_img) {
+  replace_qemu_img("");
+  EXPECT_THAT(failure(to("vmdk")), HasSubstr("cannot run qemu-img: No such file or directory"));
+  EXPECT_THAT(read_file(log()), HasSubstr("cannot run qemu-img"));
+}
+
+TEST_F(ConversionTest, takes_no_longer_than_a_build_may) {
+  replace_qemu_img("for target; do :; done; echo half > $target; exec /bin/sleep 1000");
+  EXPECT_THAT(failure(to("vmdk", 1)), HasSubstr("it took more than 1 s (build-timeout)"));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(ConversionTest, names_a_full_disk_and_gives_it_back) {
+  ASSERT_EQ(::mount("tmpfs", images().c_str(), "tmpfs", 0, "size=3m"), 0)
+      << "this test mounts a file system of 3 MiB, for which it has to run as root";
+  directory_.write("images/deb-" + kId + ".raw", std::string(2 << 20, 'x'));
+  EXPECT_THAT(failure(to("qcow2")), HasSubstr("the disk of " + images().string() + " is full"));
+  EXPECT_THAT(files(), ElementsAre(".raw"));
+  ::umount(images().c_str());
+}
+
+TEST_F(ConversionTest, that_is_called_off_ends_qemu_img_and_what_it_has_started) {
+  fs::current_path(directory_.path());
+  replace_qemu_img(R"(
+    for target; do :; done
+    /bin/sleep 1000 & echo $! > child.pid
+    echo half > $target
+    wait
+  )");
+  const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kId);
+  FormatConverter converter(site());
+  std::string escaped;
+  async::TaskScope scope(runtime_,
+                         [&escaped](const auto&, const std::string& error) { escaped = error; });
+  scope.spawn("conversion", converter.convert(to("vmdk"), log));
+  auto wait_for = [](async::Clock& clock, fs::path path) -> Task<> {
+    while (!fs::exists(path)) co_await clock.sleep_for(milliseconds(5));
+  };
+  loop_.run(wait_for(clock_, file(".vmdk.partial")));
+  loop_.run(scope.stop());
+  wait_until_gone(directory_.path() / "child.pid");
+  EXPECT_EQ(escaped, "");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
 // --- the parts
 
 TEST(CommandLine, is_split_as_a_shell_does) {
@@ -300,6 +409,17 @@ TEST(Conversion, starts_from_raw_or_qcow2) {
   EXPECT_THAT(*conversion("o", {"qcow2", "raw"}, "vhd", "t"),
               ElementsAre("qemu-img", "convert", "-f", "raw", "-O", "vpc", "-o",
                           "subformat=fixed,force_size=on", "o.raw", "t"));
+}
+
+TEST(Conversion, needs_a_source_and_a_format_that_is_known) {
+  EXPECT_EQ(conversion_source({"qcow2", "raw"}, "vmdk"), "raw");
+  EXPECT_EQ(conversion_source({"qcow2", "vhd"}, "raw"), "qcow2");
+  EXPECT_EQ(conversion_source({"vhd"}, "raw"), std::nullopt);
+  EXPECT_EQ(conversion_source({"raw"}, "tgz"), std::nullopt);
+  EXPECT_TRUE(is_at_hand({"tgz"}, "tgz"));
+  EXPECT_TRUE(is_at_hand({"raw"}, "vdi"));
+  EXPECT_FALSE(is_at_hand({"vdi"}, "raw"));
+  EXPECT_FALSE(is_at_hand({}, "raw"));
 }
 
 TEST(ImageStore, knows_builds_by_their_names) {
@@ -329,7 +449,14 @@ TEST(ImageStore, lists_formats_and_no_other_files) {
   EXPECT_THAT(store.contents(),
               ElementsAre(testing::Pair(ImageStore::Key("a.b-c", kId), ElementsAre("raw")),
                           testing::Pair(ImageStore::Key("other", kId), IsEmpty())));
+  directory.write("notes.partial", "x");
+  store.remove_partials();
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / ("a.b-c-" + kId + ".qcow2.partial")));
+  EXPECT_TRUE(std::filesystem::exists(directory.path() / ("a.b-c-" + kId + ".raw.md5")));
+  EXPECT_TRUE(std::filesystem::exists(directory.path() / "notes.partial"));
+  directory.write("a.b-c-" + kId + ".qcow2.partial", "x");
   store.remove("a.b-c", kId);
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / ("a.b-c-" + kId + ".qcow2.partial")));
   store.remove("other", kId);
   EXPECT_THAT(store.contents(), IsEmpty());
 }

@@ -7,10 +7,12 @@ namespace nodepool::drivers::fake {
 using driver::CloudError;
 
 Task<std::string> FakeImages::upload(driver::ProviderImage /*image*/, std::string name,
-                                     driver::ImageFile /*file*/, driver::Metadata metadata,
-                                     Progress /*progress*/) {
+                                     driver::ImageFile file, driver::Metadata metadata,
+                                     Progress progress) {
   Task<std::string> uploading = client_.upload_image(std::move(name), std::move(metadata));
-  co_return co_await std::move(uploading);
+  const std::string id = co_await std::move(uploading);
+  progress(file.size);
+  co_return id;
 }
 
 Task<> FakeImages::remove(std::string /*name*/, std::string external_id) {

@@ -93,6 +93,7 @@ TEST_P(DriverContract, a_launch_may_take_longer_than_looks_for_leaks) {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ImageContract);
 
 constexpr const char* kImageName = "trixie-1700000000";
+constexpr std::uint64_t kImageSize = 100'000;
 
 driver::Metadata image_marks() {
   return {{std::string(driver::kBuildIdKey), "b1"},
@@ -106,10 +107,15 @@ async::Task<std::string> upload(driver::Provider& provider) {
   driver::ProviderImage image;
   image.name = kDiskimage;
   driver::ImageFile file;
-  file.path = directory.write("image.raw", std::string(100'000, 'x'));
+  file.path = directory.write("image.raw", std::string(kImageSize, 'x'));
   file.format = "raw";
-  const driver::ImageSupport::Progress progress = [](std::uint64_t) {};
-  co_return co_await provider.images()->upload(image, kImageName, file, image_marks(), progress);
+  file.size = kImageSize;
+  std::uint64_t sent = 0;
+  const driver::ImageSupport::Progress progress = [&sent](std::uint64_t bytes) { sent = bytes; };
+  std::string id =
+      co_await provider.images()->upload(image, kImageName, file, image_marks(), progress);
+  EXPECT_EQ(sent, kImageSize);
+  co_return id;
 }
 
 // The ids of the images that carry the suite's marks.
