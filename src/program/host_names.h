@@ -6,7 +6,7 @@ namespace nodepool::program {
 
 struct HostNames {
   std::string short_name;  // as gethostname() says
-  std::string fqdn;        // the same if it cannot be looked up
+  std::string fqdn;        // what its address is called; the same if that cannot be looked up
 };
 
 // Of this host. Looks the name up, which blocks.

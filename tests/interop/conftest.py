@@ -2,6 +2,7 @@ import logging
 
 import pytest
 
+from builders import ImageTree, Workshop, cloud
 from installation import OwnLauncher, PythonLauncher, Servers, Tree
 from zuul_client import Zuul
 
@@ -73,3 +74,37 @@ def ours(servers, tree, tmp_path):
 def theirs(servers, tree, tmp_path):
     """Starts launchers of the Python Nodepool: theirs(providers, labels)."""
     yield from launchers_of(PythonLauncher, servers, tmp_path)
+
+
+@pytest.fixture
+def images(tree):
+    """The records of images."""
+    return ImageTree(tree)
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    return Workshop(tmp_path / 'workshop')
+
+
+@pytest.fixture
+def builder(servers, tree, workshop, tmp_path):
+    """Builders, each as on a host of its own unless it gets the files of another: builder(kind, images). One that
+    does not run has its commands."""
+    made = []
+
+    def make(kind, images, listed=None, running=True, images_dir=None, **provider):
+        listed = listed or [{'name': image['name']} for image in images]
+        builder = kind(tmp_path / f'{kind.__name__}{len(made)}', servers, workshop, images,
+                       [cloud(listed, **provider)], images_dir)
+        if running:
+            builder.start()
+        made.append(builder)
+        return builder
+
+    yield make
+    workshop.let_go()
+    for builder in made:
+        builder.kill()  # what it has to do may take long
+        if builder.log.exists():
+            print(f'--- {builder.log}\n{builder.log.read_text()}')  # shown when the test fails

@@ -75,15 +75,15 @@ def rows(text):
     return sorted(text.splitlines())
 
 
-def image_data(tree):
-    """All records of images, but for locks."""
+def image_data(tree, root='/nodepool/images'):
+    """All records below a path, but for locks."""
     def below(path):
         for name in tree.children(path):
             if name != 'lock':
                 child = f'{path}/{name}'
                 yield child, tree.client.get(child)[0]
                 yield from below(child)
-    return dict(below('/nodepool/images'))
+    return dict(below(root))
 
 
 def test_both_print_the_same_without_images(commands):

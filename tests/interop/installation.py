@@ -57,9 +57,9 @@ def static_provider(name, hosts, pool=None):
 
 
 class ZooKeeperLauncher(Launcher):
-    def __init__(self, directory, servers, providers, labels, more=None):
+    def __init__(self, directory, servers, providers, labels, more=None, environment=None):
         super().__init__(directory, {**servers.section(), 'labels': [{'name': label} for label in labels],
-                                     'providers': providers, **(more or {})})
+                                     'providers': providers, **(more or {})}, environment)
 
     def rows(self, *arguments):
         """The rows of a command that prints a table, by column."""

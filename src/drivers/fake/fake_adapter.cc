@@ -74,10 +74,14 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
   if (label.boot_from_volume) server.volume_gb = label.volume_size;
   for (const auto& [key, value] : label.instance_properties) server.metadata.emplace(key, value);
   for (const auto& [key, value] : spec.metadata) server.metadata.insert_or_assign(key, value);
-  const bool by_id = label.cloud_image && !label.cloud_image->id.empty();
-  server.image = by_id ? label.cloud_image->id : spec.image_external_id;
-  if (by_id) return server;
-  const std::string& wanted = label.cloud_image ? label.cloud_image->name : server.image;
+  if (!label.cloud_image) {
+    // Not looked for: it may have been uploaded to the cloud inside the builder.
+    server.image = spec.image_external_id;
+    return server;
+  }
+  server.image = label.cloud_image->id;
+  if (!server.image.empty()) return server;
+  const std::string& wanted = label.cloud_image->name;
   const auto image = cloud_->image(wanted);
   if (!image) throw CloudError(CloudError::Kind::failed, "no image " + wanted);
   server.image = image->id;

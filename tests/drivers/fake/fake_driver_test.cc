@@ -25,12 +25,15 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 constexpr const char* kBeginning = R"(
-labels: [{name: small}, {name: huge}, {name: volume}, {name: lost}, {name: by-id}, {name: six}]
+labels: [{name: small}, {name: huge}, {name: volume}, {name: lost}, {name: by-id}, {name: six},
+         {name: built}]
+diskimages: [{name: trixie}]
 providers:
   - name: fake-1
     driver: openstack
     cloud: sky
     region-name: north
+    diskimages: [{name: trixie}]
     cloud-images:
       - {name: Fake Precise, username: ci}
       - {name: nowhere}
@@ -49,6 +52,7 @@ constexpr const char* kPools = R"(
           - {name: by-id, cloud-image: fixed, flavor-name: Fake Flavor}
           - {name: six, cloud-image: fixed, flavor-name: Fake Flavor,
              networks: [fake-ipv6-network-name]}
+          - {name: built, diskimage: trixie, flavor-name: Fake Flavor}
 )";
 
 class FakeDriverTest : public testing::Test {
@@ -197,6 +201,21 @@ TEST_F(FakeDriverTest, labels_that_cannot_be_served_say_why) {
       driver::Resources(
           {{"instances", 1}, {"cores", 4}, {"ram", 8192}, {"volumes", 1}, {"volume-gb", 80}}));
   EXPECT_THAT(provider.zones("main"), ElementsAre("az1", "az2"));
+}
+
+TEST_F(FakeDriverTest, an_image_that_a_builder_has_uploaded_to_its_own_cloud_will_do) {
+  model::ImageUpload upload;
+  upload.image = "trixie";
+  upload.build_id = "b1";
+  upload.provider = "fake-1";
+  upload.set_state(model::UploadState::ready, 10);
+  upload.external_id = model::json_string("of-another-process");
+  installation_.add_upload(upload);
+  start();
+  EXPECT_EQ(launch("built").state, model::NodeState::ready);
+  const auto servers = clouds_->cloud("fake-1")->servers(installation_.clock.now());
+  ASSERT_THAT(servers, testing::SizeIs(1));
+  EXPECT_EQ(servers[0].spec.image, "of-another-process");
 }
 
 TEST_F(FakeDriverTest, an_image_can_be_made_to_fail) {
