@@ -126,7 +126,7 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
                            .builds = context_.images.builds_of(image),
                            .uploads = context_.images.uploads_of(image),
                            .being_built = context_.images.is_being_built(image)};
-  // Its own builds it knows, also when their lock has gone with a session.
+  // Its own work it knows, also when the locks have gone with a session.
   for (const auto& [built, id] : context_.under_way) {
     if (built == image) question.being_built = true;
   }
@@ -134,7 +134,10 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
     question.providers[name] = provider->managed.images.contains(image);
   }
   for (const ImageUpload* upload : question.uploads) {
-    if (context_.images.is_being_uploaded(image, upload->build_id, upload->provider)) {
+    const bool is_locked =
+        context_.images.is_being_uploaded(image, upload->build_id, upload->provider);
+    const UploadPlace place(image, upload->build_id, upload->provider);
+    if (is_locked || context_.uploads_under_way.contains(place)) {
       question.being_uploaded.emplace(upload->build_id, upload->provider);
     }
     if (in_use_.contains(*upload)) question.in_use.insert(upload);

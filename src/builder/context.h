@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "async/runtime.h"
 #include "async/task_scope.h"
@@ -23,6 +24,9 @@
 #include "telemetry/metrics.h"
 
 namespace nodepool::builder {
+
+// Image, build id, provider: where one upload at a time is made.
+using UploadPlace = std::tuple<std::string, std::string, std::string>;
 
 // What all workers of one builder share. Outlives them.
 struct BuilderContext {
@@ -48,6 +52,8 @@ struct BuilderContext {
 
   ImageStore::Contents local = {};           // what is on the disk, as last seen
   std::set<ImageStore::Key> under_way = {};  // being built here
+  // Being uploaded here, whether or not the lock has gone with a session.
+  std::set<UploadPlace> uploads_under_way = {};
   std::uint64_t scans_begun = 0;
   std::uint64_t scan_seen = 0;
 

@@ -49,6 +49,22 @@ std::string cloud_name(std::string name, const ImageUpload& upload, double now) 
   return name;
 }
 
+// One of `places` as long as this lives.
+class UnderWay {
+ public:
+  UnderWay(std::set<UploadPlace>& places, UploadPlace place)
+      : places_(places), place_(std::move(place)) {
+    places_.insert(place_);
+  }
+  ~UnderWay() { places_.erase(place_); }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  std::set<UploadPlace>& places_;
+  UploadPlace place_;
+};
+
 }  // namespace
 
 // --- the agenda
@@ -212,6 +228,7 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   job.upload.username = build.username;
   job.upload.python_path = build.python_path;
   job.upload.shell_type = build.shell_type;
+  const UnderWay under_way(context_.uploads_under_way, {image, build.id, name});
   job.upload = co_await context_.records.create(job.upload, lock);
   job.upload.format = format;
   job.upload.external_name = cloud_name(name_format, job.upload, context_.now());

@@ -444,6 +444,23 @@ TEST_F(BuilderTest, an_upload_whose_session_is_lost_counts_if_its_record_is_ther
   EXPECT_THAT(sky_->images, SizeIs(uploads(UploadState::ready).size()));
 }
 
+TEST_F(BuilderTest, an_upload_goes_on_when_its_session_is_replaced) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  const std::vector<ImageUpload> begun = uploads(UploadState::uploading);
+  ASSERT_THAT(begun, SizeIs(1));
+  store_of().suspend_for_tests();
+  store_of().expire_for_tests();
+  pass(seconds(1));
+  store_of().resume_for_tests();
+  pass(minutes(6));
+  EXPECT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads(UploadState::ready).at(0).id, begun.front().id);
+  EXPECT_THAT(sky_->images, SizeIs(1));
+  EXPECT_EQ(sky_->deletions, 0);
+}
+
 TEST_F(BuilderTest, an_upload_whose_record_is_gone_is_deleted_from_the_cloud_again) {
   sky_->upload_time = minutes(10);
   start(yaml(kDeb, kSky));
