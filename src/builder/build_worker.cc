@@ -21,12 +21,6 @@ using coordination::StoreError;
 using model::BuildState;
 using model::ImageBuild;
 
-constexpr auto kFirstPause = std::chrono::seconds(10);
-constexpr auto kLongestPause = std::chrono::hours(1);
-
-// How long what others do takes to be known here.
-constexpr auto kNewsTravel = std::chrono::seconds(1);
-
 Builds newest_first(const std::vector<ImageBuild>& builds) {
   Builds sorted;
   for (const ImageBuild& build : builds) sorted.push_back(&build);
@@ -35,57 +29,6 @@ Builds newest_first(const std::vector<ImageBuild>& builds) {
 }
 
 }  // namespace
-
-// --- the agenda
-
-BuildAgenda::BuildAgenda(const BuilderContext& context)
-    : context_(context),
-      retries_(kFirstPause, kLongestPause),
-      agenda_(context.runtime.clock, [this](const std::string& image) { return due(image); }) {}
-
-BuildVerdict BuildAgenda::judge(const std::string& image, const Builds& builds,
-                                bool being_built) const {
-  const auto configured = context_.diskimages.find(image);
-  if (configured == context_.diskimages.end()) return {};
-  const ImageBuild* newest = newest_ready(builds);
-  return judge_build(
-      {.image = configured->second,
-       .formats = context_.wanted_formats.find(image)->second,
-       .paused = context_.images.is_paused(image),
-       .requested =
-           context_.images.build_requests().contains(image) || orders_.next(image) != nullptr,
-       .being_built = being_built,
-       .builds = builds,
-       .local = newest == nullptr ? nullptr : context_.local_formats(image, newest->id)});
-}
-
-std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image) const {
-  if (!context_.images.ready()) return std::nullopt;
-  const BuildVerdict verdict =
-      judge(image, context_.images.builds_of(image), context_.images.is_being_built(image));
-  if (!verdict.due) return std::nullopt;
-  async::Clock::TimePoint when = context_.moment(*verdict.due);
-  const auto contended = contended_until_.find(image);
-  if (contended != contended_until_.end()) when = std::max(when, contended->second);
-  // Who asks after a failure has a reason to.
-  const auto request = context_.images.build_requests().find(image);
-  const auto failed_at = failed_at_.find(image);
-  const bool asked_anew = request != context_.images.build_requests().end() &&
-                          failed_at != failed_at_.end() && request->second > failed_at->second;
-  if (asked_anew || orders_.next(image)) return when;
-  return std::max(when, retries_.not_before(image).value_or(when));
-}
-
-async::Clock::TimePoint BuildAgenda::soon() const {
-  return context_.runtime.clock.now() + kNewsTravel;
-}
-
-async::Duration BuildAgenda::failed(const std::string& image) {
-  failed_at_[image] = context_.now();
-  return retries_.failed(image, context_.runtime.clock.now());
-}
-
-// --- the worker
 
 BuildWorker::BuildWorker(BuilderContext& context, BuildAgenda& agenda,
                          const ImageBuilders& builders)

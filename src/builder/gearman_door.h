@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "builder/build_worker.h"
+#include "builder/build_agenda.h"
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
-#include "builder/upload_worker.h"
+#include "builder/upload_agenda.h"
 #include "gearman/workers.h"
 
 namespace nodepool::builder {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "builder/build_worker.h"
+#include "builder/build_agenda.h"
 #include "builder/context.h"
-#include "builder/upload_worker.h"
+#include "builder/upload_agenda.h"
 
 namespace nodepool::builder {
 

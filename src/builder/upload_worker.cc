@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "builder/program_run.h"
@@ -24,12 +22,6 @@ using model::BuildState;
 using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
-
-constexpr auto kFirstPause = std::chrono::seconds(10);
-constexpr auto kLongestPause = std::chrono::minutes(30);
-
-// How long what others do takes to be known here.
-constexpr auto kNewsTravel = std::chrono::seconds(1);
 
 // A post-upload-hook that takes longer hangs.
 constexpr auto kHookTimeout = std::chrono::hours(1);
@@ -66,76 +58,6 @@ class UnderWay {
 };
 
 }  // namespace
-
-// --- the agenda
-
-UploadAgenda::UploadAgenda(const BuilderContext& context)
-    : context_(context),
-      retries_(kFirstPause, kLongestPause),
-      agenda_(context.runtime.clock, [this](const UploadPair& pair) { return due(pair); }) {}
-
-void UploadAgenda::look_at_image(const std::string& image) {
-  for (const auto& [name, provider] : context_.providers) {
-    if (provider->managed.images.contains(image)) agenda_.look_at({name, image});
-  }
-}
-
-const ImageBuild* UploadAgenda::next_build(const UploadPair& pair) const {
-  const Builds builds = context_.images.builds_of(pair.second);
-  const std::shared_ptr<Order> order = orders_.next(pair);
-  if (!order) return newest_ready(builds);
-  const auto found = std::ranges::find(builds, order->build_id, &ImageBuild::id);
-  return found == builds.end() ? nullptr : *found;
-}
-
-UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
-  const auto& [name, image] = pair;
-  const auto provider = context_.providers.find(name);
-  if (provider == context_.providers.end()) return UploadVerdict::paused;
-  const driver::ManagedImages& managed = provider->second->managed;
-  const auto listed = managed.images.find(image);
-  if (listed == managed.images.end()) return UploadVerdict::paused;
-  UploadQuestion question{
-      .paused = listed->second.pause, .build = next_build(pair), .format = managed.format};
-  if (question.build != nullptr) {
-    const std::string& id = question.build->id;
-    question.local = context_.local_formats(image, id);
-    question.uploads = context_.images.uploads_of(image, id, name);
-    question.being_uploaded = context_.images.is_being_uploaded(image, id, name);
-  }
-  return judge_upload(question);
-}
-
-std::optional<async::Clock::TimePoint> UploadAgenda::due(const UploadPair& pair) const {
-  if (!context_.images.ready() || judge(pair) != UploadVerdict::due) return std::nullopt;
-  async::Clock::TimePoint when = context_.runtime.clock.now();
-  const auto contended = contended_until_.find(pair);
-  if (contended != contended_until_.end()) when = std::max(when, contended->second);
-  const auto failed = failed_build_.find(pair);
-  const ImageBuild* build = next_build(pair);
-  const bool failed_before = failed != failed_build_.end() && failed->second == build->id;
-  if (!failed_before || orders_.next(pair)) return when;
-  return std::max(when, retries_.not_before(pair).value_or(when));
-}
-
-async::Duration UploadAgenda::failed(const UploadPair& pair, const std::string& build_id) {
-  failed_build_[pair] = build_id;
-  return retries_.failed(pair, context_.runtime.clock.now());
-}
-
-void UploadAgenda::contended(const UploadPair& pair) {
-  contended_until_[pair] = context_.runtime.clock.now() + kNewsTravel;
-}
-
-void UploadAgenda::reconfigured(const std::string& provider) {
-  std::erase_if(failed_build_, [&](const auto& failed) {
-    if (failed.first.first != provider) return false;
-    retries_.forget(failed.first);
-    return true;
-  });
-}
-
-// --- the worker
 
 UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
                            const Environment& environment)

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "builder/agenda.h"
+#include "builder/context.h"
+#include "builder/decisions.h"
+#include "builder/orders.h"
+#include "builder/retries.h"
+
+namespace nodepool::builder {
+
+// The images that are to be built, shared by all build workers.
+class BuildAgenda {
+ public:
+  explicit BuildAgenda(const BuilderContext& context);
+
+  Agenda<std::string>& images() { return agenda_; }
+
+  // Builds that somebody wants and waits for. Who places one calls images().look_at().
+  Orders<std::string>& orders() { return orders_; }
+
+  // Nothing new is begun.
+  void close() {
+    agenda_.close();
+    orders_.close();
+  }
+
+  // What is to be done about the image, going by these builds.
+  BuildVerdict judge(const std::string& image, const Builds& builds, bool being_built) const;
+
+  // A build has ended. Returns how long the image is left alone if it has failed.
+  async::Duration failed(const std::string& image);
+  void succeeded(const std::string& image) { retries_.forget(image); }
+  // Somebody else has the lock, though nothing is known of it yet.
+  void contended(const std::string& image) { contended_until_[image] = soon(); }
+
+  // What made the last attempt fail may have been changed.
+  void reconfigured(const std::string& image) { retries_.forget(image); }
+
+ private:
+  std::optional<async::Clock::TimePoint> due(const std::string& image) const;
+  async::Clock::TimePoint soon() const;
+
+  const BuilderContext& context_;
+  Retries<std::string> retries_;
+  std::map<std::string, double> failed_at_;  // seconds since the epoch
+  std::map<std::string, async::Clock::TimePoint> contended_until_;
+  Orders<std::string> orders_;
+  Agenda<std::string> agenda_;
+};
+
+}  // namespace nodepool::builder
