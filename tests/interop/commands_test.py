@@ -28,6 +28,19 @@ def comparable(rows):
     return sorted(rows, key=lambda row: list(row.values()))
 
 
+def requests(tree):
+    return {id: tree.record(f'/nodepool/requests/{id}') for id in tree.children('/nodepool/requests')}
+
+
+def at_one_moment(tree, look):
+    """What look() returns when no request has changed meanwhile."""
+    def unchanged():
+        before = requests(tree)
+        seen = look()
+        return seen if requests(tree) == before else None
+    return wait_until('no request changes while one looks', unchanged)
+
+
 def node_of(tree, provider):
     return next(id for id, node in tree.nodes().items() if node['provider'] == provider)
 
@@ -49,7 +62,8 @@ def test_both_print_the_same_requests(tree, zuul, rack, shelf):
     with zuul.nodes('cloud-only', 'cloud-only'), zuul.nodes('rack-only', 'rack-only', 'rack-only'):
         waiting = [zuul.ask('cloud-only'), zuul.ask('rack-only', 'rack-only'), zuul.ask('rack-only')]
         zuul.answer(waiting[-1])
-        ours, theirs = comparable(rack.rows('request-list')), comparable(shelf.rows('request-list'))
+        ours, theirs = at_one_moment(tree, lambda: [
+            comparable(launcher.rows('request-list')) for launcher in (rack, shelf)])
         assert len(theirs) == 3
         assert ours == theirs
         for request in waiting:

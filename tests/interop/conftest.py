@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from builders import ImageTree, Workshop, cloud
-from installation import OwnLauncher, PythonLauncher, Servers, Tree
+from installation import OwnLauncher, PythonLauncher, Servers, Tree, wait_until
 from zuul_client import Zuul
 
 
@@ -49,13 +49,16 @@ def more_zuuls(servers):
         client.close()
 
 
-def launchers_of(kind, servers, tmp_path):
+def launchers_of(kind, servers, tree, tmp_path):
     running = []
 
     def start(providers, labels, **more):
         launcher = kind(tmp_path / f'{kind.__name__}{len(running)}', servers, providers, labels, more)
         launcher.start()
         running.append(launcher)
+        # Until then its labels are nobody's, and whoever asks for them is refused.
+        names = {provider['name'] for provider in providers}
+        wait_until(f'the pools of {names} are registered', lambda: names <= tree.pools().keys())
         return launcher
 
     yield start
@@ -67,13 +70,13 @@ def launchers_of(kind, servers, tmp_path):
 @pytest.fixture
 def ours(servers, tree, tmp_path):
     """Starts launchers of this project: ours(providers, labels)."""
-    yield from launchers_of(OwnLauncher, servers, tmp_path)
+    yield from launchers_of(OwnLauncher, servers, tree, tmp_path)
 
 
 @pytest.fixture
 def theirs(servers, tree, tmp_path):
     """Starts launchers of the Python Nodepool: theirs(providers, labels)."""
-    yield from launchers_of(PythonLauncher, servers, tmp_path)
+    yield from launchers_of(PythonLauncher, servers, tree, tmp_path)
 
 
 @pytest.fixture
