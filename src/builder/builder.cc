@@ -38,6 +38,7 @@ std::string images_dir(const config::Config& config) {
 
 std::vector<gearman::Server> gearman_servers(const config::Config& config) {
   std::vector<gearman::Server> servers;
+  servers.reserve(config.gearman_servers.size());
   for (const config::GearmanServer& server : config.gearman_servers) {
     servers.push_back({.host = server.host, .port = static_cast<std::uint16_t>(server.port)});
   }
