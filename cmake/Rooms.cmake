@@ -90,7 +90,7 @@ function(nodepool_test name)
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}")
   if(test_SHARED_SERVICE)
     add_test(NAME "${name}" COMMAND ${target})
-    set_tests_properties("${name}" PROPERTIES TIMEOUT 900 COST 1000)
+    set_tests_properties("${name}" PROPERTIES TIMEOUT 900)
   else()
     gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}: "
                          PROPERTIES TIMEOUT 300)

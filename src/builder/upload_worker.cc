@@ -41,22 +41,6 @@ std::string cloud_name(std::string name, const ImageUpload& upload, double now) 
   return name;
 }
 
-// One of `places` as long as this lives.
-class UnderWay {
- public:
-  UnderWay(std::set<UploadPlace>& places, UploadPlace place)
-      : places_(places), place_(std::move(place)) {
-    places_.insert(place_);
-  }
-  ~UnderWay() { places_.erase(place_); }
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
-
- private:
-  std::set<UploadPlace>& places_;
-  UploadPlace place_;
-};
-
 }  // namespace
 
 UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
@@ -150,12 +134,20 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   job.upload.username = build.username;
   job.upload.python_path = build.python_path;
   job.upload.shell_type = build.shell_type;
-  const UnderWay under_way(context_.uploads_under_way, {image, build.id, name});
-  job.upload = co_await context_.records.create(job.upload, lock);
-  job.upload.format = format;
-  job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
-  agenda_.orders().begin(pair, build.id);
-  co_await perform(std::move(job));
+  const UploadPlace place(image, build.id, name);
+  context_.uploads_under_way.insert(place);
+  std::exception_ptr failure;
+  try {
+    job.upload = co_await context_.records.create(job.upload, lock);
+    job.upload.format = format;
+    job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
+    agenda_.orders().begin(pair, build.id);
+    co_await perform(std::move(job));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  context_.uploads_under_way.erase(place);
+  if (failure) std::rethrow_exception(failure);
   agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
 }
 
