@@ -92,10 +92,10 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
 NodePoolBuilder::~NodePoolBuilder() = default;
 
 Task<> NodePoolBuilder::start(config::Config config) {
-  context_.builder_id = co_await threads_.run(
-      "builder_id.txt", [store = context_.files, id = uuid(context_.runtime.random)] {
-        return store.builder_id(id);
-      });
+  const auto identify = [store = context_.files, id = uuid(context_.runtime.random)] {
+    return store.builder_id(id);
+  };
+  context_.builder_id = co_await threads_.run("builder_id.txt", identify);
   for (const std::string_view root :
        {model::kComponentsRoot, model::kImagesRoot, model::kNodesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
