@@ -6,21 +6,12 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "async/live_tasks.h"
+#include "async/outcome.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
 
 namespace {
-
-// Keeps the outcome for later: the operator|| below waits on after a failure.
-Task<> keep_outcome(Task<> task, std::exception_ptr& failure) {
-  co_await boost::asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_await std::move(task);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-}
 
 Task<> sleep_apart(Clock& clock, Clock::TimePoint when) {
   co_await boost::asio::this_coro::throw_if_cancelled(false);

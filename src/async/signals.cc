@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "async/live_tasks.h"
+#include "async/outcome.h"
 #include "async/parking.h"
 
 namespace nodepool::async {
@@ -17,16 +18,6 @@ namespace nodepool::async {
 namespace asio = boost::asio;
 
 namespace {
-
-// Keeps the outcome for later: the operator|| below waits on after a failure.
-Task<> keep_outcome(Task<> work, std::exception_ptr& failure) {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  try {
-    co_await std::move(work);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-}
 
 Task<> listen(Signals& signals, std::optional<int>& received) {
   co_await asio::this_coro::throw_if_cancelled(false);

@@ -7,8 +7,8 @@ namespace nodepool::builder {
 
 namespace {
 
-constexpr auto kFirstPause = std::chrono::seconds(10);
-constexpr auto kLongestPause = std::chrono::hours(1);
+constexpr auto kFirstBuildPause = std::chrono::seconds(10);
+constexpr auto kLongestBuildPause = std::chrono::hours(1);
 
 // How long what others do takes to be known here.
 constexpr auto kNewsTravel = std::chrono::seconds(1);
@@ -17,7 +17,7 @@ constexpr auto kNewsTravel = std::chrono::seconds(1);
 
 BuildAgenda::BuildAgenda(const BuilderContext& context)
     : context_(context),
-      retries_(kFirstPause, kLongestPause),
+      retries_(kFirstBuildPause, kLongestBuildPause),
       agenda_(context.runtime.clock, [this](const std::string& image) { return due(image); }) {}
 
 BuildVerdict BuildAgenda::judge(const std::string& image, const Builds& builds,

@@ -22,8 +22,8 @@ namespace {
 
 constexpr mode_t kMode = 0644;
 
-[[noreturn]] void fail(const std::string& doing, const fs::path& path,
-                       const std::error_code& error) {
+[[noreturn]] void log_failed(const std::string& doing, const fs::path& path,
+                             const std::error_code& error) {
   throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
 }
 
@@ -51,10 +51,11 @@ BuildLog::BuildLog(const Place& place, const std::string& image, const std::stri
     : path_(place.directory / model::build_log_name(image, build_id)) {
   std::error_code error;
   fs::create_directories(place.directory, error);
-  if (error) fail("cannot make the directory", place.directory, error);
+  if (error) log_failed("cannot make the directory", place.directory, error);
   delete_old_logs(place, image);
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
-  if (descriptor_ < 0) fail("cannot write", path_, std::error_code(errno, std::generic_category()));
+  if (descriptor_ < 0)
+    log_failed("cannot write", path_, std::error_code(errno, std::generic_category()));
 }
 
 BuildLog::~BuildLog() {

@@ -19,8 +19,8 @@ using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
 
-constexpr auto kFirstPause = std::chrono::seconds(5);
-constexpr auto kLongestPause = std::chrono::minutes(10);
+constexpr auto kFirstCleanupPause = std::chrono::seconds(5);
+constexpr auto kLongestCleanupPause = std::chrono::minutes(10);
 
 // Images that are deleted from clouds at a time.
 constexpr int kRemovals = 4;
@@ -83,8 +83,8 @@ std::vector<Record> copies(const std::vector<const Record*>& records) {
 CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
     : context_(context),
       log_(context.log.child("CleanupWorker")),
-      image_retries_(kFirstPause, kLongestPause),
-      upload_retries_(kFirstPause, kLongestPause),
+      image_retries_(kFirstCleanupPause, kLongestCleanupPause),
+      upload_retries_(kFirstCleanupPause, kLongestCleanupPause),
       images_(context.runtime.clock,
               [this](const std::string& image) -> std::optional<async::Clock::TimePoint> {
                 if (!context_.images.ready()) return std::nullopt;

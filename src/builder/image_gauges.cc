@@ -8,7 +8,7 @@ namespace nodepool::builder {
 
 namespace {
 
-constexpr auto kInterval = std::chrono::seconds(60);
+constexpr auto kGaugeInterval = std::chrono::seconds(60);
 
 // The figures that stand for states.
 constexpr double kIdle = 0;
@@ -21,7 +21,7 @@ constexpr double kPaused = 3;
 Task<> ImageGauges::run() {
   while (context_.metrics.enabled()) {
     if (context_.images.ready()) report();
-    co_await context_.runtime.clock.sleep_for(kInterval);
+    co_await context_.runtime.clock.sleep_for(kGaugeInterval);
   }
 }
 

@@ -20,8 +20,8 @@ constexpr std::size_t kSha256Size = 64;
 constexpr std::string_view kPartial = ".partial";
 constexpr std::uintmax_t kNoSpace = 1 << 20;  // bytes: no image fits into less
 
-[[noreturn]] void fail(const std::string& doing, const fs::path& path,
-                       const std::error_code& error) {
+[[noreturn]] void store_failed(const std::string& doing, const fs::path& path,
+                               const std::error_code& error) {
   throw std::runtime_error(doing + " " + path.string() + ": " + error.message());
 }
 
@@ -38,13 +38,14 @@ void write_whole(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (!file) fail("cannot write", path, std::make_error_code(static_cast<std::errc>(errno)));
+  if (!file)
+    store_failed("cannot write", path, std::make_error_code(static_cast<std::errc>(errno)));
 }
 
 void remove_file(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);
-  if (error) fail("cannot delete", path, error);
+  if (error) store_failed("cannot delete", path, error);
 }
 
 bool is_format(std::string_view suffix) {
@@ -87,7 +88,7 @@ std::string ImageStore::builder_id(const std::string& new_id) const {
   const fs::path path = directory_ / "builder_id.txt";
   std::error_code error;
   fs::create_directories(directory_, error);
-  if (error) fail("cannot make the directory", directory_, error);
+  if (error) store_failed("cannot make the directory", directory_, error);
   if (fs::exists(path)) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -107,7 +108,7 @@ ImageStore::Contents ImageStore::contents() const {
     std::set<std::string>& formats = contents[key];
     if (is_format(suffix) && entries->is_regular_file(error)) formats.insert(suffix);
   }
-  if (error) fail("cannot read the directory", directory_, error);
+  if (error) store_failed("cannot read the directory", directory_, error);
   return contents;
 }
 
@@ -119,7 +120,7 @@ void ImageStore::remove_partials() const {
     const auto named = parse_file_name(entries->path().filename().string());
     if (named && named->second.ends_with(kPartial)) files.push_back(entries->path());
   }
-  if (error) fail("cannot read the directory", directory_, error);
+  if (error) store_failed("cannot read the directory", directory_, error);
   for (const fs::path& file : files) remove_file(file);
 }
 
@@ -150,7 +151,7 @@ void ImageStore::finish_partial(const std::string& output, const std::string& fo
   const std::string partial = partial_file(output, format);
   std::error_code error;
   fs::rename(partial, image_file(output, format), error);
-  if (error) fail("cannot rename", partial, error);
+  if (error) store_failed("cannot rename", partial, error);
 }
 
 driver::ImageFile ImageStore::file(std::string_view image, std::string_view build_id,
@@ -179,7 +180,7 @@ void ImageStore::remove(std::string_view image, std::string_view build_id) const
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     if (entries->path().filename().string().starts_with(prefix)) files.push_back(entries->path());
   }
-  if (error) fail("cannot read the directory", directory_, error);
+  if (error) store_failed("cannot read the directory", directory_, error);
   for (const fs::path& file : files) remove_file(file);
 }
 

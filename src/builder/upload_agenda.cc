@@ -9,8 +9,8 @@ namespace {
 
 using model::ImageBuild;
 
-constexpr auto kFirstPause = std::chrono::seconds(10);
-constexpr auto kLongestPause = std::chrono::minutes(30);
+constexpr auto kFirstUploadPause = std::chrono::seconds(10);
+constexpr auto kLongestUploadPause = std::chrono::minutes(30);
 
 // How long what others do takes to be known here.
 constexpr auto kNewsTravel = std::chrono::seconds(1);
@@ -19,7 +19,7 @@ constexpr auto kNewsTravel = std::chrono::seconds(1);
 
 UploadAgenda::UploadAgenda(const BuilderContext& context)
     : context_(context),
-      retries_(kFirstPause, kLongestPause),
+      retries_(kFirstUploadPause, kLongestUploadPause),
       agenda_(context.runtime.clock, [this](const UploadPair& pair) { return due(pair); }) {}
 
 void UploadAgenda::look_at_image(const std::string& image) {

@@ -20,8 +20,8 @@ using driver::LaunchError;
 using model::NodeState;
 
 // Between launches that come to nothing.
-constexpr auto kFirstPause = std::chrono::seconds(10);
-constexpr auto kLongestPause = std::chrono::minutes(5);
+constexpr auto kFirstValidationPause = std::chrono::seconds(10);
+constexpr auto kLongestValidationPause = std::chrono::minutes(5);
 
 // The image is not fit for use.
 class Unfit : public std::runtime_error {
@@ -46,7 +46,7 @@ UploadValidator::UploadValidator(BuilderContext& context, const Environment& env
     : context_(context), environment_(environment), log_(std::move(log)) {}
 
 Task<> UploadValidator::validate(UploadOnTrial trial) {
-  async::Duration pause = kFirstPause;
+  async::Duration pause = kFirstValidationPause;
   std::string failure;
   while (true) {
     if (const auto reason = why_pointless(trial)) {
@@ -67,7 +67,7 @@ Task<> UploadValidator::validate(UploadOnTrial trial) {
                  trial.upload.build_id, trial.upload.image, trial.upload.provider, failure,
                  std::chrono::duration_cast<std::chrono::seconds>(pause).count());
     co_await context_.runtime.clock.sleep_for(pause);
-    pause = std::min<async::Duration>(2 * pause, kLongestPause);
+    pause = std::min<async::Duration>(2 * pause, kLongestValidationPause);
   }
 }
 

@@ -135,15 +135,15 @@ void Checker::check_entry(const Value::Entry& entry, const Schema& schema,
     }
     std::vector<std::string_view> keys;
     for (const Field& known : schema.fields) keys.push_back(known.key);
-    report(path, entry.mark, "unknown key " + quoted(entry.key), did_you_mean(entry.key, keys));
+    report(path, entry.mark, "unknown key " + in_quotes(entry.key), did_you_mean(entry.key, keys));
     return;
   }
   if (field->accepted == Accepted::by_daemons && strict_) {
-    report(path, entry.mark, "the key " + quoted(entry.key) + " is not allowed here",
+    report(path, entry.mark, "the key " + in_quotes(entry.key) + " is not allowed here",
            "the daemons do read it");
   }
   if (!field->deprecated.empty() && !strict_) {
-    report(path, entry.mark, "the key " + quoted(entry.key) + " is deprecated",
+    report(path, entry.mark, "the key " + in_quotes(entry.key) + " is deprecated",
            std::string(field->deprecated));
   }
   check_value(entry.value, field->type, entry_path, entry.mark);
@@ -152,7 +152,7 @@ void Checker::check_entry(const Value::Entry& entry, const Schema& schema,
 void Checker::check_required(const Value& value, const Schema& schema, const std::string& path) {
   for (const Field& field : schema.fields) {
     if (field.required == Required::never || value.find(field.key) != nullptr) continue;
-    report(path, value.mark(), "the key " + quoted(field.key) + " is missing");
+    report(path, value.mark(), "the key " + in_quotes(field.key) + " is missing");
   }
 }
 
@@ -165,7 +165,7 @@ void Checker::check_rule(const Value& value, const Rule& rule, const std::string
     if (given.empty() || given.front() != rule.keys.front()) return;
     for (const std::string_view key : std::vector(given.begin() + 1, given.end())) {
       report(path, value.find(key)->mark(),
-             quoted(key) + " cannot be combined with " + quoted(rule.keys.front()));
+             in_quotes(key) + " cannot be combined with " + in_quotes(rule.keys.front()));
     }
     return;
   }
@@ -211,7 +211,7 @@ void Checker::check_content(const Value& value, const Type& type, const std::str
     case Kind::mapping:
       for (const Value::Entry& entry : value.as_mapping()) {
         if (strict_ && entry.key_kind != ValueKind::string) {
-          report(path, entry.mark, "the key " + quoted(entry.key) + " must be a string",
+          report(path, entry.mark, "the key " + in_quotes(entry.key) + " must be a string",
                  "put it in quotes");
         }
         check_value(entry.value, type.parts[0], path_below(path, entry.key), entry.mark);
@@ -299,21 +299,21 @@ void Checker::check_label(std::string_view name, const std::string& path, Mark m
   if (labels.contains(name)) return;
   std::string hint = did_you_mean(name, {labels.begin(), labels.end()});
   if (hint.empty()) hint = "add it to the top-level `labels`";
-  report(path, mark, "the label " + quoted(name) + " is not defined", std::move(hint));
+  report(path, mark, "the label " + in_quotes(name) + " is not defined", std::move(hint));
 }
 
 void Checker::check_diskimage(std::string_view name, const std::string& path, Mark mark) {
   const DefinedNames& defined = *options_.defined;
   if (defined.diskimages.contains(name)) return;
   if (defined.abstract_diskimages.contains(name)) {
-    report(path, mark, "the disk image " + quoted(name) + " is abstract",
+    report(path, mark, "the disk image " + in_quotes(name) + " is abstract",
            "only images that are built can be used");
     return;
   }
   const auto& diskimages = defined.diskimages;
   std::string hint = did_you_mean(name, {diskimages.begin(), diskimages.end()});
   if (hint.empty()) hint = "add it to the top-level `diskimages`";
-  report(path, mark, "the disk image " + quoted(name) + " is not defined", std::move(hint));
+  report(path, mark, "the disk image " + in_quotes(name) + " is not defined", std::move(hint));
 }
 
 std::vector<Problem> run(const Value& value, const Schema& schema, const CheckOptions& options,

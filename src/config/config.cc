@@ -15,7 +15,7 @@ const Thing& find_defined(const std::map<std::string, Thing>& things, const Sect
                           std::string_view key, std::string_view name, std::string_view kind) {
   const auto found = things.find(std::string(name));
   if (found != things.end()) return found->second;
-  throw section.error(key, "the " + std::string(kind) + " " + quoted(name) + " is not defined",
+  throw section.error(key, "the " + std::string(kind) + " " + in_quotes(name) + " is not defined",
                       did_you_mean(name, keys_of(things)));
 }
 
@@ -27,7 +27,7 @@ std::string ZooKeeperTls::missing() const {
   const std::pair<std::string_view, const std::string&> paths[] = {
       {"ca", ca}, {"cert", cert}, {"key", key}};
   for (const auto& [name, path] : paths) {
-    if (path.empty()) keys += (keys.empty() ? "" : " and ") + quoted(name);
+    if (path.empty()) keys += (keys.empty() ? "" : " and ") + in_quotes(name);
   }
   return keys.empty() ? keys : "missing " + keys + ", and ZooKeeper is used with TLS only";
 }

@@ -67,7 +67,7 @@ std::vector<Problem> duplicates(const Section& root) {
       if (is_new) continue;
       problems.push_back(section
                              .error(named.name,
-                                    "the " + std::string(named.kind) + " " + quoted(name) +
+                                    "the " + std::string(named.kind) + " " + in_quotes(name) +
                                         " is already defined in line " +
                                         std::to_string(earlier->second),
                                     "the last one counts")
@@ -80,12 +80,12 @@ std::vector<Problem> duplicates(const Section& root) {
 ConfigError unknown_driver(const Section& provider, std::string_view driver,
                            const DriverSchemas& drivers) {
   if (std::ranges::find(drivers.missing, driver) != drivers.missing.end()) {
-    return provider.error("driver", "this release has no driver " + quoted(driver));
+    return provider.error("driver", "this release has no driver " + in_quotes(driver));
   }
   const std::vector<std::string_view> names = keys_of(drivers.schemas);
   std::string hint = did_you_mean(driver, names);
   if (hint.empty()) hint = "there are " + alternatives(names);
-  return provider.error("driver", "unknown driver " + quoted(driver), std::move(hint));
+  return provider.error("driver", "unknown driver " + in_quotes(driver), std::move(hint));
 }
 
 }  // namespace nodepool::config

@@ -14,8 +14,8 @@ ConfigError circle_error(std::vector<const Section*> members) {
       members, {}, [](const Section* member) { return member->value().mark(); });
   std::ranges::rotate(members, first);
   std::string circle;
-  for (const Section* member : members) circle += quoted(member->text("name")) + " -> ";
-  circle += quoted(members.front()->text("name"));
+  for (const Section* member : members) circle += in_quotes(member->text("name")) + " -> ";
+  circle += in_quotes(members.front()->text("name"));
   return members.front()->error("parent", "the parents form a circle: " + circle);
 }
 
@@ -76,8 +76,8 @@ std::vector<const Section*> DiskImageFamily::lineage(const Section& entry) const
     const auto found = by_name_.find(parent);
     if (found == by_name_.end()) {
       throw child.error("parent",
-                        "the parent " + quoted(parent) + " of the disk image " +
-                            quoted(child.text("name")) + " is not defined",
+                        "the parent " + in_quotes(parent) + " of the disk image " +
+                            in_quotes(child.text("name")) + " is not defined",
                         did_you_mean(parent, keys_of(by_name_)));
     }
     const auto again = std::ranges::find(line, found->second);
@@ -96,7 +96,7 @@ void DiskImageFamily::check_builder(const Section& entry) const {
     replace_if_truthy(*ancestor, "command", command);
   }
   if (builder != "diskimage-builder" && builder != "command") {
-    throw entry.error("builder", quoted(builder) + " is no builder",
+    throw entry.error("builder", in_quotes(builder) + " is no builder",
                       "it is `diskimage-builder` or `command`");
   }
   if (builder == "command" && command.empty()) {

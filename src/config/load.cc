@@ -70,7 +70,7 @@ void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
     if (chroot.empty()) continue;
     if (!zookeeper.chroot.empty() && chroot != zookeeper.chroot) {
       throw server.error("chroot",
-                         "differs from that of another server: " + quoted(zookeeper.chroot),
+                         "differs from that of another server: " + in_quotes(zookeeper.chroot),
                          "all servers have the same, or only one of them says it");
     }
     zookeeper.chroot = chroot;
@@ -199,7 +199,7 @@ void apply_secure(const Section& secure, Config& config) {
     const std::string name = section.text("name");
     const auto image = config.diskimages.find(name);
     if (image == config.diskimages.end()) {
-      throw section.error("name", "unknown disk image " + quoted(name),
+      throw section.error("name", "unknown disk image " + in_quotes(name),
                           did_you_mean(name, keys_of(config.diskimages)));
     }
     for (const auto& [variable, text] : section.text_map("env-vars")) {

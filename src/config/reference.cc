@@ -36,7 +36,7 @@ std::string cell(std::string_view text) {
 std::string default_text(const Field& field) {
   if (field.required != Required::never) return "**required**";
   if (field.default_value.empty()) return std::string(field.default_note);
-  return quoted(field.default_value);
+  return in_quotes(field.default_value);
 }
 
 std::string meaning(const Field& field) {
@@ -51,8 +51,8 @@ std::string meaning(const Field& field) {
 std::string row(const Field& field) {
   std::string type = type_name(field.type);
   if (!field.unit.empty()) type += ", " + std::string(field.unit);
-  return "| " + quoted(field.key) + " | " + cell(type) + " | " + cell(default_text(field)) + " | " +
-         cell(meaning(field)) + " |\n";
+  return "| " + in_quotes(field.key) + " | " + cell(type) + " | " + cell(default_text(field)) +
+         " | " + cell(meaning(field)) + " |\n";
 }
 
 std::string rule_text(const Rule& rule) {
@@ -64,7 +64,7 @@ std::string rule_text(const Rule& rule) {
     case Rule::Kind::at_most_one:
       return "Only one of " + alternatives(rule.keys) + " can be given.";
     case Rule::Kind::excludes:
-      return quoted(rule.keys.front()) + " cannot be combined with " +
+      return in_quotes(rule.keys.front()) + " cannot be combined with " +
              alternatives({rule.keys.begin() + 1, rule.keys.end()}) + ".";
   }
   std::unreachable();
@@ -74,7 +74,7 @@ std::string rule_text(const Rule& rule) {
 
 std::string reference_markdown(const Schema& schema, std::string_view path, int heading_level) {
   std::string text;
-  const std::string title = path.empty() ? "Top level" : quoted(path);
+  const std::string title = path.empty() ? "Top level" : in_quotes(path);
   text += std::string(static_cast<std::size_t>(heading_level), '#') + " " + title + "\n\n";
   if (!schema.description.empty()) text += std::string(schema.description) + "\n\n";
   for (const Rule& rule : schema.rules) text += rule_text(rule) + "\n\n";

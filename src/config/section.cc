@@ -10,7 +10,7 @@ namespace nodepool::config {
 
 namespace {
 
-using Kind = Value::Kind;
+using ValueKind = Value::Kind;
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
@@ -29,11 +29,11 @@ std::optional<std::int64_t> whole(double number) {
 
 std::optional<std::int64_t> as_integer(const Value& value) {
   switch (value.kind()) {
-    case Kind::boolean:
+    case ValueKind::boolean:
       return value.as_boolean() ? 1 : 0;
-    case Kind::integer:
+    case ValueKind::integer:
       return value.as_integer();
-    case Kind::floating:
+    case ValueKind::floating:
       return whole(value.as_floating());
     default:
       return std::nullopt;
@@ -72,7 +72,7 @@ const Field& Section::field(std::string_view key) const {
 const Value* Section::given(std::string_view key) const {
   const Value* value = find(key);
   if (value == nullptr && field(key).required == Required::always) {
-    throw section_error("the key " + quoted(key) + " is missing");
+    throw section_error("the key " + in_quotes(key) + " is missing");
   }
   return value;
 }
@@ -172,7 +172,7 @@ std::map<std::string, std::string> Section::text_map(std::string_view key) const
   std::map<std::string, std::string> texts;
   for (const Value::Entry& entry : value->as_mapping()) {
     if (!entry.value.is_scalar()) {
-      throw error(key, quoted(entry.key) + " " + must_be("a string", entry.value));
+      throw error(key, in_quotes(entry.key) + " " + must_be("a string", entry.value));
     }
     texts[entry.key] = entry.value.is_null() ? std::string() : entry.value.text();
   }
@@ -186,7 +186,7 @@ std::map<std::string, std::int64_t> Section::integer_map(std::string_view key) c
   std::map<std::string, std::int64_t> integers;
   for (const Value::Entry& entry : value->as_mapping()) {
     const auto number = as_integer(entry.value);
-    if (!number) throw error(key, quoted(entry.key) + " " + must_be("an integer", entry.value));
+    if (!number) throw error(key, in_quotes(entry.key) + " " + must_be("an integer", entry.value));
     integers[entry.key] = *number;
   }
   return integers;

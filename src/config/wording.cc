@@ -51,7 +51,7 @@ std::string path_of_item(std::string_view path, std::size_t index) {
   return std::string(path) + "[" + std::to_string(index) + "]";
 }
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   if (word.size() <= kLongestShown) return "`" + std::string(word) + "`";
   return "`" + std::string(word.substr(0, kLongestShown)) + "...`";
 }
@@ -59,7 +59,7 @@ std::string quoted(std::string_view word) {
 std::string alternatives(const std::vector<std::string_view>& words) {
   std::vector<std::string> texts;
   texts.reserve(words.size());
-  for (const std::string_view word : words) texts.push_back(quoted(word));
+  for (const std::string_view word : words) texts.push_back(in_quotes(word));
   return joined(texts, " or ");
 }
 
@@ -90,7 +90,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
     }
   }
   if (suggestion.empty()) return {};
-  return "did you mean " + quoted(suggestion) + "?";
+  return "did you mean " + in_quotes(suggestion) + "?";
 }
 
 std::string expected(const Type& type) {

@@ -16,7 +16,7 @@ std::string path_below(std::string_view path, std::string_view key);
 std::string path_of_item(std::string_view path, std::size_t index);
 
 // `word` in backquotes, shortened if it is very long.
-std::string quoted(std::string_view word);
+std::string in_quotes(std::string_view word);
 
 // The words in backquotes: "`a`", "`a` or `b`", "`a`, `b` or `c`".
 std::string alternatives(const std::vector<std::string_view>& words);

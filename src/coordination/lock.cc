@@ -9,13 +9,13 @@
 #include "async/live_tasks.h"
 #include "coordination/lock_sweeper.h"
 #include "coordination/path.h"
+#include "coordination/sequence.h"
 
 namespace nodepool::coordination {
 
 namespace {
 
 constexpr std::string_view kMarker = "__lock__";
-constexpr std::size_t kSequenceDigits = 10;
 
 using Kind = StoreError::Kind;
 

@@ -10,8 +10,6 @@ namespace nodepool::coordination {
 
 namespace {
 
-constexpr std::size_t kSequenceDigits = 10;
-
 // Of one transaction: well below what a store takes at once (kMaximumDataSize).
 constexpr std::size_t kMostFillers = 500;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -7,6 +8,9 @@
 
 // The numbers that sequential children get, which a store counts for each parent.
 namespace nodepool::coordination {
+
+// Digits that a store puts behind the name of a sequential child, filled up with zeros.
+inline constexpr std::size_t kSequenceDigits = 10;
 
 // The number that a new child of `parent` gets; it is used up by asking: a child is made and
 // removed. Throws StoreError (no_node).

@@ -12,8 +12,6 @@ namespace nodepool::coordination {
 
 namespace {
 
-constexpr std::size_t kSequenceDigits = 10;
-
 // Of one transaction: well below what a store takes at once (kMaximumDataSize).
 constexpr std::size_t kMostOperations = 500;
 constexpr std::size_t kMostBytes = 200'000;

@@ -21,7 +21,7 @@ using model::RequestState;
 
 // Requests that another launcher gives up without dying, and empty records, give no sign: the
 // reference's cleanup interval.
-constexpr auto kInterval = std::chrono::seconds(60);
+constexpr auto kCleanupInterval = std::chrono::seconds(60);
 
 // Seconds. A node is recorded before its launch begins: until then it looks like one that was left.
 constexpr double kLaunchBegins = 300;
@@ -73,7 +73,8 @@ Task<> CleanupWorker::run() {
         !context_.requests.pending().empty() || !context_.requests.waiting().empty() ||
         !context_.nodes.initial().empty() || !context_.nodes.empty_records().empty();
     if (something_to_watch) {
-      co_await wake_.wait_until(context_.runtime.clock, context_.runtime.clock.now() + kInterval);
+      co_await wake_.wait_until(context_.runtime.clock,
+                                context_.runtime.clock.now() + kCleanupInterval);
     } else {
       co_await wake_.wait();
     }

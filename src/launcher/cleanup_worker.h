@@ -22,7 +22,7 @@ namespace nodepool::launcher {
 // * a node's record without any content, which a racer for its lock may leave, is removed.
 //
 // It looks when something happens that may have left such a thing: a pool goes, a request goes;
-// and, for those that leave no trace, once in kInterval while there is something to look at.
+// and, for those that leave no trace, once in kCleanupInterval while there is something to look at.
 class CleanupWorker {
  public:
   explicit CleanupWorker(LauncherContext& context);

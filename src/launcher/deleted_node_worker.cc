@@ -18,17 +18,17 @@ using model::NodeState;
 
 // Before another attempt when a provider could not take a node back, or the store failed: the
 // reference's delete worker looks every 5 s.
-constexpr auto kRetryPause = std::chrono::seconds(5);
+constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 
 // How long a node is left to the launcher that it falls to, when several serve its provider.
-constexpr auto kPeerPause = std::chrono::seconds(1);
+constexpr auto kReturnPeerPause = std::chrono::seconds(1);
 
 // How long a launch that was interrupted is left to whoever goes on with it.
-constexpr auto kResumePause = std::chrono::seconds(30);
+constexpr auto kReturnResumePause = std::chrono::seconds(30);
 
 // Before another attempt when the store has shown twice that the table is behind: somebody has
 // locked or changed the node, and the event is under way.
-constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
+constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
 
 }  // namespace
 
@@ -115,7 +115,8 @@ bool DeletedNodeWorker::leaves_to_others(const Node& node) {
     return false;
   }
   if (left == left_to_others_.end()) {
-    const async::Duration pause = can_go_on ? async::Duration(kResumePause) : kPeerPause;
+    const async::Duration pause =
+        can_go_on ? async::Duration(kReturnResumePause) : kReturnPeerPause;
     left_to_others_.emplace(node.id, now + pause);
     scope_.spawn("node " + node.id + ", left to others", look_again(node.id, pause));
   }
@@ -142,11 +143,11 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   }
   if (!failure.empty()) {
     log_.about({}, {}, id).error("Could not take the node back, trying again: {}", failure);
-    co_await context_.pause_before_retry(kRetryPause);
+    co_await context_.pause_before_retry(kReturnRetryPause);
   } else if (up_to_date) {
     refused_.erase(id);
   } else if (!refused_.insert(id).second) {
-    co_await context_.runtime.clock.sleep_for(kOutdatedPause);
+    co_await context_.runtime.clock.sleep_for(kReturnOutdatedPause);
   }
   in_hand_.erase(id);
   look_at(id);  // it may have become due again, or failed

@@ -18,7 +18,7 @@ using model::Node;
 using model::NodeState;
 
 // Before another attempt when a node could not be dealt with: it is locked, or the store failed.
-constexpr auto kRetryPause = std::chrono::seconds(5);
+constexpr auto kLeaseRetryPause = std::chrono::seconds(5);
 
 // Seconds. Expiry is a wall-clock time: a clock that is set forward is noticed within this.
 constexpr double kLongestSleep = 60;
@@ -150,7 +150,7 @@ Task<> ExpiryWorker::end(std::string id) {
   // If it is still due, it is locked or has changed: its next change or this look decides.
   const Node* node = context_.nodes.find(id);
   if (node == nullptr || !is_due(*node)) co_return;
-  co_await context_.runtime.clock.sleep_for(kRetryPause);
+  co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
   look_at(id);
 }
 

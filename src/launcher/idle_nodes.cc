@@ -16,7 +16,7 @@ using model::NodeState;
 constexpr double kPatience = 300;
 
 // Before another node is tried when one could not be had.
-constexpr auto kRetryPause = std::chrono::seconds(1);
+constexpr auto kRecycleRetryPause = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -96,7 +96,7 @@ Task<> IdleNodes::retire(std::string id) {
   if (change == model::NodeChange::written) {
     log.info("Deleting the idle node to make room for a waiting request");
   } else {
-    co_await context_.runtime.clock.sleep_for(kRetryPause);  // somebody else has it
+    co_await context_.runtime.clock.sleep_for(kRecycleRetryPause);  // somebody else has it
   }
   retiring_ = false;
   if (change != model::NodeChange::written) look_again_();

@@ -6,7 +6,7 @@ using async::Task;
 
 namespace {
 
-constexpr auto kInterval = std::chrono::seconds(60);
+constexpr auto kSearchInterval = std::chrono::seconds(60);
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Task<> LeakWorker::run() {
       failure = error.what();
     }
     if (!failure.empty()) log_.warning("Could not look for leaked resources: {}", failure);
-    co_await runtime_.clock.sleep_for(kInterval);
+    co_await runtime_.clock.sleep_for(kSearchInterval);
   }
 }
 

@@ -34,8 +34,8 @@ constexpr std::int64_t kLongestSettling = 1000;
 
 // Before asking again for what could not be had (all pools are full, or launches fail): a failure
 // gives no sign of when it would go better.
-constexpr async::Duration kFirstPause = std::chrono::seconds(5);
-constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+constexpr async::Duration kFirstMinReadyPause = std::chrono::seconds(5);
+constexpr async::Duration kLongestMinReadyPause = std::chrono::seconds(60);
 
 async::Duration settling_time(async::Random& random) {
   const auto spread = random.below(kLongestSettling - kShortestSettling);
@@ -158,7 +158,7 @@ Task<> MinReadyWorker::top_up(std::string label) {
   }
   if (failure.empty()) co_return;
   log_.warning("Could not request nodes with label {}: {}", label, failure);
-  co_await context_.runtime.clock.sleep_for(kFirstPause);
+  co_await context_.runtime.clock.sleep_for(kFirstMinReadyPause);
   look_at(label);
 }
 
@@ -200,7 +200,7 @@ Task<> MinReadyWorker::attend_to(std::string request_id) {
     }
     if (failure.empty()) co_return;
     log_.about({}, request_id).debug("Trying again: {}", failure);
-    co_await context_.runtime.clock.sleep_for(kFirstPause);
+    co_await context_.runtime.clock.sleep_for(kFirstMinReadyPause);
   }
 }
 
@@ -249,7 +249,7 @@ Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
   Stock& stock = stocks_[label];
   if (!stock.pausing) {
     stock.pausing = true;
-    stock.pause = std::clamp(stock.pause * 2, kFirstPause, kLongestPause);
+    stock.pause = std::clamp(stock.pause * 2, kFirstMinReadyPause, kLongestMinReadyPause);
     scope_.spawn("min-ready " + label, try_again_later(label));
   }
   co_await remove(std::move(request_id));

@@ -10,8 +10,8 @@ namespace {
 constexpr auto kFreshness = std::chrono::seconds(300);
 
 // Between attempts while the provider does not answer.
-constexpr async::Duration kFirstPause = std::chrono::seconds(5);
-constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+constexpr async::Duration kFirstQuotaPause = std::chrono::seconds(5);
+constexpr async::Duration kLongestQuotaPause = std::chrono::seconds(60);
 
 // A provider that has refused is tried again after this though nothing is known to have changed:
 // others may have made room.
@@ -82,18 +82,18 @@ Task<std::optional<async::Slots::Hold>> ProviderQuota::launch_slot() {
 }
 
 Task<> ProviderQuota::keep_fresh() {
-  async::Duration pause = kFirstPause;
+  async::Duration pause = kFirstQuotaPause;
   while (true) {
     co_await wanted_.wait();
     if (runtime_.clock.now() < fresh_until_) continue;
     co_await ask();
     if (failure_.empty()) {
-      pause = kFirstPause;
+      pause = kFirstQuotaPause;
       continue;
     }
     log_.warning("Could not find out the quota of the provider: {}", failure_);
     co_await runtime_.clock.sleep_for(pause);
-    pause = std::min(pause * 2, kLongestPause);
+    pause = std::min(pause * 2, kLongestQuotaPause);
     changes_.notify();  // whoever still wants to know says so
   }
 }

@@ -13,8 +13,8 @@ namespace {
 using record_io::Reader;
 using record_io::Writer;
 
-constexpr BuildState kAllStates[] = {BuildState::building, BuildState::ready, BuildState::deleting,
-                                     BuildState::failed};
+constexpr BuildState kAllBuildStates[] = {BuildState::building, BuildState::ready,
+                                          BuildState::deleting, BuildState::failed};
 
 // The record has a text with commas: "qcow2,raw".
 std::vector<std::string> split_formats(std::string_view text) {
@@ -55,7 +55,7 @@ std::string_view to_string(BuildState state) {
 }
 
 std::optional<BuildState> parse_build_state(std::string_view text) {
-  for (const BuildState state : kAllStates) {
+  for (const BuildState state : kAllBuildStates) {
     if (to_string(state) == text) return state;
   }
   return std::nullopt;

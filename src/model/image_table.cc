@@ -16,7 +16,7 @@ using coordination::Entry;
 using coordination::parent_path;
 using Kind = ImagePath::Kind;
 
-const IdSet kNone;
+const IdSet kNoRecords;
 
 constexpr double kMillisecondsPerSecond = 1000;
 
@@ -47,7 +47,7 @@ std::vector<const ImageUpload*> in_order(std::vector<const ImageUpload*> uploads
 const IdSet& find_or_none(const std::map<std::string, IdSet, std::less<>>& sets,
                           std::string_view key) {
   const auto found = sets.find(key);
-  return found == sets.end() ? kNone : found->second;
+  return found == sets.end() ? kNoRecords : found->second;
 }
 
 void erase_from(std::map<std::string, IdSet, std::less<>>& sets, std::string_view key,

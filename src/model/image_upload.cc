@@ -13,12 +13,12 @@ namespace {
 using record_io::Reader;
 using record_io::Writer;
 
-constexpr UploadState kAllStates[] = {UploadState::uploading, UploadState::ready,
-                                      UploadState::deleting, UploadState::failed};
+constexpr UploadState kAllUploadStates[] = {UploadState::uploading, UploadState::ready,
+                                            UploadState::deleting, UploadState::failed};
 
 // The keys after `state`, in the record's order. One list serves reading and writing.
 template <typename UploadType, typename Fields>
-void common_fields(UploadType& upload, Fields& fields) {
+void upload_fields(UploadType& upload, Fields& fields) {
   fields.field("state_time", upload.state_time);
   fields.field("external_id", upload.external_id);
   fields.field("external_name", upload.external_name);
@@ -45,7 +45,7 @@ std::string_view to_string(UploadState state) {
 }
 
 std::optional<UploadState> parse_upload_state(std::string_view text) {
-  for (const UploadState state : kAllStates) {
+  for (const UploadState state : kAllUploadStates) {
     if (to_string(state) == text) return state;
   }
   return std::nullopt;
@@ -72,7 +72,7 @@ ImageUpload parse_image_upload(std::string image, std::string build_id, std::str
   upload.state = *known_state;
   upload.username = kOldUsername;
   upload.python_path = kOldPythonPath;
-  common_fields(upload, reader);
+  upload_fields(upload, reader);
   reader.field("failure", upload.failure);
   if (upload.failure) upload.failure = failure_text(*upload.failure);
   upload.unknown = reader.rest();
@@ -82,7 +82,7 @@ ImageUpload parse_image_upload(std::string image, std::string build_id, std::str
 std::string to_record(const ImageUpload& upload) {
   Writer writer;
   writer.field("state", to_string(upload.state));
-  common_fields(upload, writer);
+  upload_fields(upload, writer);
   if (upload.failure) writer.field("failure", upload.failure);
   writer.unknown(upload.unknown);
   return writer.text();

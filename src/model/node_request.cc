@@ -8,11 +8,11 @@ namespace nodepool::model {
 
 namespace {
 
-constexpr RequestState kAllStates[] = {RequestState::requested, RequestState::pending,
-                                       RequestState::fulfilled, RequestState::failed};
+constexpr RequestState kAllRequestStates[] = {RequestState::requested, RequestState::pending,
+                                              RequestState::fulfilled, RequestState::failed};
 
 template <typename RequestType, typename Fields>
-void common_fields(RequestType& request, Fields& fields) {
+void request_fields(RequestType& request, Fields& fields) {
   fields.field("state_time", request.state_time);
   fields.field("declined_by", request.declined_by);
   fields.field("node_types", request.node_types);
@@ -44,7 +44,7 @@ std::string_view to_string(RequestState state) {
 }
 
 std::optional<RequestState> parse_request_state(std::string_view text) {
-  for (const RequestState state : kAllStates) {
+  for (const RequestState state : kAllRequestStates) {
     if (to_string(state) == text) return state;
   }
   return std::nullopt;
@@ -70,7 +70,7 @@ NodeRequest parse_node_request(std::string id, const coordination::Entry& entry)
   const std::optional<RequestState> known_state = parse_request_state(state);
   if (!known_state) throw RecordError("unknown request state '" + state + "'");
   request.state = *known_state;
-  common_fields(request, reader);
+  request_fields(request, reader);
   reader.field("decline_reasons", request.decline_reasons);
   request.unknown = reader.rest();
   return request;
@@ -79,7 +79,7 @@ NodeRequest parse_node_request(std::string id, const coordination::Entry& entry)
 std::string to_record(const NodeRequest& request) {
   record_io::Writer writer;
   writer.field("state", std::string(to_string(request.state)));
-  common_fields(request, writer);
+  request_fields(request, writer);
   if (!request.decline_reasons.empty()) {
     writer.field("decline_reasons", request.decline_reasons);
   }

@@ -9,7 +9,7 @@ namespace nodepool::model {
 
 namespace {
 
-const IdSet kNone;
+const IdSet kNoNodes;
 
 constexpr std::string_view kLockName = "/lock";
 
@@ -28,27 +28,27 @@ NodeTable::NodeTable(const async::Runtime& runtime, coordination::Store& store,
 const IdSet& NodeTable::free(std::string_view provider, std::string_view pool,
                              std::string_view label) const {
   const auto found = free_.find(std::tuple(provider, pool, label));
-  return found == free_.end() ? kNone : found->second;
+  return found == free_.end() ? kNoNodes : found->second;
 }
 
 const IdSet& NodeTable::free(std::string_view provider) const {
   const auto found = free_by_provider_.find(provider);
-  return found == free_by_provider_.end() ? kNone : found->second;
+  return found == free_by_provider_.end() ? kNoNodes : found->second;
 }
 
 const IdSet& NodeTable::allocated_to(std::string_view request_id) const {
   const auto found = by_request_.find(request_id);
-  return found == by_request_.end() ? kNone : found->second;
+  return found == by_request_.end() ? kNoNodes : found->second;
 }
 
 const IdSet& NodeTable::of_provider(std::string_view provider) const {
   const auto found = by_provider_.find(provider);
-  return found == by_provider_.end() ? kNone : found->second;
+  return found == by_provider_.end() ? kNoNodes : found->second;
 }
 
 const IdSet& NodeTable::contenders(std::string_view id) const {
   const auto found = contenders_.find(id);
-  return found == contenders_.end() ? kNone : found->second;
+  return found == contenders_.end() ? kNoNodes : found->second;
 }
 
 bool NodeTable::is_free(const Node& node) const {

@@ -18,6 +18,9 @@
 
 namespace nodepool::builder {
 
+// An entry of `diskimages`: a build an hour.
+inline constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
+
 // Builders on an in-process store, in virtual time, with a workshop and a sky that a test decides
 // about. Each has an images-dir of its own, which stays when it dies.
 class BuilderFixture : public testing::Test {

@@ -23,7 +23,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
 constexpr const char* kSky =
     "  - {name: sky1, driver: sky, image-format: qcow2, diskimages: [{name: deb}]}\n";
 

@@ -28,7 +28,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr const char* kDeb = "  - {name: deb}\n";
+constexpr const char* kBareDeb = "  - {name: deb}\n";
 
 // A provider that lists the image.
 std::string provider(const std::string& name, const std::string& format,
@@ -43,12 +43,12 @@ const std::string kVmdk = provider("sky2", "vmdk");
 class FormatSupplyTest : public BuilderFixture {
  protected:
   // A raw build and its upload, both ready, before a provider is added that takes vmdk.
-  void start_with_raw(const std::string& images = kDeb) {
+  void start_with_raw(const std::string& images = kBareDeb) {
     start(yaml(images, kRaw));
     id_ = builds(BuildState::ready).front().id;
     pass(seconds(1));  // so that a later build is newer
   }
-  void add_vmdk(const std::string& images = kDeb) { reconfigure(yaml(images, kRaw + kVmdk)); }
+  void add_vmdk(const std::string& images = kBareDeb) { reconfigure(yaml(images, kRaw + kVmdk)); }
 
   fs::path file(const std::string& suffix) const {
     return directory_.path() / "nb1" / ("deb-" + id_ + "." + suffix);
@@ -82,7 +82,7 @@ TEST_F(FormatSupplyTest, a_provider_with_another_format_gets_a_converted_file) {
 
 TEST_F(FormatSupplyTest, what_cannot_be_converted_is_built) {
   start_with_raw();
-  reconfigure(yaml(kDeb, kRaw + provider("sky2", "tgz")));
+  reconfigure(yaml(kBareDeb, kRaw + provider("sky2", "tgz")));
   ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
   EXPECT_THAT(builds().back().formats, ElementsAre("raw", "tgz"));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(3));
@@ -98,7 +98,7 @@ TEST_F(FormatSupplyTest, a_format_of_the_image_itself_is_built) {
 
 TEST_F(FormatSupplyTest, nothing_is_made_for_a_provider_that_is_paused) {
   start_with_raw();
-  reconfigure(yaml(kDeb, kRaw + provider("sky2", "vmdk", ", pause: true")));
+  reconfigure(yaml(kBareDeb, kRaw + provider("sky2", "vmdk", ", pause: true")));
   EXPECT_THAT(builds(), SizeIs(1));
   EXPECT_THAT(workshop_->converted, IsEmpty());
   add_vmdk();
@@ -148,7 +148,7 @@ TEST_F(FormatSupplyTest, the_source_stays_until_what_is_made_of_it_has_been_uplo
 TEST_F(FormatSupplyTest, two_providers_share_a_conversion) {
   workshop_->conversion_time = minutes(10);
   start_with_raw();
-  reconfigure(yaml(kDeb, kRaw + kVmdk + provider("sky3", "vmdk")));
+  reconfigure(yaml(kBareDeb, kRaw + kVmdk + provider("sky3", "vmdk")));
   pass(minutes(5));
   EXPECT_THAT(uploads(UploadState::uploading), SizeIs(2));
   pass(minutes(5));
@@ -159,7 +159,7 @@ TEST_F(FormatSupplyTest, two_providers_share_a_conversion) {
 TEST_F(FormatSupplyTest, a_failure_is_said_and_tried_again_and_holds_up_no_other) {
   start_with_raw();
   workshop_->conversion_exit_code = 1;
-  reconfigure(yaml(kDeb, kRaw + kVmdk + provider("sky3", "raw")));
+  reconfigure(yaml(kBareDeb, kRaw + kVmdk + provider("sky3", "raw")));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
   ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_EQ(uploads(UploadState::failed).front().failure,
@@ -183,7 +183,7 @@ TEST_F(FormatSupplyTest, a_builder_that_dies_leaves_nothing_that_looks_like_an_i
   kill();
   EXPECT_TRUE(fs::exists(file("vmdk.partial")));
   EXPECT_FALSE(fs::exists(file("vmdk")));
-  start(yaml(kDeb, kRaw));
+  start(yaml(kBareDeb, kRaw));
   EXPECT_THAT(files(), SizeIs(3));
   add_vmdk();
   pass(minutes(11));  // also until the lock of the one that died is gone
@@ -206,7 +206,7 @@ TEST_F(FormatSupplyTest, a_file_that_the_record_does_not_know_is_used) {
   start_with_raw();
   stop();
   directory_.write("nb1/deb-" + id_ + ".vmdk", "as its builder left it when it died");
-  start(yaml(kDeb, kRaw + kVmdk));
+  start(yaml(kBareDeb, kRaw + kVmdk));
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
   EXPECT_THAT(formats(), ElementsAre("raw", "vmdk"));
   EXPECT_THAT(workshop_->converted, IsEmpty());
@@ -243,7 +243,7 @@ TEST_F(FormatSupplyTest, a_build_that_is_deleted_meanwhile_goes_altogether) {
 
 TEST_F(FormatSupplyTest, a_builder_without_the_files_builds) {
   start_with_raw();
-  start(yaml(kDeb, kRaw + kVmdk), "nb2");
+  start(yaml(kBareDeb, kRaw + kVmdk), "nb2");
   ASSERT_THAT(builds(BuildState::ready), SizeIs(2));
   EXPECT_EQ(builds().back().builder, "nb2.example");
   EXPECT_THAT(workshop_->converted, IsEmpty());
@@ -251,7 +251,7 @@ TEST_F(FormatSupplyTest, a_builder_without_the_files_builds) {
 
 TEST_F(FormatSupplyTest, the_log_says_how_far_a_long_upload_is) {
   sky_->upload_time = minutes(10);
-  start(yaml(kDeb, kRaw));
+  start(yaml(kBareDeb, kRaw));
   pass(minutes(10));
   const std::string id = builds().front().id;
   EXPECT_THAT(

@@ -29,20 +29,22 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr char kId[] = "0123456789abcdef0123456789abcdef";
-constexpr char kDeb[] = "  - {name: deb}\n";
-constexpr char kSky[] = "  - {name: sky, driver: sky, diskimages: [{name: deb}]}\n";
+constexpr char kClientsId[] = "0123456789abcdef0123456789abcdef";
+constexpr char kClientsDeb[] = "  - {name: deb}\n";
+constexpr char kClientsSky[] = "  - {name: sky, driver: sky, diskimages: [{name: deb}]}\n";
 
 // Builders with two build workers and four upload workers: seven connections each.
 constexpr int kConnections = 7;
 
 class GearmanDoorTest : public BuilderFixture {
  protected:
-  std::string yaml(const std::string& images = kDeb, const std::string& providers = kSky) const {
+  std::string yaml(const std::string& images = kClientsDeb,
+                   const std::string& providers = kClientsSky) const {
     return served_at({&gearmand_}, BuilderFixture::yaml(images, providers));
   }
   static std::string served_at(const std::vector<const Gearmand*>& servers,
-                               const std::string& rest = BuilderFixture::yaml(kDeb, kSky)) {
+                               const std::string& rest = BuilderFixture::yaml(kClientsDeb,
+                                                                              kClientsSky)) {
     std::string text = "gearman-servers:\n";
     for (const Gearmand* server : servers) {
       text += "  - {host: 127.0.0.1, port: " + std::to_string(server->port()) + "}\n";
@@ -70,7 +72,7 @@ class GearmanDoorTest : public BuilderFixture {
   // A build that a client of the server waits for, and that takes until time passes.
   void begin_build_for(GearmanClient& client) {
     workshop_->build_time = std::chrono::minutes(5);
-    client.submit("image-build:deb", "", kId);
+    client.submit("image-build:deb", "", kClientsId);
     until("the build", [&] { return builds(BuildState::building).size() == 1; });
   }
 
@@ -116,29 +118,32 @@ TEST_F(GearmanDoorTest, builds_with_the_id_that_it_is_given) {
   until_offered("image-build:deb");
   workshop_->build_time = std::chrono::minutes(5);
   GearmanClient client(gearmand_.port());
-  client.submit("image-build:deb", "", kId);
+  client.submit("image-build:deb", "", kClientsId);
   until("a status", [&] { return !client.seen("WORK_STATUS").empty() && builds().size() == 2; });
   until("the build", [&] { return client.seen("WORK_STATUS").back() == "1/2"; });
-  EXPECT_THAT(builds(BuildState::building), ElementsAre(testing::Field(&ImageBuild::id, kId)));
+  EXPECT_THAT(builds(BuildState::building),
+              ElementsAre(testing::Field(&ImageBuild::id, kClientsId)));
 
   pass(std::chrono::minutes(5));
   until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
-  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kId));
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kClientsId));
   const auto steps = client.seen("WORK_STATUS");
   EXPECT_EQ(steps.back(), "2/2");
   EXPECT_EQ(std::ranges::adjacent_find(steps), steps.end()) << "nothing is said twice";
-  EXPECT_EQ(ready_build(), kId);
-  EXPECT_THAT(files(), Contains("deb-" + std::string(kId) + ".qcow2"));
-  until_offered(std::string("image-upload:") + kId);
+  EXPECT_EQ(ready_build(), kClientsId);
+  EXPECT_THAT(files(), Contains("deb-" + std::string(kClientsId) + ".qcow2"));
+  until_offered(std::string("image-upload:") + kClientsId);
   // As any other build.
   until("its upload", [&] { return uploads(UploadState::ready).size() == 2; });
-  EXPECT_EQ(result("image-build:deb", kId), kId) << "a server asks again for what it has lost";
+  EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId)
+      << "a server asks again for what it has lost";
   EXPECT_THAT(workshop_->built, SizeIs(2));
 }
 
 TEST_F(GearmanDoorTest, takes_ids_as_people_write_them) {
-  EXPECT_EQ(requested_build_id("01234567-89AB-cdef-0123-456789abcdef\n"), kId);
-  EXPECT_EQ(requested_build_id(std::string(R"({"image-id": ")") + kId + R"("})"), kId);
+  EXPECT_EQ(requested_build_id("01234567-89AB-cdef-0123-456789abcdef\n"), kClientsId);
+  EXPECT_EQ(requested_build_id(std::string(R"({"image-id": ")") + kClientsId + R"("})"),
+            kClientsId);
   EXPECT_EQ(requested_build_id(R"({"image": "deb"})"), "");
   EXPECT_EQ(requested_build_id(" "), "");
   EXPECT_EQ(requested_provider(R"({"provider": "sky"})"), "sky");
@@ -163,10 +168,10 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_build) {
   until_offered("image-build:deb");
   EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the id of an image has to be"));
   workshop_->exit_codes["deb"] = 3;
-  EXPECT_THAT(result("image-build:deb", kId), HasSubstr("exit code 3"));
+  EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("exit code 3"));
   ImageBuild old;
   old.image = "deb";
-  old.id = kId;
+  old.id = kClientsId;
   old.set_state(BuildState::deleting, clock_.wall_seconds());
   sky_->cannot_delete = true;
   ImageUpload upload;
@@ -178,7 +183,7 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_build) {
   upload.set_state(UploadState::deleting, clock_.wall_seconds());
   write(upload);
   write(old);
-  EXPECT_THAT(result("image-build:deb", kId), HasSubstr("there has been a build"));
+  EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("there has been a build"));
   put(model::image_pause_path("deb"));
   EXPECT_EQ(result("image-build:deb", ""), "failed: image deb is paused");
 }
@@ -193,8 +198,8 @@ TEST_F(GearmanDoorTest, uploads_and_says_the_clouds_id) {
 
   // One that is gone is made again, and an older build is uploaded when somebody asks.
   put(model::image_pause_path("deb"));
-  reconfigure(
-      yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, diskimages: [{name: deb}]}\n"));
+  reconfigure(yaml(kClientsDeb, std::string(kClientsSky) +
+                                    "  - {name: sea, driver: sky, diskimages: [{name: deb}]}\n"));
   EXPECT_EQ(result("image-upload:" + id, R"({"provider": "sea"})"), "image-2");
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
 }
@@ -205,7 +210,7 @@ TEST_F(GearmanDoorTest, uploads_an_older_build) {
   pass(std::chrono::minutes(1));
   until_offered("image-build:deb");
   sky_->broken.insert("sky");
-  const std::string newer = result("image-build:deb", kId);
+  const std::string newer = result("image-build:deb", kClientsId);
   until("an upload that fails", [&] {
     pass(std::chrono::seconds(1));
     return sky_->uploads >= 2;
@@ -218,9 +223,10 @@ TEST_F(GearmanDoorTest, uploads_an_older_build) {
 }
 
 TEST_F(GearmanDoorTest, says_why_there_is_no_upload) {
-  start(yaml(kDeb, std::string(kSky) +
-                       "  - {name: sea, driver: sky, diskimages: [{name: deb, pause: true}]}\n"
-                       "  - {name: land, driver: sky, diskimages: []}\n"));
+  start(
+      yaml(kClientsDeb, std::string(kClientsSky) +
+                            "  - {name: sea, driver: sky, diskimages: [{name: deb, pause: true}]}\n"
+                            "  - {name: land, driver: sky, diskimages: []}\n"));
   const std::string id = ready_build();
   const std::string upload = "image-upload:" + id;
   until_offered(upload);
@@ -234,14 +240,14 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_upload) {
 TEST_F(GearmanDoorTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
   const std::string raw =
       "  - {name: sky, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
-  start(yaml(kDeb, raw));
+  start(yaml(kClientsDeb, raw));
   const std::string older = ready_build();
   pass(std::chrono::minutes(1));
   until_offered("image-build:deb");
-  EXPECT_EQ(result("image-build:deb", kId), kId);
+  EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId);
   until("both uploads", [&] { return uploads(UploadState::ready).size() == 2; });
-  reconfigure(yaml(kDeb, raw + "  - {name: sea, driver: sky, image-format: vmdk,\n"
-                               "     diskimages: [{name: deb}]}\n"));
+  reconfigure(yaml(kClientsDeb, raw + "  - {name: sea, driver: sky, image-format: vmdk,\n"
+                                      "     diskimages: [{name: deb}]}\n"));
   until("the builder's own upload", [&] { return uploads(UploadState::ready).size() == 3; });
 
   workshop_->conversion_time = std::chrono::minutes(1);
@@ -268,16 +274,18 @@ TEST_F(GearmanDoorTest, says_what_it_cannot_convert) {
   start(yaml());
   const std::string id = ready_build();
   put(model::image_pause_path("deb"));
-  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, image-format: tgz,\n"
-                                             "     diskimages: [{name: deb}]}\n"));
+  reconfigure(yaml(kClientsDeb, std::string(kClientsSky) +
+                                    "  - {name: sea, driver: sky, image-format: tgz,\n"
+                                    "     diskimages: [{name: deb}]}\n"));
   until_offered("image-upload:" + id);
   EXPECT_EQ(result("image-upload:" + id, "sea"),
             "failed: image " + id +
                 " has not been made in the format tgz, which sea takes, and cannot be converted to "
                 "it from what is here: qcow2");
   workshop_->conversion_exit_code = 1;
-  reconfigure(yaml(kDeb, std::string(kSky) + "  - {name: sea, driver: sky, image-format: vmdk,\n"
-                                             "     diskimages: [{name: deb}]}\n"));
+  reconfigure(yaml(kClientsDeb, std::string(kClientsSky) +
+                                    "  - {name: sea, driver: sky, image-format: vmdk,\n"
+                                    "     diskimages: [{name: deb}]}\n"));
   EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("qemu-img could not make"));
 }
 
@@ -306,17 +314,17 @@ TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
 // The files are what is left of an attempt with the same id.
 TEST_F(GearmanDoorTest, does_not_upload_files_of_a_build_that_was_made_elsewhere) {
   std::filesystem::create_directories(directory_.path() / "nb1");
-  directory_.write("nb1/deb-" + std::string(kId) + ".qcow2", "half");
+  directory_.write("nb1/deb-" + std::string(kClientsId) + ".qcow2", "half");
   ImageBuild elsewhere;
   elsewhere.image = "deb";
-  elsewhere.id = kId;
+  elsewhere.id = kClientsId;
   elsewhere.builder_id = "nb2";
   elsewhere.formats = {"qcow2"};
   elsewhere.set_state(BuildState::ready, clock_.wall_seconds());
   write(elsewhere);
   start(yaml());
   until_offered("image-build:deb");
-  EXPECT_FALSE(gearmand_.workers(std::string("image-upload:") + kId));
+  EXPECT_FALSE(gearmand_.workers(std::string("image-upload:") + kClientsId));
   EXPECT_EQ(sky_->uploads, 0);
 }
 
@@ -332,7 +340,7 @@ TEST_F(GearmanDoorTest, does_not_delete_what_is_being_uploaded) {
 
 TEST_F(GearmanDoorTest, builders_share_a_server) {
   const std::string images = "  - {name: deb}\n  - {name: raw}\n";
-  start(yaml(images, kSky), "nb1");
+  start(yaml(images, kClientsSky), "nb1");
   start(yaml(images, "  - {name: sea, driver: sky, diskimages: [{name: raw}]}\n"), "nb2");
   until("both builds", [&] {
     return builds(BuildState::ready, "deb").size() == 1 &&
@@ -340,7 +348,7 @@ TEST_F(GearmanDoorTest, builders_share_a_server) {
   });
   until_offered("image-build:deb");
   until_offered("image-build:raw");
-  EXPECT_EQ(result("image-build:raw", kId), kId);
+  EXPECT_EQ(result("image-build:raw", kClientsId), kClientsId);
   EXPECT_EQ(builds(BuildState::ready, "raw").back().builder, "nb2.example");
   const std::string deb = ready_build("deb");
   until_offered("image-upload:" + deb);
@@ -358,7 +366,7 @@ TEST_F(GearmanDoorTest, outlives_the_server) {
   gearmand_.start();
   until_offered("image-upload:" + id);
   until_offered("image-build:deb");
-  EXPECT_EQ(result("image-build:deb", kId), kId);
+  EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId);
 }
 
 TEST_F(GearmanDoorTest, a_build_whose_builder_stops_is_for_another_one) {
@@ -377,7 +385,7 @@ TEST_F(GearmanDoorTest, a_build_whose_builder_stops_is_for_another_one) {
 }
 
 TEST_F(GearmanDoorTest, a_reload_adds_servers_and_disturbs_no_other) {
-  start(BuilderFixture::yaml(kDeb, kSky));
+  start(BuilderFixture::yaml(kClientsDeb, kClientsSky));
   const std::string id = ready_build();
   EXPECT_THAT(gearmand_.peers(), IsEmpty());
   reconfigure(yaml());
@@ -406,7 +414,7 @@ TEST_F(GearmanDoorTest, a_reload_takes_servers_away_and_disturbs_no_other) {
   until("the end of all connections", [&] { return gearmand_.peers().empty(); });
   until_offered("image-build:deb", 0);
   EXPECT_EQ(other.peers(), connections);
-  reconfigure(BuilderFixture::yaml(kDeb, kSky));
+  reconfigure(BuilderFixture::yaml(kClientsDeb, kClientsSky));
   until("the end of all connections", [&] { return other.peers().empty(); });
   EXPECT_THAT(log_, IsEmpty()) << "nothing is out of reach";
   reconfigure(yaml("  - {name: deb-2, formats: [raw]}\n"));
@@ -427,7 +435,7 @@ TEST_F(GearmanDoorTest, the_job_of_a_server_that_is_gone_is_still_done) {
   client.submit("image-build:deb", "another", "");
   pass(std::chrono::minutes(5));
   until("the end", [&] { return !client.seen("WORK_COMPLETE").empty(); });
-  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kId));
+  EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(kClientsId));
   until("the client alone", [&] { return gearmand_.peers().size() == 1; });
   EXPECT_EQ(gearmand_.jobs("image-build:deb"), 1) << "the other one waits for who serves it";
   EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
@@ -443,7 +451,7 @@ TEST_F(GearmanDoorTest, who_stops_gives_also_jobs_of_a_server_that_is_gone_back)
   until_offered("image-build:deb");
   GearmanClient client(gearmand_.port());
   begin_build_for(client);
-  reconfigure(BuilderFixture::yaml(kDeb, kSky));
+  reconfigure(BuilderFixture::yaml(kClientsDeb, kClientsSky));
   stop("nb1");
   EXPECT_THAT(client.seen("WORK_FAIL"), IsEmpty());
   EXPECT_EQ(gearmand_.jobs("image-build:deb"), 1);

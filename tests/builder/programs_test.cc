@@ -33,7 +33,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-const std::string kId(32, '7');
+const std::string kProgramsId(32, '7');
 
 class ProgramsTest : public testing::Test {
  public:
@@ -45,7 +45,7 @@ class ProgramsTest : public testing::Test {
   const fs::path directory_before_ = fs::current_path();  // that of a test goes when it ends
 
   fs::path images() const { return directory_.path() / "images"; }
-  fs::path log() const { return directory_.path() / "logs" / ("deb-" + kId + ".log"); }
+  fs::path log() const { return directory_.path() / "logs" / ("deb-" + kProgramsId + ".log"); }
 
   // A program with this shell script.
   std::string script(const std::string& body) {
@@ -56,7 +56,7 @@ class ProgramsTest : public testing::Test {
 
   BuildJob job(const std::string& command, std::set<std::string> formats = {"raw"}) {
     BuildJob job{.image = {},
-                 .build_id = kId,
+                 .build_id = kProgramsId,
                  .formats = std::move(formats),
                  .elements_dir = "/elements",
                  .logs = {.directory = directory_.path() / "logs", .retention = 2},
@@ -84,7 +84,7 @@ class ProgramsTest : public testing::Test {
   std::vector<std::string> files() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(images())) {
-      found.push_back(entry.path().filename().string().substr(("deb-" + kId).size()));
+      found.push_back(entry.path().filename().string().substr(("deb-" + kProgramsId).size()));
     }
     std::ranges::sort(found);
     return found;
@@ -125,7 +125,7 @@ TEST_F(ProgramsTest, a_program_finds_what_to_make_in_its_environment) {
             "to standard error\nExit code: 0\n");
   EXPECT_THAT(files(),
               ElementsAre(".raw", ".raw.md5", ".raw.sha256", ".vhd", ".vhd.md5", ".vhd.sha256"));
-  const driver::ImageFile file = ImageStore(images()).file("deb", kId, "raw");
+  const driver::ImageFile file = ImageStore(images()).file("deb", kProgramsId, "raw");
   EXPECT_EQ(file.md5, "ede3d3b685b4e137ba4cb2521329a75e");
   EXPECT_EQ(file.sha256, "541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53");
 }
@@ -147,9 +147,9 @@ TEST_F(ProgramsTest, diskimage_builder_is_called_as_ever) {
             "<--debug>\n<-x>\n<-t>\n<qcow2,raw>\n<--checksum>\n<--no-tmpfs>\n"
             "<--qemu-img-options>\n<compat=0.10>\n<-o>\n<" +
                 wanted.output() + ">\n<vm>\n<my>\n<element>\nExit code: 0\n");
-  EXPECT_EQ(wanted.store.file("deb", kId, "raw").md5, std::string(31, '0') + "1")
+  EXPECT_EQ(wanted.store.file("deb", kProgramsId, "raw").md5, std::string(31, '0') + "1")
       << "the builder's own checksums count";
-  EXPECT_EQ(wanted.store.file("deb", kId, "qcow2").md5.size(), 32);
+  EXPECT_EQ(wanted.store.file("deb", kProgramsId, "qcow2").md5.size(), 32);
 }
 
 TEST_F(ProgramsTest, a_format_that_is_missing_is_converted) {
@@ -158,8 +158,8 @@ TEST_F(ProgramsTest, a_format_that_is_missing_is_converted) {
   ASSERT_EQ(result.kind, BuildResult::Kind::ready) << result.problem;
   EXPECT_THAT(files(), testing::Contains(".vmdk.sha256"));
   EXPECT_THAT(files(), Not(testing::Contains(HasSubstr("partial"))));
-  const auto info =
-      test_support::run({"qemu-img", "info", (images() / ("deb-" + kId + ".vmdk")).string()});
+  const auto info = test_support::run(
+      {"qemu-img", "info", (images() / ("deb-" + kProgramsId + ".vmdk")).string()});
   EXPECT_THAT(info.output, HasSubstr("file format: vmdk"));
 }
 
@@ -195,7 +195,7 @@ TEST_F(ProgramsTest, a_missing_file_is_an_error) {
   const BuildResult result = build(job(script("true"), {"tgz"}));
   EXPECT_EQ(result.kind, BuildResult::Kind::broken);
   EXPECT_THAT(result.problem,
-              HasSubstr("there is no " + images().string() + "/deb-" + kId + ".tgz"));
+              HasSubstr("there is no " + images().string() + "/deb-" + kProgramsId + ".tgz"));
 }
 
 TEST_F(ProgramsTest, a_missing_program_is_an_error) {
@@ -270,10 +270,10 @@ TEST_F(ProgramsTest, old_logs_of_the_image_go) {
   EXPECT_EQ(build(job("true", {})).kind, BuildResult::Kind::ready);
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(logs)) left.push_back(entry.path().filename());
-  EXPECT_THAT(
-      left, UnorderedElementsAre("deb-" + kId + ".log", "deb-" + std::string(32, '1') + ".log",
-                                 "deb-" + std::string(32, '2') + ".log",
-                                 "deb-minimal-" + std::string(32, '1') + ".log", "deb-notes.log"));
+  EXPECT_THAT(left, UnorderedElementsAre(
+                        "deb-" + kProgramsId + ".log", "deb-" + std::string(32, '1') + ".log",
+                        "deb-" + std::string(32, '2') + ".log",
+                        "deb-minimal-" + std::string(32, '1') + ".log", "deb-notes.log"));
 }
 
 TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
@@ -305,12 +305,14 @@ class ConversionTest : public ProgramsTest {
     ::setenv("PATH", directory.c_str(), 1);
   }
 
-  fs::path file(const std::string& suffix) const { return images() / ("deb-" + kId + suffix); }
+  fs::path file(const std::string& suffix) const {
+    return images() / ("deb-" + kProgramsId + suffix);
+  }
 
   Conversion to(const std::string& format, std::int64_t timeout = 60) const {
     return {.store = ImageStore(images()),
             .image = "deb",
-            .build_id = kId,
+            .build_id = kProgramsId,
             .formats = {"raw"},
             .format = format,
             .build_timeout = timeout};
@@ -318,7 +320,7 @@ class ConversionTest : public ProgramsTest {
 
   // Why it could not be converted.
   std::string failure(const Conversion& wanted) {
-    const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kId);
+    const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kProgramsId);
     FormatConverter converter(site());
     try {
       loop_.run(converter.convert(wanted, log));
@@ -332,8 +334,10 @@ class ConversionTest : public ProgramsTest {
 };
 
 TEST_F(ConversionTest, makes_a_whole_file_or_none) {
-  const fs::path raw = directory_.write("images/deb-" + kId + ".raw", std::string(1 << 20, 'x'));
-  directory_.write("images/deb-" + kId + ".vmdk.partial", "what a builder has left that died");
+  const fs::path raw =
+      directory_.write("images/deb-" + kProgramsId + ".raw", std::string(1 << 20, 'x'));
+  directory_.write("images/deb-" + kProgramsId + ".vmdk.partial",
+                   "what a builder has left that died");
   EXPECT_EQ(failure(to("vmdk")), "");
   EXPECT_THAT(files(), ElementsAre(".raw", ".vmdk"));
   const auto compared =
@@ -363,7 +367,7 @@ TEST_F(ConversionTest, takes_no_longer_than_a_build_may) {
 TEST_F(ConversionTest, names_a_full_disk_and_gives_it_back) {
   ASSERT_EQ(::mount("tmpfs", images().c_str(), "tmpfs", 0, "size=3m"), 0)
       << "this test mounts a file system of 3 MiB, for which it has to run as root";
-  directory_.write("images/deb-" + kId + ".raw", std::string(2 << 20, 'x'));
+  directory_.write("images/deb-" + kProgramsId + ".raw", std::string(2 << 20, 'x'));
   EXPECT_THAT(failure(to("qcow2")), HasSubstr("the disk of " + images().string() + " is full"));
   EXPECT_THAT(files(), ElementsAre(".raw"));
   ::umount(images().c_str());
@@ -377,7 +381,7 @@ TEST_F(ConversionTest, that_is_called_off_ends_qemu_img_and_what_it_has_started)
     echo half > $target
     wait
   )");
-  const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kId);
+  const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kProgramsId);
   FormatConverter converter(site());
   std::string escaped;
   async::TaskScope scope(runtime_,
@@ -423,9 +427,10 @@ TEST(Conversion, needs_a_source_and_a_format_that_is_known) {
 }
 
 TEST(ImageStore, knows_builds_by_their_names) {
-  EXPECT_EQ(parse_build_name("deb-12-" + kId), ImageStore::Key("deb-12", kId));
-  for (const std::string& name : {std::string("deb-123"), "deb-" + kId + "7", kId, "-" + kId,
-                                  "deb-" + std::string(32, 'g'), std::string()}) {
+  EXPECT_EQ(parse_build_name("deb-12-" + kProgramsId), ImageStore::Key("deb-12", kProgramsId));
+  for (const std::string& name :
+       {std::string("deb-123"), "deb-" + kProgramsId + "7", kProgramsId, "-" + kProgramsId,
+        "deb-" + std::string(32, 'g'), std::string()}) {
     EXPECT_EQ(parse_build_name(name), std::nullopt) << name;
   }
 }
@@ -442,22 +447,24 @@ TEST(ImageStore, lists_formats_and_no_other_files) {
   const test_support::TemporaryDirectory directory;
   const ImageStore store(directory.path());
   for (const char* suffix : {".raw", ".raw.md5", ".raw.sha256", ".d/manifest", ".qcow2.partial"}) {
-    directory.write("a.b-c-" + kId + suffix, "x");
+    directory.write("a.b-c-" + kProgramsId + suffix, "x");
   }
-  directory.write("other-" + kId + ".d/manifest", "x");
+  directory.write("other-" + kProgramsId + ".d/manifest", "x");
   directory.write("builder_id.txt", "x");
   EXPECT_THAT(store.contents(),
-              ElementsAre(testing::Pair(ImageStore::Key("a.b-c", kId), ElementsAre("raw")),
-                          testing::Pair(ImageStore::Key("other", kId), IsEmpty())));
+              ElementsAre(testing::Pair(ImageStore::Key("a.b-c", kProgramsId), ElementsAre("raw")),
+                          testing::Pair(ImageStore::Key("other", kProgramsId), IsEmpty())));
   directory.write("notes.partial", "x");
   store.remove_partials();
-  EXPECT_FALSE(std::filesystem::exists(directory.path() / ("a.b-c-" + kId + ".qcow2.partial")));
-  EXPECT_TRUE(std::filesystem::exists(directory.path() / ("a.b-c-" + kId + ".raw.md5")));
+  EXPECT_FALSE(
+      std::filesystem::exists(directory.path() / ("a.b-c-" + kProgramsId + ".qcow2.partial")));
+  EXPECT_TRUE(std::filesystem::exists(directory.path() / ("a.b-c-" + kProgramsId + ".raw.md5")));
   EXPECT_TRUE(std::filesystem::exists(directory.path() / "notes.partial"));
-  directory.write("a.b-c-" + kId + ".qcow2.partial", "x");
-  store.remove("a.b-c", kId);
-  EXPECT_FALSE(std::filesystem::exists(directory.path() / ("a.b-c-" + kId + ".qcow2.partial")));
-  store.remove("other", kId);
+  directory.write("a.b-c-" + kProgramsId + ".qcow2.partial", "x");
+  store.remove("a.b-c", kProgramsId);
+  EXPECT_FALSE(
+      std::filesystem::exists(directory.path() / ("a.b-c-" + kProgramsId + ".qcow2.partial")));
+  store.remove("other", kProgramsId);
   EXPECT_THAT(store.contents(), IsEmpty());
 }
 

@@ -26,8 +26,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
-
 class ValidationTest : public BuilderFixture {
  public:
   ~ValidationTest() override { ::setenv("PATH", path_before_.c_str(), 1); }

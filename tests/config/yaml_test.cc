@@ -14,17 +14,17 @@ namespace {
 
 using testing::HasSubstr;
 
-Value parse(std::string_view text) {
+Value parse_text(std::string_view text) {
   return parse_yaml(text, "f");
 }
 
 std::string json(std::string_view text) {
-  return to_json(parse(text)).dump();
+  return to_json(parse_text(text)).dump();
 }
 
 std::string error(std::string_view text) {
   try {
-    parse(text);
+    parse_text(text);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -41,7 +41,7 @@ struct ScalarCase {
 class Scalars : public testing::TestWithParam<ScalarCase> {};
 
 TEST_P(Scalars, AreReadAsPyYamlReadsThem) {
-  const Value value = *parse("key: " + GetParam().text).find("key");
+  const Value value = *parse_text("key: " + GetParam().text).find("key");
   EXPECT_EQ(value.kind(), GetParam().value.kind()) << describe(value.kind());
   EXPECT_EQ(value, GetParam().value) << value.text();
 }
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Tags, Scalars,
                                                                    {"! 5", text("5")}}));
 
 TEST(Yaml, KeepsThePlacesOfKeysAndValues) {
-  const Value root = parse("labels:\n  - name: a\n    min-ready:  2\n");
+  const Value root = parse_text("labels:\n  - name: a\n    min-ready:  2\n");
   const Value::Entry& labels = root.as_mapping()[0];
   EXPECT_EQ(labels.mark, (Mark{1, 1}));
   const Value& label = labels.value.as_list()[0];
@@ -156,8 +156,8 @@ TEST(Yaml, KeepsThePlacesOfKeysAndValues) {
 
 TEST(Yaml, TakesTheLastOfEqualKeys) {
   EXPECT_EQ(json("a: 1\nb: 2\na: 3\n"), R"({"a":3,"b":2})");
-  EXPECT_EQ(parse("a: 1\na: 3\n").find_entry("a")->mark.line, 2);
-  EXPECT_EQ(parse("1: a\n'1': b\n").as_mapping().size(), 2U);
+  EXPECT_EQ(parse_text("a: 1\na: 3\n").find_entry("a")->mark.line, 2);
+  EXPECT_EQ(parse_text("1: a\n'1': b\n").as_mapping().size(), 2U);
 }
 
 TEST(Yaml, MergesMappings) {
@@ -178,8 +178,8 @@ TEST(Yaml, ExpandsAliases) {
 }
 
 TEST(Yaml, TakesOneDocument) {
-  EXPECT_TRUE(parse("").is_null());
-  EXPECT_TRUE(parse("# nothing\n---\n").is_null());
+  EXPECT_TRUE(parse_text("").is_null());
+  EXPECT_TRUE(parse_text("# nothing\n---\n").is_null());
   EXPECT_EQ(json("---\na: 1\n...\n"), R"({"a":1})");
   EXPECT_THAT(error("a: 1\n---\nb: 2\n"), HasSubstr("f:2:1: a second document begins here"));
 }

@@ -11,7 +11,7 @@ namespace nodepool::integration {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kCommandPatience = std::chrono::seconds(30);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -39,7 +39,7 @@ void Installation::start_launcher() {
 int Installation::stop_launcher(int signal) {
   launcher_->signal(signal);
   const std::optional<int> status =
-      launcher_->wait_for(std::chrono::duration_cast<std::chrono::milliseconds>(kPatience));
+      launcher_->wait_for(std::chrono::duration_cast<std::chrono::milliseconds>(kCommandPatience));
   EXPECT_TRUE(status) << "the launcher does not stop";
   earlier_logs_ += launcher_->standard_output() + launcher_->standard_error();
   launcher_.reset();
@@ -88,7 +88,7 @@ std::vector<Installation::Row> Installation::nodes(const std::string& state) con
 
 void Installation::wait_until(const std::string& what,
                               const std::function<bool()>& condition) const {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kCommandPatience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw std::runtime_error("not in time: " + what + "\n" +

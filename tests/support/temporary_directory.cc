@@ -11,7 +11,7 @@ namespace nodepool::test_support {
 
 namespace {
 
-std::system_error last_error(const std::string& what) {
+std::system_error file_error(const std::string& what) {
   return {errno, std::system_category(), what};
 }
 
@@ -19,7 +19,7 @@ std::system_error last_error(const std::string& what) {
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string path = std::filesystem::temp_directory_path() / "nodepool-test-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) throw last_error("mkdtemp " + path);
+  if (::mkdtemp(path.data()) == nullptr) throw file_error("mkdtemp " + path);
   path_ = path;
 }
 
@@ -35,13 +35,13 @@ std::filesystem::path TemporaryDirectory::write(const std::filesystem::path& nam
   std::ofstream file(path, std::ios::binary);
   file << content;
   file.close();
-  if (!file) throw last_error("writing " + path.string());
+  if (!file) throw file_error("writing " + path.string());
   return path;
 }
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw last_error("reading " + path.string());
+  if (!file) throw file_error("reading " + path.string());
   std::ostringstream content;
   content << file.rdbuf();
   return std::move(content).str();

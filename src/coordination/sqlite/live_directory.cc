@@ -17,7 +17,7 @@ namespace nodepool::coordination::sqlite {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, std::string_view doing, int reason) {
+[[noreturn]] void session_file_failed(const std::string& path, std::string_view doing, int reason) {
   throw store_error(
       StoreError::Kind::storage, path,
       "cannot " + std::string(doing) + ": " + std::generic_category().message(reason));
@@ -51,7 +51,8 @@ LiveDirectory::LiveDirectory(std::string path) : path_(std::move(path)) {
 
 void LiveDirectory::restore() const {
   if (::mkdir(path_.c_str(), S_IRWXU) == 0 || errno == EEXIST) return;
-  fail(path_, "create the directory (this user must be able to write beside the store)", errno);
+  session_file_failed(
+      path_, "create the directory (this user must be able to write beside the store)", errno);
 }
 
 bool LiveDirectory::ring() const {
@@ -67,9 +68,9 @@ SessionLock LiveDirectory::hold(std::int64_t session) const {
   const std::string path = file_of(session);
   drop(session);  // left by a process that died before it could tell anyone of its session
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file.is_open()) fail(path, "create the session's file", errno);
+  if (!file.is_open()) session_file_failed(path, "create the session's file", errno);
   // Waits for those who are just looking whether it is held.
-  if (!lock(file, LOCK_EX)) fail(path, "lock the session's file", errno);
+  if (!lock(file, LOCK_EX)) session_file_failed(path, "lock the session's file", errno);
   return {session, std::move(file)};
 }
 
@@ -78,19 +79,19 @@ bool LiveDirectory::is_held(std::int64_t session) const {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     if (errno == ENOENT) return false;
-    fail(path, "open the session's file", errno);
+    session_file_failed(path, "open the session's file", errno);
   }
   // Shared, so that several who look do not take each other for the holder. A lock belongs to an
   // open file, not to a process: this tells the truth about sessions of this process as well.
   if (lock(file, LOCK_SH | LOCK_NB)) return false;
-  if (errno != EWOULDBLOCK) fail(path, "test the lock of the session's file", errno);
+  if (errno != EWOULDBLOCK) session_file_failed(path, "test the lock of the session's file", errno);
   return true;
 }
 
 void LiveDirectory::drop(std::int64_t session) const {
   const std::string path = file_of(session);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-    fail(path, "remove the session's file", errno);
+    session_file_failed(path, "remove the session's file", errno);
 }
 
 std::vector<std::int64_t> LiveDirectory::sessions() const {
@@ -104,7 +105,7 @@ std::vector<std::int64_t> LiveDirectory::sessions() const {
     if (failure == std::errc() && end == name.data() + name.size()) found.push_back(session);
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    fail(path_, "list the directory", error.value());
+    session_file_failed(path_, "list the directory", error.value());
   }
   return found;
 }

@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-[[noreturn]] void fail(const std::string& directory, std::string_view doing, int reason) {
+[[noreturn]] void watch_failed(const std::string& directory, std::string_view doing, int reason) {
   std::string detail =
       "cannot " + std::string(doing) + ": " + std::generic_category().message(reason);
   if (reason == EMFILE || reason == ENOSPC) {
@@ -36,7 +36,7 @@ namespace {
 
 int new_inotify(const std::string& directory) {
   const int descriptor = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (descriptor < 0) fail(directory, "watch the directory", errno);
+  if (descriptor < 0) watch_failed(directory, "watch the directory", errno);
   return descriptor;
 }
 
@@ -80,7 +80,7 @@ void LiveWatch::arm() {
   constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR;
   const int watch =
       ::inotify_add_watch(impl_->inotify.native_handle(), impl_->directory.c_str(), kEvents);
-  if (watch < 0) fail(impl_->directory, "watch the directory", errno);
+  if (watch < 0) watch_failed(impl_->directory, "watch the directory", errno);
 }
 
 async::Task<LiveNews> LiveWatch::next() {
@@ -88,7 +88,7 @@ async::Task<LiveNews> LiveWatch::next() {
   const auto [error, size] = co_await impl_->inotify.async_read_some(
       asio::buffer(impl_->buffer), asio::as_tuple(asio::use_awaitable));
   co_await async::throw_if_cancelled();
-  if (error) fail(impl_->directory, "watch the directory", error.value());
+  if (error) watch_failed(impl_->directory, "watch the directory", error.value());
   co_return read_news(std::string_view(impl_->buffer.data(), size));
 }
 

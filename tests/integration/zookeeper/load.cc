@@ -12,7 +12,7 @@ namespace nodepool::integration {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::minutes(2);
+constexpr auto kLoadPatience = std::chrono::minutes(2);
 
 }  // namespace
 
@@ -67,7 +67,7 @@ Task<> Load::one_request(coordination::Store& store) {
   const std::string id = co_await requestor::ask(runtime_, store, std::move(wish));
   requestor::Progress progress = [](const model::NodeRequest&) {};
   requestor::Answer answer = co_await requestor::await_answer(
-      runtime_, store, id, runtime_.clock.now() + kPatience, std::move(progress));
+      runtime_, store, id, runtime_.clock.now() + kLoadPatience, std::move(progress));
   if (answer.outcome != requestor::Outcome::fulfilled) {
     ++failed_;
     co_return;

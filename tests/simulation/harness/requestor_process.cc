@@ -24,7 +24,7 @@ using std::chrono::seconds;
 namespace {
 
 constexpr auto kPatienceWithLocks = seconds(30);
-constexpr auto kRetryPause = seconds(2);
+constexpr auto kAskAgainPause = seconds(2);
 
 // How often it looks for requests and held nodes that nobody needs any more.
 constexpr auto kCleanUpInterval = minutes(2);
@@ -151,7 +151,7 @@ Task<> RequestorProcess::remove_surely(std::string path) {
       done = error.kind() == StoreError::Kind::no_node;
     }
     if (done) co_return;
-    co_await runtime_.clock.sleep_for(kRetryPause);
+    co_await runtime_.clock.sleep_for(kAskAgainPause);
   }
 }
 
@@ -165,7 +165,7 @@ Task<> RequestorProcess::leave(coordination::Lock& lock) {
       done = false;
     }
     if (done) co_return;
-    co_await runtime_.clock.sleep_for(kRetryPause);
+    co_await runtime_.clock.sleep_for(kAskAgainPause);
   }
 }
 

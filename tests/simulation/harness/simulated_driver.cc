@@ -19,7 +19,7 @@ using coordination::Transaction;
 using model::Node;
 using model::NodeState;
 
-constexpr auto kRetryPause = std::chrono::seconds(5);
+constexpr auto kRegistrationRetryPause = std::chrono::seconds(5);
 
 struct Machine {
   std::string pool;
@@ -192,7 +192,7 @@ class SimulatedProvider final : public driver::Provider {
         failed = true;
       }
       if (!failed) continue;
-      co_await context_.runtime.clock.sleep_for(kRetryPause);
+      co_await context_.runtime.clock.sleep_for(kRegistrationRetryPause);
       wake_.set();
     }
   }

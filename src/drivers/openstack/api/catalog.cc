@@ -7,17 +7,18 @@ namespace nodepool::drivers::openstack {
 
 namespace {
 
-struct Service {
+struct KnownService {
   std::string_view name;
   std::vector<std::string_view> types;  // in order of preference
   std::string_view version;             // of the API, for an endpoint that names none
 };
 
-const Service& service(ServiceKind kind) {
-  static const Service kCompute{"compute", {"compute"}, "v2.1"};
-  static const Service kNetwork{"network", {"network"}, "v2.0"};
-  static const Service kImage{"image", {"image"}, "v2"};
-  static const Service kVolume{"volume", {"block-storage", "volumev3", "volume", "volumev2"}, "v3"};
+const KnownService& service(ServiceKind kind) {
+  static const KnownService kCompute{"compute", {"compute"}, "v2.1"};
+  static const KnownService kNetwork{"network", {"network"}, "v2.0"};
+  static const KnownService kImage{"image", {"image"}, "v2"};
+  static const KnownService kVolume{
+      "volume", {"block-storage", "volumev3", "volume", "volumev2"}, "v3"};
   switch (kind) {
     case ServiceKind::compute:
       return kCompute;
@@ -45,7 +46,7 @@ bool has_version(const std::string& url) {
   return false;
 }
 
-std::string normalised(std::string url, const Service& service) {
+std::string normalised(std::string url, const KnownService& service) {
   while (url.ends_with('/')) url.pop_back();
   if (!has_version(url)) url += "/" + std::string(service.version);
   return url;
@@ -65,7 +66,7 @@ std::string_view to_string(ServiceKind kind) {
 
 std::optional<std::string> endpoint_of(const std::vector<Endpoint>& catalog, ServiceKind kind,
                                        const Cloud& cloud) {
-  const Service& wanted = service(kind);
+  const KnownService& wanted = service(kind);
   if (const auto given = cloud.endpoints.find(wanted.name); given != cloud.endpoints.end()) {
     return normalised(given->second, wanted);
   }
