@@ -107,6 +107,9 @@ struct RenewLease {
   std::string lease;
   std::chrono::seconds duration = std::chrono::hours(2);
 };
+// The exit status of `run` when its command has not been started, as `timeout`, `env` and others
+// have it: to be told from the command's own.
+inline constexpr int kNotRun = 125;
 struct RunCommand {
   std::vector<std::string> labels;
   std::chrono::seconds timeout = std::chrono::minutes(10);

@@ -7,7 +7,7 @@
 #include "cli/session.h"
 
 // What the commands do. Each returns the exit status; what it throws is reported as one line, with
-// exit status 1.
+// exit status 1 (of `run`: kNotRun).
 namespace nodepool::cli {
 
 // config_commands.cc

@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/harmless_output.h"
 #include "cli/session.h"
 #include "config/load.h"
 #include "program/log_config.h"
@@ -36,6 +37,18 @@ config::Config load_config(const Context& context, const Arguments& arguments,
   return std::move(loaded.config);
 }
 
+// What the command has done stands, whatever becomes of the session: the store ends that by itself.
+Task<> close(Session& session, bool failed) {
+  try {
+    co_await session.close();
+  } catch (const coordination::StoreError& error) {
+    // A failure of the command's own tells more.
+    if (failed) co_return;
+    session.context().err << "nodepool: the session could not be closed, and ends by itself: "
+                          << error.what() << '\n';
+  }
+}
+
 Task<int> perform_and_close(Session& session, OnlineCommand command) {
   int status = 0;
   std::exception_ptr failure;
@@ -44,17 +57,12 @@ Task<int> perform_and_close(Session& session, OnlineCommand command) {
         [&session](auto& alternative) { return perform(session, std::move(alternative)); },
         command);
     status = co_await std::move(performing);
-    co_await session.close();
   } catch (...) {
     failure = std::current_exception();
   }
-  if (!failure) co_return status;
-  try {
-    co_await session.close();
-  } catch (const coordination::StoreError&) {
-    // The command's own failure tells more.
-  }
-  std::rethrow_exception(failure);
+  co_await close(session, failure != nullptr);
+  if (failure) std::rethrow_exception(failure);
+  co_return status;
 }
 
 Task<int> perform_online(Context& context, config::Config config,
@@ -82,6 +90,12 @@ int perform_any(Context& context, const Arguments& arguments) {
   return context.loop.run(perform_online(context, std::move(config), log, *std::move(online)));
 }
 
+// The exit status when the command has thrown.
+int failure_status(const Arguments& arguments) {
+  const auto* online = std::get_if<OnlineCommand>(&arguments.command);
+  return online != nullptr && std::holds_alternative<RunCommand>(*online) ? kNotRun : 1;
+}
+
 }  // namespace
 
 std::string process_identity() {
@@ -93,12 +107,16 @@ std::string process_identity() {
 }
 
 int run(Context& context) {
+  const HarmlessOutput out(context.out);
+  const HarmlessOutput err(context.err);
   auto parsed = parse_arguments(context.arguments, telemetry::version(), context.out, context.err);
   if (const auto* exit = std::get_if<Exit>(&parsed)) return exit->status;
-  int status = 1;
+  const auto& arguments = std::get<Arguments>(parsed);
+  int status = 0;
   try {
-    status = perform_any(context, std::get<Arguments>(parsed));
+    status = perform_any(context, arguments);
   } catch (const std::exception& error) {
+    status = failure_status(arguments);
     context.err << "nodepool: " << error.what() << '\n';
   }
   context.out.flush();

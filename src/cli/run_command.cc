@@ -25,7 +25,6 @@ using async::Subprocess;
 using requestor::HeldNodes;
 
 // As `timeout`, `env` and others have it, to be told from the command's own.
-constexpr int kNoNodes = 125;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 
@@ -127,7 +126,7 @@ Task<int> perform(Session& session, RunCommand command) {
   const std::optional<int> interrupted = co_await signals.until_next(std::move(obtaining));
   if (!interrupted && answer->outcome != requestor::Outcome::fulfilled) {
     context.err << "nodepool: " << explain(*answer) << '\n';
-    co_return kNoNodes;
+    co_return kNotRun;
   }
   int status = 0;
   std::exception_ptr failure;

@@ -1,5 +1,7 @@
 #include "tests/cli/cli_test.h"
 
+#include <stdexcept>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -49,6 +51,7 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
   std::istringstream in(input_);
   auto open_store = [this](config::StoreChoice choice,
                            config::ZooKeeper) -> async::Task<std::unique_ptr<coordination::Store>> {
+    if (!store_failure_.empty()) throw std::runtime_error(store_failure_);
     const bool other = choice.kind == config::StoreChoice::Kind::zookeeper;
     co_return std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_,
                                                           runtime_);

@@ -59,7 +59,7 @@ TEST_F(RunCommandTest, the_command_finds_its_nodes_and_its_status_is_returned) {
   EXPECT_THAT(written("env"), HasSubstr("NODEPOOL_NODES=0000000000\n"));
   EXPECT_THAT(written("ssh_config"), HasSubstr("Host small small-1 0000000000\n"));
   EXPECT_EQ(written("known_hosts"), "192.0.2.1 ssh-ed25519 AAAA\n");
-  EXPECT_THAT(written("inventory.yaml"), HasSubstr("ansible_host: \"192.0.2.1\""));
+  EXPECT_THAT(written("inventory.yaml"), HasSubstr("ansible_host: !unsafe \"192.0.2.1\""));
   EXPECT_EQ(written("mode"), "700\n");
   EXPECT_EQ(out() + err(), "");
   expect_given_back();
@@ -139,9 +139,18 @@ TEST_F(RunCommandTest, an_interruption_while_waiting_withdraws_the_request) {
 
 TEST_F(RunCommandTest, files_need_a_directory) {
   environment_ = {{"PATH", "/usr/bin:/bin"}, {"TMPDIR", "/no/such/directory"}};
-  EXPECT_EQ(run_shell("true"), 1);
+  EXPECT_EQ(run_shell("true"), 125);
   EXPECT_THAT(err(), HasSubstr("cannot make a directory in /no/such/directory"));
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
+}
+
+TEST_F(RunCommandTest, whatever_keeps_the_command_from_being_run_is_told_from_its_own_status) {
+  EXPECT_EQ(nodepool_bare({"-c", "/no/such/file", "run", "small", "--", "true"}), 125);
+  EXPECT_THAT(err(), HasSubstr("/no/such/file"));
+  store_failure_ = "no store today";
+  EXPECT_EQ(run_shell("true"), 125);
+  EXPECT_EQ(err(), "nodepool: no store today\n");
+  EXPECT_EQ(nodepool({"list"}), 1);
 }
 
 }  // namespace

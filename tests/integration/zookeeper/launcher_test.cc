@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <filesystem>
+
 #include "tests/integration/zookeeper/site.h"
 
 namespace nodepool::integration {
@@ -144,6 +146,28 @@ TEST_F(LauncherOnZooKeeper, it_decides_nothing_while_disconnected_and_goes_on_af
   EXPECT_EQ(components("pool"), pools) << "the session has lasted";
   run(scope_.join());
   wait_until_at_rest(2);
+}
+
+TEST_F(LauncherOnZooKeeper, run_ends_as_its_command_does_although_no_server_answers) {
+  start_directly(host_, "10.0", 1);
+  host_.wait_until_all_ready(1);
+  Installation requestor;  // reaches ZooKeeper through the proxy only
+  requestor.keep_records_in(zookeeper_keys({proxy_.port()}, "2.0"));
+  requestor.configure(fake_hosts(1));
+  const auto path = [&](const char* name) {
+    return (requestor.directory().path() / name).string();
+  };
+  const auto program =
+      requestor.start_nodepool({"run", "a", "--", "sh", "-c",
+                                "touch " + path("started") + "; while [ ! -e " + path("severed") +
+                                    " ]; do sleep 0.01; done; exit 7"});
+  host_.wait_until("the command", [&] { return std::filesystem::exists(path("started")); });
+  proxy_.sever();
+  requestor.directory().write("severed", "");
+  EXPECT_EQ(program->wait(), 7);
+  EXPECT_THAT(program->standard_error(),
+              HasSubstr("the nodes go back with the end of this session"));
+  host_.wait_until_all_ready(1);
 }
 
 TEST_F(LauncherOnZooKeeper, after_its_session_has_ended_it_takes_up_what_is_its_own) {
