@@ -1,5 +1,7 @@
 """Zuul's own classes as the requestor of this project's launcher."""
 import concurrent.futures
+import contextlib
+import threading
 import time
 
 import pytest
@@ -31,6 +33,39 @@ def in_parallel(jobs, times, job):
         return [future.result() for future in [pool.submit(job, number) for number in range(times)]]
 
 
+class Occupancy:
+    """Which hosts are in use: one that two have at a time is an error."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._used = set()
+
+    @contextlib.contextmanager
+    def of(self, hosts):
+        with self._lock:
+            shared = hosts & self._used
+            self._used |= hosts
+        try:
+            assert not shared, f'used by two at a time: {shared}'
+            yield
+        finally:
+            with self._lock:
+                self._used -= hosts - shared
+
+
+def test_a_host_that_two_have_at_a_time_is_noticed():
+    occupancy = Occupancy()
+    with occupancy.of({'x', 'y'}):
+        with pytest.raises(AssertionError, match='used by two'), occupancy.of({'y', 'z'}):
+            pass
+        with pytest.raises(AssertionError, match='used by two'), occupancy.of({'y'}):
+            pass
+        with occupancy.of({'z'}):
+            pass
+    with occupancy.of({'x', 'y', 'z'}):
+        pass
+
+
 def state(tree, node):
     return (tree.record(f'/nodepool/nodes/{node.id}') or {}).get('state')
 
@@ -59,15 +94,14 @@ def test_several_nodes_come_in_the_order_asked_for(rack, tree, zuul):
 
 
 def test_hundreds_of_requests_and_nothing_is_left_behind(rack, tree, zuul):
-    held = set()
+    occupancy = Occupancy()
 
     def job(number):
         with zuul.nodes(*[['a'], ['b'], ['a', 'b'], ['a', 'a', 'b']][number % 4]) as nodes:
             hosts = {node.interface_ip for node in nodes}
             assert len(hosts) == len(nodes)
-            assert not hosts & held, 'a host is used by two at a time'
-            held.update(hosts)
-            held.difference_update(hosts)
+            with occupancy.of(hosts):
+                time.sleep(0.02)  # others would be given the same host meanwhile
 
     in_parallel(30, 400, job)
     tree.await_ready(len(HOSTS))
