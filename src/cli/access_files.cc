@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "model/node.h"
 
@@ -13,6 +15,24 @@ namespace nodepool::cli {
 namespace {
 
 constexpr int kSshPort = 22;
+
+// Those ways to reach a host that Ansible goes with what stands in the inventory. None of them runs
+// anything on the requestor's own host, as `local` does.
+constexpr std::array<std::string_view, 7> kConnectionTypes = {
+    "ssh", "network_cli", "winrm", "psrp", "httpapi", "netconf", "kubectl"};
+constexpr std::array<std::string_view, 5> kShellTypes = {"sh", "csh", "fish", "cmd", "powershell"};
+
+bool is_one_of(const auto& words, std::string_view text) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+// "auto", "python3", "/usr/bin/python3.11", "C:/Python/python.exe"
+bool is_path_of_program(std::string_view text) {
+  return text.front() != '-' &&
+         text.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._:+-") ==
+             std::string_view::npos;
+}
 
 // "ssh-ed25519 AAAA…"
 bool is_host_key(const std::string& key) {
@@ -29,6 +49,13 @@ bool is_sound(const NodeAccess& node) {
 
 bool has_ssh_entry(const NodeAccess& node) {
   return node.is_ssh() && is_sound(node);
+}
+
+// Ansible evaluates what looks like a template, on the requestor's host.
+bool has_inventory_entry(const NodeAccess& node) {
+  return is_sound(node) && is_one_of(kConnectionTypes, node.connection_type) &&
+         (node.shell_type.empty() || is_one_of(kShellTypes, node.shell_type)) &&
+         (node.python_path.empty() || is_path_of_program(node.python_path));
 }
 
 // Names with a blank cannot be aliases; '*' and '?' would be patterns.
@@ -54,8 +81,9 @@ std::string ssh_arguments(const NodeAccess& node, const AccessPaths& paths) {
 
 std::string inventory_host(const NodeAccess& node, const AccessPaths& paths) {
   std::map<std::string, std::string> variables;
+  // Strings of records are marked: Ansible takes them as they are.
   const auto add = [&variables](const char* key, const std::string& value) {
-    if (!value.empty()) variables[key] = quoted(value);
+    if (!value.empty()) variables[key] = "!unsafe " + quoted(value);
   };
   add("ansible_host", node.host);
   add("ansible_user", node.username);
@@ -64,7 +92,7 @@ std::string inventory_host(const NodeAccess& node, const AccessPaths& paths) {
   add("ansible_python_interpreter", node.python_path);
   add("nodepool_node_id", node.id);
   if (node.port) variables["ansible_port"] = std::to_string(*node.port);
-  if (node.is_ssh()) add("ansible_ssh_common_args", ssh_arguments(node, paths));
+  if (node.is_ssh()) variables["ansible_ssh_common_args"] = quoted(ssh_arguments(node, paths));
   std::string text = "        " + quoted(node.name) + ":\n";
   for (const auto& [key, value] : variables) text += fmt::format("          {}: {}\n", key, value);
   return text;
@@ -111,7 +139,7 @@ std::string inventory_text(const std::vector<NodeAccess>& nodes, const AccessPat
   std::map<std::string, std::string> groups;
   std::string omitted;
   for (const NodeAccess& node : nodes) {
-    if (is_sound(node)) {
+    if (has_inventory_entry(node)) {
       groups[node.label] += inventory_host(node, paths);
     } else {
       omitted += fmt::format("# Node {} cannot be reached.\n", node.id);
@@ -141,9 +169,10 @@ config::Environment access_environment(config::Environment base,
     const std::string prefix = fmt::format("NODEPOOL_NODE_{}_", ids.size());
     set(prefix + "ID", node.id);
     set(prefix + "LABEL", node.label);
-    set(prefix + "HOST", node.host);
+    // For command lines: neither an option nor anything that a shell would take apart.
+    set(prefix + "HOST", is_plain(node.host) ? node.host : "");
     if (node.port) set(prefix + "PORT", std::to_string(*node.port));
-    set(prefix + "USER", node.username);
+    set(prefix + "USER", is_plain(node.username) ? node.username : "");
   }
   set("NODEPOOL_NODES", fmt::format("{}", fmt::join(ids, " ")));
   return base;

@@ -6,6 +6,8 @@
 #include <functional>
 #include <ostream>
 
+#include "cli/harmless_output.h"
+
 namespace nodepool::cli {
 
 namespace {
@@ -66,7 +68,7 @@ class Reporter {
   }
 
   void clear_line() {
-    if (line_shown_) session_.context().err << "\r\x1b[K" << std::flush;
+    if (line_shown_) session_.context().err << erase_line;
     line_shown_ = false;
   }
 

@@ -18,6 +18,7 @@
 #include "program/background.h"
 #include "program/log_config.h"
 #include "program/open_store.h"
+#include "telemetry/harmless_text.h"
 #include "telemetry/version.h"
 
 namespace nodepool::program {
@@ -240,7 +241,7 @@ int run_daemon(const Program& program, int argc, const char* const* argv, const 
     if (const int* status = std::get_if<int>(&parsed)) return *status;
     return run(program, std::get<Options>(parsed), make);
   } catch (const std::exception& error) {
-    std::cerr << program.name << ": " << error.what() << std::endl;
+    std::cerr << program.name << ": " << telemetry::harmless_text(error.what()) << std::endl;
     return EXIT_FAILURE;
   }
 }

@@ -22,6 +22,11 @@ using Kind = StoreError::Kind;
 constexpr auto kLockPatience = std::chrono::seconds(10);
 constexpr auto kLockRetryPause = std::chrono::milliseconds(100);
 
+// Ids are names that the store has made. They get into files and command lines.
+bool is_node_id(const std::string& id) {
+  return !id.empty() && id.find_first_not_of("0123456789") == std::string::npos;
+}
+
 // Whether a transaction has happened, by a record that it sets. What its lost answer would have
 // said.
 Task<bool> has_happened(Store& store, const Transaction& transaction) {
@@ -58,6 +63,11 @@ Task<> LockedNodes::lock(model::NodeRequest request) {
   request_ = std::move(request);
   if (request_.nodes.size() != request_.node_types.size()) {
     throw RequestError("request " + request_.id + " has been answered with too few nodes");
+  }
+  for (const std::string& id : request_.nodes) {
+    if (!is_node_id(id)) {
+      throw RequestError("request " + request_.id + " has been answered with what is no node");
+    }
   }
   for (const std::string& id : request_.nodes) {
     locks_.add(model::node_lock_path(id), /*root_exists=*/true);

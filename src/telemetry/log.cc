@@ -12,6 +12,8 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "telemetry/harmless_text.h"
+
 namespace nodepool::telemetry {
 
 namespace {
@@ -120,7 +122,7 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
     consume_(level, logger, message);
     return;
   }
-  const std::string text = render(logger, level, message);
+  const std::string text = harmless_text(render(logger, level, message));
   if (output_->file) {
     if (FileIdentity::of(options_.file) != output_->identity) output_->open(options_.file);
     spdlog::memory_buf_t buffer;

@@ -7,6 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using testing::Not;
 
 const AccessPaths kPaths{"/tmp/x/ssh_config", "/tmp/x/known_hosts", "/tmp/x/inventory.yaml"};
@@ -70,23 +71,23 @@ TEST(AccessFilesTest, ansible_finds_nodes_in_groups_by_label) {
             "    \"small\":\n"
             "      hosts:\n"
             "        \"small-1\":\n"
-            "          ansible_connection: \"ssh\"\n"
-            "          ansible_host: \"192.0.2.1\"\n"
+            "          ansible_connection: !unsafe \"ssh\"\n"
+            "          ansible_host: !unsafe \"192.0.2.1\"\n"
             "          ansible_port: 22\n"
-            "          ansible_python_interpreter: \"auto\"\n"
+            "          ansible_python_interpreter: !unsafe \"auto\"\n"
             "          ansible_ssh_common_args: \"-o StrictHostKeyChecking=yes -o "
             "UserKnownHostsFile='/tmp/x/known_hosts'\"\n"
-            "          ansible_user: \"ada\"\n"
-            "          nodepool_node_id: \"0000000001\"\n"
+            "          ansible_user: !unsafe \"ada\"\n"
+            "          nodepool_node_id: !unsafe \"0000000001\"\n"
             "        \"small-2\":\n"
-            "          ansible_connection: \"ssh\"\n"
-            "          ansible_host: \"2001:db8::1\"\n"
+            "          ansible_connection: !unsafe \"ssh\"\n"
+            "          ansible_host: !unsafe \"2001:db8::1\"\n"
             "          ansible_port: 2222\n"
-            "          ansible_python_interpreter: \"auto\"\n"
+            "          ansible_python_interpreter: !unsafe \"auto\"\n"
             "          ansible_ssh_common_args: \"-o StrictHostKeyChecking=yes -o "
             "UserKnownHostsFile='/tmp/x/known_hosts'\"\n"
-            "          ansible_user: \"ada\"\n"
-            "          nodepool_node_id: \"0000000002\"\n");
+            "          ansible_user: !unsafe \"ada\"\n"
+            "          nodepool_node_id: !unsafe \"0000000002\"\n");
 }
 
 TEST(AccessFilesTest, a_record_cannot_smuggle_lines_into_a_file) {
@@ -109,6 +110,46 @@ TEST(AccessFilesTest, a_record_cannot_smuggle_lines_into_a_file) {
   }
 }
 
+TEST(AccessFilesTest, a_record_cannot_have_ansible_run_anything_here) {
+  const std::string pipe = "{{ lookup('pipe', 'touch /tmp/owned') }}";
+  model::Node connection = node("0000000001", "192.0.2.1");
+  connection.connection_type = pipe;
+  model::Node local = node("0000000002", "192.0.2.2");
+  local.connection_type = "local";
+  model::Node shell = node("0000000003", "192.0.2.3");
+  shell.shell_type = pipe;
+  model::Node python = node("0000000004", "192.0.2.4");
+  python.python_path = pipe;
+  model::Node option = node("0000000005", "192.0.2.5");
+  option.python_path = "-c";
+  EXPECT_EQ(
+      inventory_text(
+          access_to({connection, local, shell, python, option}, {"a", "b", "c", "d", "e"}), kPaths),
+      "# Node 0000000001 cannot be reached.\n"
+      "# Node 0000000002 cannot be reached.\n"
+      "# Node 0000000003 cannot be reached.\n"
+      "# Node 0000000004 cannot be reached.\n"
+      "# Node 0000000005 cannot be reached.\n"
+      "all: {}\n");
+}
+
+TEST(AccessFilesTest, pythons_are_named_in_several_ways) {
+  for (const char* path :
+       {"auto", "auto_silent", "python3", "/opt/python-3.11/bin/python3", "C:/py.exe"}) {
+    model::Node host = node("0000000001", "192.0.2.1");
+    host.python_path = path;
+    EXPECT_THAT(inventory_text(access_to({host}, {"a"}), kPaths), HasSubstr(path));
+  }
+}
+
+TEST(AccessFilesTest, variables_for_command_lines_are_plain) {
+  model::Node host = node("0000000001", "-oProxyCommand=touch${IFS}/tmp/owned");
+  host.username = "ada; touch /tmp/owned";
+  EXPECT_THAT(
+      access_environment({}, access_to({host}, {"a"}), kPaths),
+      IsSupersetOf({std::pair("NODEPOOL_NODE_1_HOST", ""), std::pair("NODEPOOL_NODE_1_USER", "")}));
+}
+
 TEST(AccessFilesTest, nodes_without_ssh_are_for_ansible_only) {
   model::Node windows = node("0000000001", "192.0.2.1");
   windows.connection_type = "winrm";
@@ -122,13 +163,13 @@ TEST(AccessFilesTest, nodes_without_ssh_are_for_ansible_only) {
             "    \"win\":\n"
             "      hosts:\n"
             "        \"win-1\":\n"
-            "          ansible_connection: \"winrm\"\n"
-            "          ansible_host: \"192.0.2.1\"\n"
+            "          ansible_connection: !unsafe \"winrm\"\n"
+            "          ansible_host: !unsafe \"192.0.2.1\"\n"
             "          ansible_port: 5986\n"
-            "          ansible_python_interpreter: \"auto\"\n"
-            "          ansible_shell_type: \"powershell\"\n"
-            "          ansible_user: \"ada\"\n"
-            "          nodepool_node_id: \"0000000001\"\n");
+            "          ansible_python_interpreter: !unsafe \"auto\"\n"
+            "          ansible_shell_type: !unsafe \"powershell\"\n"
+            "          ansible_user: !unsafe \"ada\"\n"
+            "          nodepool_node_id: !unsafe \"0000000001\"\n");
 }
 
 TEST(AccessFilesTest, names_are_unique_though_labels_look_like_names) {

@@ -15,6 +15,7 @@ using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
 using testing::HasSubstr;
+using testing::Not;
 
 class ExplainTest : public CliTest {
  protected:
@@ -114,6 +115,24 @@ TEST_F(ExplainTest, a_failed_request_says_why) {
     request.decline_reasons["pool"] = "node type(s) [huge] not available";
   });
   EXPECT_THAT(explain(id), HasSubstr("    node type(s) [huge] not available\n"));
+}
+
+TEST_F(ExplainTest, nothing_of_a_record_steers_the_terminal) {
+  const std::string id = add_request({"small\x1b]0;title\x07"}, [](NodeRequest& request) {
+    request.requestor =
+        "zuul\r\x1b[K\xc2\x9b"
+        "2J";
+    request.decline_reasons["pool"] = "\x1b[2Jfine";
+    request.declined_by = {"pool"};
+    request.state = RequestState::failed;
+  });
+  const std::string text = explain(id);
+  EXPECT_THAT(text, HasSubstr(R"(zuul\x0d\x1b[K\x9b2J)"));
+  EXPECT_THAT(text, HasSubstr(R"(small\x1b]0;title\x07)"));
+  EXPECT_THAT(text, HasSubstr(R"(\x1b[2Jfine)"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_EQ(nodepool({"explain", "\x1b[2Jnobody"}), 1);
+  EXPECT_THAT(err(), Not(HasSubstr("\x1b")));
 }
 
 TEST_F(ExplainTest, without_any_launcher_that_is_the_reason) {

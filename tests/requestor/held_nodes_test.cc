@@ -83,5 +83,14 @@ TEST_F(HeldNodesTest, a_vanished_node_is_refused) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
+TEST_F(HeldNodesTest, only_names_that_the_store_has_made_are_nodes) {
+  for (const char* id : {"", "../requests/x", "1 *", "1\nHost *"}) {
+    HeldNodes held(runtime_, *store_);
+    model::NodeRequest request = fulfilled({"small"});
+    request.nodes = {id};
+    EXPECT_THROW(run(held.accept(request)), RequestError) << id;
+  }
+}
+
 }  // namespace
 }  // namespace nodepool::requestor

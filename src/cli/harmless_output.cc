@@ -1,0 +1,64 @@
+#include "cli/harmless_output.h"
+
+#include <ostream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+#include "telemetry/harmless_text.h"
+
+namespace nodepool::cli {
+
+class HarmlessOutput::Filter final : public std::streambuf {
+ public:
+  explicit Filter(std::streambuf* target) : target_(target) {}
+  ~Filter() override { pass(telemetry::harmless_text(unfinished_)); }
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  std::streambuf* target() const { return target_; }
+
+  bool pass(std::string_view text) {
+    const auto size = static_cast<std::streamsize>(text.size());
+    return target_->sputn(text.data(), size) == size;
+  }
+
+ protected:
+  std::streamsize xsputn(const char* data, std::streamsize size) override {
+    std::string text = std::move(unfinished_);
+    text.append(data, static_cast<std::size_t>(size));
+    const std::size_t whole = text.size() - telemetry::unfinished_character(text);
+    unfinished_ = text.substr(whole);
+    text.resize(whole);
+    return pass(telemetry::harmless_text(text)) ? size : 0;
+  }
+
+  int_type overflow(int_type character) override {
+    if (traits_type::eq_int_type(character, traits_type::eof())) return traits_type::not_eof(0);
+    const char c = traits_type::to_char_type(character);
+    return xsputn(&c, 1) == 1 ? character : traits_type::eof();
+  }
+
+  int sync() override { return target_->pubsync(); }
+
+ private:
+  std::streambuf* target_;
+  std::string unfinished_;  // the beginning of a character
+};
+
+HarmlessOutput::HarmlessOutput(std::ostream& stream)
+    : stream_(stream), filter_(std::make_unique<Filter>(stream.rdbuf())) {
+  stream_.rdbuf(filter_.get());
+}
+
+HarmlessOutput::~HarmlessOutput() {
+  stream_.rdbuf(filter_->target());
+}
+
+std::ostream& erase_line(std::ostream& stream) {
+  auto& filter = dynamic_cast<HarmlessOutput::Filter&>(*stream.rdbuf());
+  filter.pass("\r\x1b[K");
+  return stream.flush();
+}
+
+}  // namespace nodepool::cli
