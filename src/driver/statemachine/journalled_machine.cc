@@ -23,30 +23,36 @@ JournalledMachine::JournalledMachine(const async::Runtime& runtime, NodeLaunch& 
       log_(std::move(log)) {}
 
 Task<std::string> JournalledMachine::step(std::string name, Make make, Find find) {
-  const auto known = journal_.steps.find(name);
-  bool uncertain = known != journal_.steps.end();
-  if (uncertain && known->second.result) co_return *known->second.result;
   while (true) {
+    const auto known = journal_.steps.find(name);
+    std::optional<LaunchJournal::Step> before;
+    if (known != journal_.steps.end()) before = known->second;
+    if (before && before->result) co_return *before->result;
     std::optional<std::string> result;
-    if (uncertain) result = co_await look_for(name, find);
-    if (!result) {
-      co_await begin(name);
-      try {
-        result = co_await make();
-      } catch (const CloudError& error) {
-        if (error.kind() != CloudError::Kind::unknown_outcome) {
-          journal_.steps.erase(name);  // it was not done
-          throw;
-        }
-        log_.warning("Step \"{}\" may have been done: {}", name, error.what());
-      }
-    }
-    if (result) {
-      co_await end(name, *result);
-      co_return *result;
-    }
-    uncertain = true;
+    if (before) result = co_await look_for(name, find);
+    if (!result) result = co_await make_once(name, make, before);
+    if (!result) continue;
+    co_await end(name, *result);
+    co_return *result;
   }
+}
+
+// Nothing: nobody knows whether it has been done. `before` is the step as an earlier call of `make`
+// has left it, whose outcome nobody knows either: that this one is refused says nothing of that.
+Task<std::optional<std::string>> JournalledMachine::make_once(
+    std::string name, const Make& make, std::optional<LaunchJournal::Step> before) {
+  co_await begin(name);
+  try {
+    co_return co_await make();
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::unknown_outcome) {
+      journal_.steps.erase(name);
+      if (before) journal_.steps.emplace(name, *before);
+      throw;
+    }
+    log_.warning("Step \"{}\" may have been done: {}", name, error.what());
+  }
+  co_return std::nullopt;
 }
 
 // The intent goes to the store before the call goes to the cloud.
@@ -60,23 +66,45 @@ Task<> JournalledMachine::end(std::string name, std::string result) {
   co_await save();
 }
 
-Task<std::optional<std::string>> JournalledMachine::look_for(std::string name, Find find) {
+// Nothing: it was not done. Only a look that the cloud has answered can tell that; the time limit
+// of the attempt ends the waiting for one.
+Task<std::optional<std::string>> JournalledMachine::look_for(std::string name, const Find& find) {
   const double seconds = std::chrono::duration<double>(settling_time_).count();
   const double shows_until = journal_.steps.at(name).begun + seconds;
   // The clock of the record's writer may be ahead of ours.
   const auto until = runtime_.clock.now() + settling_time_;
+  std::string trouble;
   while (true) {
     const bool last = runtime_.clock.wall_seconds() >= shows_until || runtime_.clock.now() >= until;
-    std::optional<std::string> found = co_await find();
-    if (found) {
-      log_.info("Step \"{}\" had been done: {}", name, *found);
-      co_return found;
+    const Look look = co_await look_once(find);
+    if (look.found) {
+      log_.info("Step \"{}\" had been done: {}", name, *look.found);
+      co_return look.found;
     }
-    if (last) break;
+    if (last && look.failure.empty()) break;
+    if (look.failure != trouble && !look.failure.empty()) {
+      log_.warning("Nobody can say whether step \"{}\" has been done: {}", name, look.failure);
+    }
+    trouble = look.failure;
     co_await runtime_.clock.sleep_for(kLookAgain);
   }
   log_.info("Step \"{}\" had not been done, doing it", name);
   co_return std::nullopt;
+}
+
+Task<JournalledMachine::Look> JournalledMachine::look_once(const Find& find) {
+  Look look;
+  try {
+    look.found = co_await find();
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::permanent) throw;
+    look.failure = error.what();
+  } catch (const std::exception& error) {
+    look.failure = error.what();
+  }
+  co_return look;
 }
 
 Task<> JournalledMachine::save() {

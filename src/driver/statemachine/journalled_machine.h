@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "async/runtime.h"
@@ -22,9 +23,18 @@ class JournalledMachine final : public StateMachine {
   void enter(std::string state) override;
 
  private:
+  // What `find` has come to.
+  struct Look {
+    std::optional<std::string> found;
+    std::string failure;  // why the cloud does not say; empty: it has said
+  };
+
   async::Task<> begin(std::string name);
   async::Task<> end(std::string name, std::string result);
-  async::Task<std::optional<std::string>> look_for(std::string name, Find find);
+  async::Task<std::optional<std::string>> make_once(std::string name, const Make& make,
+                                                    std::optional<LaunchJournal::Step> before);
+  async::Task<std::optional<std::string>> look_for(std::string name, const Find& find);
+  async::Task<Look> look_once(const Find& find);
   async::Task<> save();
 
   async::Runtime runtime_;

@@ -7,6 +7,7 @@
 #include "async/deadline.h"
 #include "coordination/error.h"
 #include "driver/statemachine/journalled_machine.h"
+#include "driver/statemachine/removal.h"
 #include "nodescan/address.h"
 #include "nodescan/error.h"
 
@@ -134,13 +135,10 @@ Task<> MachineLaunch::undo() {
   while (true) {
     std::string failure;
     try {
-      if (!node.external_id.is_null()) co_await context_.adapter.remove(node.external_id);
-      if (const auto since = journal_.uncertain_since()) {
-        co_await remove_machines_of(context_.runtime, context_.adapter, node.id,
-                                    context_.config.name(), *since);
-      }
+      co_await remove_all_of(context_.runtime, context_.adapter, node, context_.config.name(),
+                             journal_.uncertain_since());
     } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::not_found) failure = error.what();
+      failure = error.what();
     }
     if (failure.empty()) break;
     context_.log.warning("What the last attempt made could not be deleted: {}", failure);
@@ -247,25 +245,6 @@ Task<> MachineLaunch::report_scan_failure(std::string reason) {
     failure = error.what();
   }
   if (!failure.empty()) context_.log.warning("No console log: {}", failure);
-}
-
-Task<> remove_machines_of(async::Runtime runtime, Adapter& adapter, std::string node_id,
-                          std::string provider, double since) {
-  const double settled = since + std::chrono::duration<double>(adapter.settling_time()).count();
-  const double wait = std::min(settled - runtime.clock.wall_seconds(), settled - since);
-  if (wait > 0) {
-    co_await runtime.clock.sleep_for(
-        std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wait)));
-  }
-  const std::vector<Instance> instances = co_await adapter.instances();
-  for (const Instance& instance : instances) {
-    const auto has = [&instance](std::string_view key, const std::string& value) {
-      const auto found = instance.metadata.find(key);
-      return found != instance.metadata.end() && found->second == value;
-    };
-    if (!has(kNodeIdKey, node_id) || !has(kProviderNameKey, provider)) continue;
-    co_await adapter.remove(instance.external_id);
-  }
 }
 
 }  // namespace nodepool::driver

@@ -57,10 +57,4 @@ class MachineLaunch {
   LaunchMetrics metrics_;
 };
 
-// Deletes all machines that carry the metadata of a node, when it is not known whether, or which,
-// machine was made for it. `since`: when it may have been made, seconds since the epoch. Throws
-// CloudError.
-Task<> remove_machines_of(async::Runtime runtime, Adapter& adapter, std::string node_id,
-                          std::string provider, double since);
-
 }  // namespace nodepool::driver

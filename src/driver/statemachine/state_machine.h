@@ -30,9 +30,11 @@ class StateMachine {
   // That it is about to be done is written before `make` is called, its result after that. If an
   // earlier run got as far as the former but not the latter, or if `make` throws
   // CloudError(unknown_outcome), `find` looks in the cloud for what may have been made; it is made
-  // again only when it has not shown up for Adapter::settling_time(). `name` is unique within the
-  // machine and the same in every run. Throws what they throw; StoreError if the node's lock is
-  // lost.
+  // again only when it has not shown up for Adapter::settling_time(). A `find` that cannot look
+  // throws: it is then called again, unless what it throws is CloudError(permanent), for nothing is
+  // known. Nothing else than "it is not there" is said by returning nothing. `name` is unique
+  // within the machine and the same in every run. Throws what they throw; StoreError if the node's
+  // lock is lost.
   virtual async::Task<std::string> step(std::string name, Make make, Find find) = 0;
 
   // The id by which Adapter::remove() finds all that has been made, as soon as there is something:

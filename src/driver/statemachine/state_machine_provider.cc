@@ -7,6 +7,7 @@
 #include "async/deadline.h"
 #include "async/event.h"
 #include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/removal.h"
 #include "driver/statemachine/state_machine_driver.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
@@ -240,14 +241,8 @@ Task<std::optional<model::Node>> StateMachineProvider::take_back(model::Node nod
 }
 
 Task<> StateMachineProvider::remove_machine(model::Node node) {
-  try {
-    if (!node.external_id.is_null()) co_await adapter_->remove(node.external_id);
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
   const auto since = uncertain_since(node);
-  if (!since) co_return;
-  co_await remove_machines_of(context_.runtime, *adapter_, node.id, config_->name(), *since);
+  co_await remove_all_of(context_.runtime, *adapter_, std::move(node), config_->name(), since);
 }
 
 // A journal that cannot be read tells nothing: there may be anything.

@@ -134,9 +134,7 @@ driver::Metadata ServerLaunch::metadata() const {
 // In a list from after the request: an older one may show what an earlier attempt made.
 Task<std::optional<std::string>> ServerLaunch::find_server() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
-  const auto list =
-      co_await servers_if_answered(context_, std::min(context_.pace.poll, since_request));
-  if (!list) co_return std::nullopt;
+  const auto list = co_await context_.view.servers(std::min(context_.pace.poll, since_request));
   const auto ours = [this](const Server& server) {
     return std::ranges::all_of(spec_.metadata, [&server](const auto& entry) {
       const auto found = server.metadata.find(entry.first);

@@ -222,9 +222,60 @@ TEST_F(LaunchTest, what_does_not_show_up_in_the_settling_time_is_made_again) {
   EXPECT_THAT(cloud_->servers, SizeIs(1));
 }
 
-TEST_F(LaunchTest, an_undoing_looks_for_what_may_have_been_made) {
+TEST_F(LaunchTest, a_look_that_fails_does_not_tell_that_nothing_was_made) {
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
-  cloud_->fail("find server", {Kind::transient});
+  cloud_->fail("find server", {Kind::transient}, 40);
+  cloud_->fail("find server", {Kind::auth}, 40);
+  cloud_->fail("find server", {Kind::failed}, 20);
+  const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+  EXPECT_EQ(time, seconds(100)) << "the first look that is answered";
+  EXPECT_EQ(cloud_->count("make server"), 1U);
+  EXPECT_THAT(cloud_->servers, SizeIs(1));
+  EXPECT_TRUE(has_logged("Nobody can say whether step \"server\" has been done"));
+}
+
+TEST_F(LaunchTest, a_look_that_can_never_succeed_ends_the_launch_and_the_step_stays_unknown) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::permanent});
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "find server went wrong");
+  EXPECT_EQ(cloud_->count("make server"), 1U);
+  EXPECT_TRUE(LaunchJournal::parse(node(id).launch_journal).uncertain_since());
+}
+
+TEST_F(LaunchTest, a_refusal_does_not_tell_what_came_of_the_call_before) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("make server", {Kind::quota});
+  cloud_->hidden = seconds(31);  // longer than a cloud should take
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "make server went wrong");
+  ASSERT_THAT(cloud_->servers, SizeIs(1));
+  cloud_->servers.front().name = "np-of-a-lost-answer";  // its id is not known
+  process_->pass(seconds(1));
+  job = process_->take_back(id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_THAT(cloud_->servers, IsEmpty());
+}
+
+TEST_F(LaunchTest, an_undoing_looks_for_what_may_have_been_made) {
+  config_->launch_timeout_ = minutes(2);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::transient}, 1000);
+  const Node node = launch_new();
+  EXPECT_EQ(cloud_->count("list"), 1U);
+  EXPECT_THAT(cloud_->servers, SizeIs(1));
+}
+
+TEST_F(LaunchTest, an_undoing_goes_on_where_the_machine_is_gone_already) {
+  config_->launch_timeout_ = minutes(2);
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::transient}, 1000);
+  cloud_->fail("remove", {Kind::not_found});
   const Node node = launch_new();
   EXPECT_EQ(cloud_->count("list"), 1U);
   EXPECT_THAT(cloud_->servers, SizeIs(1));

@@ -104,8 +104,12 @@ TEST_F(AdapterTest, a_refusal_for_want_of_quota_is_told_as_such) {
               "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances");
   EXPECT_EQ(failure().kind(), Kind::quota);
   EXPECT_TRUE(launch_.node().external_id.is_null());
+}
+
+TEST_F(AdapterTest, a_machine_that_is_forbidden_now_may_be_allowed_to_the_next_attempt) {
   cloud_.fail("POST /compute/servers", {403}, "Policy does not allow it");
-  EXPECT_EQ(failure().kind(), Kind::permanent);
+  EXPECT_EQ(failure().kind(), Kind::failed);
+  EXPECT_TRUE(launch_.node().external_id.is_null());
 }
 
 TEST_F(AdapterTest, a_machine_in_error_is_known_so_that_it_can_be_deleted) {
@@ -140,6 +144,23 @@ TEST_F(AdapterTest, a_lost_answer_does_not_make_a_second_machine) {
   EXPECT_THAT(cloud_.servers, SizeIs(1));
   EXPECT_EQ(cloud_.count("POST /compute/servers"), 1);
   EXPECT_EQ(launch_.node().external_id.text, "\"" + cloud_.servers.begin()->first + "\"");
+}
+
+TEST_F(AdapterTest, an_answer_that_cannot_be_read_does_not_make_a_second_machine) {
+  cloud_.fail("POST /compute/servers", {-2});
+  create();
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_EQ(cloud_.count("POST /compute/servers"), 1);
+  EXPECT_EQ(launch_.node().external_id.text, "\"" + cloud_.servers.begin()->first + "\"");
+}
+
+TEST_F(AdapterTest, servers_that_cannot_be_listed_may_be_there_all_the_same) {
+  pace_.settling_time = std::chrono::milliseconds(1);
+  cloud_.fail("POST /compute/servers", {-1});
+  cloud_.fail("GET /compute/servers/detail", {503, 503, 503, 503});  // one look, for the driver
+  create();
+  EXPECT_THAT(cloud_.servers, SizeIs(1));
+  EXPECT_EQ(cloud_.count("POST /compute/servers"), 1);
 }
 
 TEST_F(AdapterTest, a_lost_question_is_asked_again_when_nothing_has_shown_up) {
@@ -247,9 +268,14 @@ TEST_F(AdapterTest, a_floating_ip_is_attached_where_there_is_no_other_way_in) {
 
 TEST_F(AdapterTest, a_floating_ip_whose_answer_is_lost_is_not_made_twice) {
   cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
-  cloud_.fail("POST /network/floatingips", {-1});
-  create();
-  EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
+  for (const int loss : {-1, -2}) {
+    cloud_.servers.clear();
+    cloud_.floating_ips.clear();
+    launch_.journal = {};
+    cloud_.fail("POST /network/floatingips", {loss});
+    create();
+    EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
+  }
 }
 
 TEST_F(AdapterTest, a_floating_ip_that_is_refused_for_quota_leaves_a_machine_to_delete) {

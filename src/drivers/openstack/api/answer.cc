@@ -45,7 +45,8 @@ CloudError::Kind kind_of(int status, const std::string& message, Effect effect) 
   using Kind = CloudError::Kind;
   if (speaks_of_quota(message)) return Kind::quota;
   if (status == 401) return Kind::auth;
-  if (status == 403) return Kind::permanent;
+  // Clouds also refuse to make something this way for reasons that pass.
+  if (status == 403) return effect == Effect::creates ? Kind::failed : Kind::permanent;
   if (status == 404) return Kind::not_found;
   if (status == 429) return Kind::transient;
   if (status >= 500) return effect == Effect::creates ? Kind::unknown_outcome : Kind::transient;

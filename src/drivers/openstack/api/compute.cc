@@ -111,13 +111,12 @@ Server read_server(const Element& element) {
 async::Task<std::string> Compute::create(ServerRequest request) {
   Call call{.name = "create server", .method = "POST", .path = "/servers"};
   call.body = create_json(request);
-  call.effect = Effect::creates;
   if (!request.microversion.empty()) {
     call.headers.emplace_back("OpenStack-API-Version", "compute " + request.microversion);
     call.headers.emplace_back("X-OpenStack-Nova-API-Version", request.microversion);
   }
-  const Element answer = co_await service_.ask(std::move(call));
-  co_return answer.object("server").text("id");
+  const auto read_id = [](const Element& answer) { return answer.object("server").text("id"); };
+  co_return co_await service_.make(std::move(call), read_id);
 }
 
 async::Task<> Compute::remove(std::string server_id) {

@@ -70,9 +70,8 @@ async::Task<std::string> ImageApi::create(ImageRequest request) {
   call.body["disk_format"] = request.format;
   call.body["container_format"] = "bare";
   call.body["visibility"] = "private";
-  call.effect = Effect::creates;
-  const Element answer = co_await service_.ask(std::move(call));
-  co_return answer.text("id");
+  const auto read_id = [](const Element& answer) { return answer.text("id"); };
+  co_return co_await service_.make(std::move(call), read_id);
 }
 
 async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::StreamedBody> content,

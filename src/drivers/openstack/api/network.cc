@@ -97,9 +97,10 @@ async::Task<FloatingIp> NetworkApi::create_floating_ip(std::string network_id, s
   wanted["floating_network_id"] = network_id;
   wanted["port_id"] = port_id;
   wanted["fixed_ip_address"] = fixed_address;
-  call.effect = Effect::creates;
-  const Element answer = co_await service_.ask(std::move(call));
-  co_return read_floating_ip(answer.object("floatingip"));
+  const auto read_made = [](const Element& answer) {
+    return read_floating_ip(answer.object("floatingip"));
+  };
+  co_return co_await service_.make(std::move(call), read_made);
 }
 
 async::Task<> NetworkApi::remove_floating_ip(std::string id) {

@@ -46,8 +46,12 @@ async::Task<bool> Service::exists() {
   co_return endpoint_of(token->catalog, kind_, cloud_).has_value();
 }
 
+std::string Service::name_of(const Call& call) const {
+  return fmt::format("{}: {}", to_string(kind_), call.name);
+}
+
 async::Task<http::Response> Service::send(Call call) {
-  const std::string name = fmt::format("{}: {}", to_string(kind_), call.name);
+  const std::string name = name_of(call);
   for (bool is_first = true;; is_first = false) {
     const Identity::TokenPointer token = co_await identity_.token();
     const std::optional<std::string> endpoint = endpoint_of(token->catalog, kind_, cloud_);
@@ -78,7 +82,7 @@ async::Task<http::Response> Service::send(Call call) {
 }
 
 async::Task<Element> Service::ask(Call call) {
-  const std::string name = fmt::format("{}: {}", to_string(kind_), call.name);
+  const std::string name = name_of(call);
   const http::Response response = co_await send(std::move(call));
   co_return parse_answer(name, response);
 }

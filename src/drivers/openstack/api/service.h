@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "driver/cloud_error.h"
 #include "drivers/openstack/api/answer.h"
 #include "drivers/openstack/api/identity.h"
 
@@ -20,7 +22,7 @@ struct Call {
   Json body = {};    // null: none
   http::Headers headers = {};
   std::shared_ptr<const http::StreamedBody> streamed_body = {};
-  Effect effect = Effect::none;
+  Effect effect = Effect::none;  // see Service::make()
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 
@@ -37,6 +39,19 @@ class Service {
   // The answer to the call. A token that is not accepted is renewed once. Throws CloudError.
   async::Task<http::Response> send(Call call);
   async::Task<Element> ask(Call call);
+  // Makes something that would be there twice if it were made twice, and returns what `read` finds
+  // in the answer. An answer that cannot be read is none: CloudError(unknown_outcome).
+  template <typename Read>
+  async::Task<std::invoke_result_t<Read, const Element&>> make(Call call, Read read) {
+    const std::string name = name_of(call);
+    call.effect = Effect::creates;
+    const http::Response response = co_await send(std::move(call));
+    try {
+      co_return read(parse_answer(name, response));
+    } catch (const driver::CloudError& error) {
+      throw driver::CloudError(driver::CloudError::Kind::unknown_outcome, error.what());
+    }
+  }
   // As send(), but that the thing is not there is no error: returns whether it was.
   async::Task<bool> send_if_there(Call call);
 
@@ -44,6 +59,8 @@ class Service {
   async::Task<std::vector<Element>> list(std::string name, std::string path, std::string key);
 
  private:
+  std::string name_of(const Call& call) const;  // for messages
+
   ServiceKind kind_;
   const Cloud& cloud_;
   Identity& identity_;

@@ -157,13 +157,14 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   counts_[name].push_back(call.body);
   const std::optional<int> failure = next_failure(name, request.service == "identity");
   Reply reply;
-  if (failure.value_or(-1) == -1) reply = route(request, call);
+  if (failure.value_or(-1) < 0) reply = route(request, call);
   if (latency > async::Duration::zero()) {
     ++held_back_;
     co_await runtime_.clock.sleep_for(latency);
     --held_back_;
   }
   if (!failure) co_return http::answer(reply.status, reply.body, reply.headers);
+  if (*failure == -2) co_return http::answer(reply.status, "<html>");
   if (*failure <= 0) co_return std::string();
   const std::string& message = failures_[name].message;
   co_return http::answer(*failure, Json{{"error", {{"message", message}}}}.dump(),

@@ -37,7 +37,8 @@ class StandIn {
   void forget_calls() { counts_.clear(); }
 
   // The next calls of this kind get these statuses; 0: the connection is cut, -1: the same once the
-  // call has been carried out. Then all is well again.
+  // call has been carried out, -2: it has been carried out, and the answer is nonsense. Then all is
+  // well again.
   void fail(const std::string& call, std::vector<int> statuses,
             const std::string& message = "busy");
   // The same for the next calls of any kind, but for those that authenticate.
