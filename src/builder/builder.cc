@@ -80,6 +80,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       formats_(context_, *makers_.converter),
       builds_(context_),
       uploads_(context_),
+      upload_worker_(context_, uploads_, formats_, options.environment, options.upload_workers),
       cleanup_(context_, nodes_),
       gauges_(context_, builds_, uploads_),
       gearman_(context_, builds_, uploads_, cleanup_,
@@ -120,11 +121,7 @@ Task<> NodePoolBuilder::start(config::Config config) {
     build_workers_.push_back(std::make_unique<BuildWorker>(context_, builds_, makers_.builders));
     workers_scope_.spawn(fmt::format("BuildWorker {}", i), build_workers_.back()->run());
   }
-  for (std::size_t i = 0; i < options_.upload_workers; ++i) {
-    upload_workers_.push_back(
-        std::make_unique<UploadWorker>(context_, uploads_, formats_, options_.environment));
-    workers_scope_.spawn(fmt::format("UploadWorker {}", i), upload_workers_.back()->run());
-  }
+  if (options_.upload_workers > 0) upload_worker_.start();
   tables_scope_.spawn("figures of images", gauges_.run());
   model::Component running = registration_.component();
   running.state = "running";
@@ -216,14 +213,14 @@ void NodePoolBuilder::learn_settings(const config::Config& config, const Provide
   for (const auto& [name, image] : config.diskimages) {
     context_.wanted_formats[name] = image.formats;
   }
+  context_.managed_images.clear();
   for (const auto& [name, provider] : wanted) {
     const driver::ManagedImages& managed = *provider->managed_images();
     for (const auto& [image, use] : managed.images) {
       const auto known = context_.wanted_formats.find(image);
       if (known != context_.wanted_formats.end()) known->second.insert(managed.format);
     }
-    const auto service = context_.providers.find(name);
-    if (service != context_.providers.end()) service->second->managed = managed;
+    context_.managed_images[name] = managed;
   }
 }
 
@@ -253,6 +250,7 @@ Task<> NodePoolBuilder::finish() {
   builds_.close();
   uploads_.close();
   co_await workers_scope_.join();
+  co_await upload_worker_.finish();
   co_await gearman_.finish();
 }
 
@@ -262,6 +260,7 @@ Task<> NodePoolBuilder::stop() {
   builds_.close();
   uploads_.close();
   co_await workers_scope_.stop();
+  co_await upload_worker_.stop();
   subscriptions_.clear();
   co_await cleanup_.stop();
   co_await retired_providers_.join();

@@ -84,11 +84,11 @@ class NodePoolBuilder {
   FormatSupply formats_;
   BuildAgenda builds_;
   UploadAgenda uploads_;
+  UploadWorker upload_worker_;
   CleanupWorker cleanup_;
   ImageGauges gauges_;
   GearmanDoor gearman_;
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
-  std::vector<std::unique_ptr<UploadWorker>> upload_workers_;
   model::Registration registration_;
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope tables_scope_;

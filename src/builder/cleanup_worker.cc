@@ -130,8 +130,9 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
   for (const auto& [built, id] : context_.under_way) {
     if (built == image) question.being_built = true;
   }
-  for (const auto& [name, provider] : context_.providers) {
-    question.providers[name] = provider->managed.images.contains(image);
+  for (const auto& [name, managed] : context_.managed_images) {
+    if (!context_.providers.contains(name)) continue;
+    question.providers[name] = managed.images.contains(image);
   }
   for (const ImageUpload* upload : question.uploads) {
     const bool is_locked =
@@ -293,12 +294,12 @@ Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> 
 std::vector<Consumer> CleanupWorker::consumers(const std::string& image,
                                                const std::string& build_id) const {
   std::vector<Consumer> found;
-  for (const auto& [name, provider] : context_.providers) {
-    if (!provider->managed.images.contains(image)) continue;
+  for (const auto& [name, managed] : context_.managed_images) {
+    if (!managed.images.contains(image)) continue;
     const Uploads uploads = context_.images.uploads_of(image, build_id, name);
     const bool ready = std::ranges::any_of(
         uploads, [](const ImageUpload* upload) { return upload->state == UploadState::ready; });
-    found.push_back({.format = provider->managed.format, .has_upload = ready});
+    found.push_back({.format = managed.format, .has_upload = ready});
   }
   return found;
 }

@@ -46,7 +46,10 @@ struct BuilderContext {
   // By image: its own formats, and those of all configured providers that list it, in service or
   // not.
   std::map<std::string, std::set<std::string>, std::less<>> wanted_formats = {};
-  ImageProviders providers = {};
+  // By provider: what is uploaded to it, of all configured ones that take images, in service or
+  // not.
+  std::map<std::string, driver::ManagedImages, std::less<>> managed_images = {};
+  ImageProviders providers = {};  // in service
   std::optional<std::string> elements_dir = {};
   BuildLog::Place logs = {};
 
@@ -80,6 +83,15 @@ struct BuilderContext {
     if (build != nullptr && !has_files_here(*build)) return nullptr;
     const auto found = local.find(ImageStore::Key(image, build_id));
     return found == local.end() ? nullptr : &found->second;
+  }
+
+  // How a configured provider uses an image; null if it does not list it.
+  const driver::ProviderImage* listed_image(std::string_view provider,
+                                            std::string_view image) const {
+    const auto managed = managed_images.find(provider);
+    if (managed == managed_images.end()) return nullptr;
+    const auto found = managed->second.images.find(image);
+    return found == managed->second.images.end() ? nullptr : &found->second;
   }
 
   double now() const { return runtime.clock.wall_seconds(); }

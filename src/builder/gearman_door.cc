@@ -238,25 +238,24 @@ const ImageUpload* GearmanDoor::ready_upload(const UploadPair& pair,
 std::string GearmanDoor::obstacle_to_upload(const UploadPair& pair,
                                             const std::string& build_id) const {
   const auto& [name, image] = pair;
-  const auto provider = context_.providers.find(name);
-  if (provider == context_.providers.end()) {
+  if (!context_.providers.contains(name)) {
     return "there is no provider " + name + " that takes images";
   }
-  const driver::ManagedImages& managed = provider->second->managed;
-  const auto listed = managed.images.find(image);
-  if (listed == managed.images.end()) return "provider " + name + " does not list image " + image;
-  if (listed->second.pause) return "image " + image + " is paused in provider " + name;
+  const driver::ProviderImage* listed = context_.listed_image(name, image);
+  if (listed == nullptr) return "provider " + name + " does not list image " + image;
+  if (listed->pause) return "image " + image + " is paused in provider " + name;
   const std::set<std::string>* local = context_.local_formats(image, build_id);
   const ImageBuild* known = find(build_id);
   if (known == nullptr || known->state != BuildState::ready || local == nullptr) {
     return "there is no image " + build_id + " here";
   }
-  if (!is_at_hand(*local, managed.format)) {
+  const std::string& format = context_.managed_images.find(name)->second.format;
+  if (!is_at_hand(*local, format)) {
     return fmt::format(
         "image {} has not been made in the format {}, which {} takes, and cannot be converted to "
         "it "
         "from what is here: {}",
-        build_id, managed.format, name, fmt::join(*local, ", "));
+        build_id, format, name, fmt::join(*local, ", "));
   }
   return {};
 }

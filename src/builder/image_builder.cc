@@ -93,11 +93,13 @@ Task<> ImageBuilder::convert_missing(const BuildJob& job, std::set<std::string> 
     co_await std::move(converting);
   }
   // What was made for the conversions alone.
-  for (const std::string& format : formats_to_make(job.formats)) {
-    if (!job.formats.contains(format)) {
+  const auto remove_surplus = [job, formats = formats_to_make(job.formats)] {
+    for (const std::string& format : formats) {
+      if (job.formats.contains(format)) continue;
       job.store.remove_format(job.image.name, job.build_id, format);
     }
-  }
+  };
+  co_await site_.threads.run("files that have been converted", remove_surplus);
 }
 
 Task<ProgramEnd> ImageBuilder::run(const BuildJob& job, std::vector<std::string> arguments,

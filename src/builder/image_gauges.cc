@@ -39,8 +39,8 @@ void ImageGauges::report() const {
     const bool building = builds_.images().is_taken(name);
     batch.gauge(builder + name + ".build.state", building ? kBuilding : paused ? kPaused : kIdle);
   }
-  for (const auto& [name, provider] : context_.providers) {
-    for (const auto& [image, use] : provider->managed.images) {
+  for (const auto& [name, managed] : context_.managed_images) {
+    for (const auto& [image, use] : managed.images) {
       const bool uploading = uploads_.pairs().is_taken({name, image});
       batch.gauge(fmt::format("{}{}.provider.{}.upload.state", builder, image, name),
                   uploading   ? kUploading

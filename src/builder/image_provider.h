@@ -13,8 +13,7 @@ namespace nodepool::builder {
 // A provider that takes images, in service.
 struct ImageProvider {
   std::shared_ptr<driver::Provider> provider;
-  driver::ManagedImages managed;  // as it is configured now; the provider's own may be older
-  std::size_t calls = 0;          // under way: it is not stopped before they have ended
+  std::size_t calls = 0;  // under way: it is not stopped before they have ended
   async::Event call_ended{"a call of a provider has ended"};
 
   driver::ImageSupport& images() const { return *provider->images(); }

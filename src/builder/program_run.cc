@@ -16,12 +16,14 @@ using async::Subprocess;
 using async::Task;
 using Ending = Subprocess::Ending;
 
-// The program's ending; nothing if it still runs at `when`.
-Task<std::optional<Ending>> wait_until(async::Clock& clock, Subprocess& program,
-                                       async::Clock::TimePoint when) {
+// The program's ending; nothing if it still runs after `timeout`.
+Task<std::optional<Ending>> wait_for(async::Clock& clock, Subprocess& program,
+                                     std::optional<async::Duration> timeout) {
+  Task<Ending> waiting = program.wait();
+  if (!timeout) co_return co_await std::move(waiting);
   try {
-    Task<Ending> waiting = program.wait();
-    co_return co_await async::with_deadline(clock, when, std::move(waiting), "end of a program");
+    co_return co_await async::with_deadline(clock, clock.now() + *timeout, std::move(waiting),
+                                            "end of a program");
   } catch (const async::DeadlineExceeded&) {
   }
   co_return std::nullopt;
@@ -32,10 +34,10 @@ Task<std::optional<Ending>> wait_until(async::Clock& clock, Subprocess& program,
 // needs the opposite: it waits for what it has started.
 Task<> end_group(async::Clock& clock, Subprocess& program, async::Duration grace) {
   program.send_signal_to_leader(SIGTERM);
-  std::optional<Ending> ending = co_await wait_until(clock, program, clock.now() + grace / 2);
+  std::optional<Ending> ending = co_await wait_for(clock, program, grace / 2);
   if (ending) co_return;
   program.send_signal(SIGTERM);
-  ending = co_await wait_until(clock, program, clock.now() + grace / 2);
+  ending = co_await wait_for(clock, program, grace / 2);
   if (ending) co_return;
   program.send_signal(SIGKILL);
   co_await program.wait();
@@ -44,14 +46,14 @@ Task<> end_group(async::Clock& clock, Subprocess& program, async::Duration grace
 }  // namespace
 
 Task<ProgramEnd> run_program(async::Runtime runtime, Subprocess::Command command,
-                             async::Duration timeout, async::Duration grace) {
+                             std::optional<async::Duration> timeout, async::Duration grace) {
   command.own_group = true;
   command.signal_when_orphaned = SIGTERM;
   Subprocess program(runtime.executor, command);
   std::optional<Ending> ending;
   std::exception_ptr cancelled;
   try {
-    ending = co_await wait_until(runtime.clock, program, runtime.clock.now() + timeout);
+    ending = co_await wait_for(runtime.clock, program, timeout);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   }

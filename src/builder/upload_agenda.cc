@@ -24,7 +24,7 @@ UploadAgenda::UploadAgenda(const BuilderContext& context)
 
 void UploadAgenda::look_at_image(const std::string& image) {
   for (const auto& [name, provider] : context_.providers) {
-    if (provider->managed.images.contains(image)) agenda_.look_at({name, image});
+    if (context_.listed_image(name, image) != nullptr) agenda_.look_at({name, image});
   }
 }
 
@@ -38,13 +38,11 @@ const ImageBuild* UploadAgenda::next_build(const UploadPair& pair) const {
 
 UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
   const auto& [name, image] = pair;
-  const auto provider = context_.providers.find(name);
-  if (provider == context_.providers.end()) return UploadVerdict::paused;
-  const driver::ManagedImages& managed = provider->second->managed;
-  const auto listed = managed.images.find(image);
-  if (listed == managed.images.end()) return UploadVerdict::paused;
-  UploadQuestion question{
-      .paused = listed->second.pause, .build = next_build(pair), .format = managed.format};
+  const driver::ProviderImage* listed = context_.listed_image(name, image);
+  if (!context_.providers.contains(name) || listed == nullptr) return UploadVerdict::paused;
+  UploadQuestion question{.paused = listed->pause,
+                          .build = next_build(pair),
+                          .format = context_.managed_images.find(name)->second.format};
   if (question.build != nullptr) {
     const std::string& id = question.build->id;
     question.local = context_.local_formats(image, id);

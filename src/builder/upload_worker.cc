@@ -7,6 +7,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "async/deadline.h"
 #include "builder/program_run.h"
 #include "builder/sending_progress.h"
 #include "model/image_paths.h"
@@ -23,15 +24,25 @@ using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
 
-// A post-upload-hook that takes longer hangs.
-constexpr auto kHookTimeout = std::chrono::hours(1);
+// How long a post-upload-hook may take to end when it is called off.
 constexpr auto kHookGrace = std::chrono::seconds(30);
+
+// A cloud that takes longer to delete an image keeps it until somebody looks for leaks: a builder
+// that is stopped has to end.
+constexpr auto kRemovalTimeout = std::chrono::minutes(1);
 
 void replace(std::string& text, std::string_view token, const std::string& value) {
   for (std::size_t at = text.find(token); at != std::string::npos;
        at = text.find(token, at + value.size())) {
     text.replace(at, token.size(), value);
   }
+}
+
+// By which an image in a cloud says whose it is.
+driver::Metadata ownership(const ImageUpload& upload) {
+  return {{std::string(driver::kBuildIdKey), upload.build_id},
+          {std::string(driver::kUploadIdKey), upload.id},
+          {std::string(driver::kProviderNameKey), upload.provider}};
 }
 
 std::string cloud_name(std::string name, const ImageUpload& upload, double now) {
@@ -44,37 +55,57 @@ std::string cloud_name(std::string name, const ImageUpload& upload, double now) 
 }  // namespace
 
 UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
-                           const Environment& environment)
+                           const Environment& environment, std::size_t places)
     : context_(context),
       agenda_(agenda),
       formats_(formats),
       environment_(environment),
       log_(context.log.child("UploadWorker")),
-      validator_(context, environment, log_) {}
+      validator_(context, environment, log_),
+      places_(places),
+      scope_(context.runtime, context.report_to(log_)) {}
 
-Task<> UploadWorker::run() {
+void UploadWorker::start() {
+  scope_.spawn("UploadWorker", take_uploads());
+}
+
+Task<> UploadWorker::finish() {
+  co_await scope_.join();
+}
+
+Task<> UploadWorker::stop() {
+  co_await scope_.stop();
+}
+
+Task<> UploadWorker::take_uploads() {
   while (true) {
+    Place place = co_await places_.take();
     const std::optional<UploadPair> pair = co_await agenda_.pairs().take();
     if (!pair) co_return;
-    std::exception_ptr cancelled;
-    std::string failure;
-    try {
-      co_await look_after(*pair);
-    } catch (const async::Cancelled&) {
-      cancelled = std::current_exception();
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    if (!failure.empty()) {
-      agenda_.contended(*pair);
-      log_.error("Uploading image {} to {}: {}", pair->second, pair->first, failure);
-    }
-    agenda_.pairs().put_back(*pair);
-    if (cancelled) std::rethrow_exception(cancelled);
+    scope_.spawn(fmt::format("upload of image {} to {}", pair->second, pair->first),
+                 take_up(*pair, std::move(place)));
   }
 }
 
-Task<> UploadWorker::look_after(UploadPair pair) {
+Task<> UploadWorker::take_up(UploadPair pair, Place place) {
+  std::exception_ptr cancelled;
+  std::string failure;
+  try {
+    co_await look_after(pair, place);
+  } catch (const async::Cancelled&) {
+    cancelled = std::current_exception();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) {
+    agenda_.contended(pair);
+    log_.error("Uploading image {} to {}: {}", pair.second, pair.first, failure);
+  }
+  agenda_.pairs().put_back(pair);
+  if (cancelled) std::rethrow_exception(cancelled);
+}
+
+Task<> UploadWorker::look_after(UploadPair pair, Place& place) {
   const auto [provider, image] = pair;
   const ImageBuild* next = agenda_.next_build(pair);
   if (next == nullptr) co_return;
@@ -98,7 +129,7 @@ Task<> UploadWorker::look_after(UploadPair pair) {
   }
   std::exception_ptr failure;
   try {
-    co_await upload_locked(pair, build, lock);
+    co_await upload_locked(pair, build, lock, place);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -106,7 +137,7 @@ Task<> UploadWorker::look_after(UploadPair pair) {
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock) {
+Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock, Place& place) {
   const auto [name, image] = pair;
   // With the lock held nobody else uploads it, but somebody may just have done so.
   const auto known = co_await context_.records.build(image, build.id);
@@ -115,13 +146,14 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
       uploads, [](const ImageUpload& upload) { return upload.state == UploadState::ready; });
   const auto provider = context_.providers.find(name);
   const bool wanted =
-      provider != context_.providers.end() && provider->second->managed.images.contains(image);
+      provider != context_.providers.end() && context_.listed_image(name, image) != nullptr;
   if (!known || known->state != BuildState::ready || uploaded || !wanted) {
     agenda_.contended(pair);
     co_return;
   }
-  const driver::ManagedImages& managed = provider->second->managed;
+  const driver::ManagedImages& managed = context_.managed_images.at(name);
   Job job{.upload = {},
+          .external_id = {},
           .provider = provider->second,
           .image = managed.images.at(image),
           .hook = managed.post_upload_hook};
@@ -134,40 +166,42 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   job.upload.username = build.username;
   job.upload.python_path = build.python_path;
   job.upload.shell_type = build.shell_type;
-  const UploadPlace place(image, build.id, name);
-  context_.uploads_under_way.insert(place);
+  const UploadPlace under_way(image, build.id, name);
+  context_.uploads_under_way.insert(under_way);
   std::exception_ptr failure;
   try {
     job.upload = co_await context_.records.create(job.upload, lock);
     job.upload.format = format;
     job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
     agenda_.orders().begin(pair, build.id);
-    co_await perform(std::move(job));
+    co_await perform(std::move(job), place);
   } catch (...) {
     failure = std::current_exception();
   }
-  context_.uploads_under_way.erase(place);
+  context_.uploads_under_way.erase(under_way);
   if (failure) std::rethrow_exception(failure);
   agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
 }
 
-Task<> UploadWorker::perform(Job job) {
+Task<> UploadWorker::perform(Job job, Place& place) {
   ImageUpload& upload = job.upload;
   const UploadPair pair(upload.provider, upload.image);
   log_.info("Uploading build {} of image {} to {} as {}", upload.build_id, upload.image,
             upload.provider, *upload.external_name);
   const async::Clock::TimePoint began = context_.runtime.clock.now();
+  const ProviderCall call(job.provider);
   std::exception_ptr cancelled;
   std::string failure;
-  std::string external_id;
   try {
-    external_id = co_await send(job);
+    co_await send(call.images(), job, place);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (cancelled || !failure.empty()) {
+    // The driver has deleted what it could not finish, unless it was called off.
+    if (cancelled || !job.external_id.empty()) co_await remove_again(call.images(), job);
     co_await give_up(upload, cancelled ? "the builder was stopped" : failure);
     if (cancelled) std::rethrow_exception(cancelled);
     const async::Duration pause = agenda_.failed(pair, upload.build_id);
@@ -177,14 +211,13 @@ Task<> UploadWorker::perform(Job job) {
     agenda_.orders().end(pair, upload.build_id, failure);
     co_return;
   }
-  upload.external_id = model::json_string(external_id);
+  upload.external_id = model::json_string(job.external_id);
   upload.set_state(UploadState::ready, context_.now());
   // Whether the lock is still held does not matter: the version says that nobody has written.
   if (!co_await context_.records.write(upload)) {
     log_.error("The record of the upload of build {} of image {} to {} is gone: deleting {} again",
-               upload.build_id, upload.image, upload.provider, external_id);
-    ProviderCall call(job.provider);
-    co_await remove_again(call, upload, external_id);
+               upload.build_id, upload.image, upload.provider, job.external_id);
+    co_await remove_again(call.images(), job);
     co_return;
   }
   agenda_.succeeded(pair);
@@ -192,7 +225,7 @@ Task<> UploadWorker::perform(Job job) {
   context_.metrics.time_and_count("nodepool.image_update." + upload.image + "." + upload.provider,
                                   context_.runtime.clock.now() - began);
   log_.info("Build {} of image {} is ready in {} as {}", upload.build_id, upload.image,
-            upload.provider, external_id);
+            upload.provider, job.external_id);
 }
 
 // The record of a failure says nothing but that, and why.
@@ -206,9 +239,8 @@ Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
   co_await context_.records.write(std::move(upload));
 }
 
-Task<std::string> UploadWorker::send(const Job& job) {
+Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, Place& place) {
   const ImageUpload upload = job.upload;
-  ProviderCall call(job.provider);
   co_await formats_.provide(upload.image, upload.build_id, *upload.format);
   const auto find_file = [store = context_.files, upload] {
     return store.file(upload.image, upload.build_id, *upload.format);
@@ -224,26 +256,17 @@ Task<std::string> UploadWorker::send(const Job& job) {
               upload.build_id, upload.image, upload.provider);
   };
   Task<std::string> uploading =
-      call.images().upload(job.image, *upload.external_name, file, metadata(job), progress);
-  std::string external_id = co_await std::move(uploading);
-  std::exception_ptr failure;
-  try {
-    co_await try_out(job, external_id, file.path);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure) {
-    co_await remove_again(call, upload, external_id);
-    std::rethrow_exception(failure);
-  }
-  co_return external_id;
+      images.upload(job.image, *upload.external_name, file, metadata(job), progress);
+  job.external_id = co_await std::move(uploading);
+  place.reset();  // for the next one
+  co_await try_out(job, file.path);
 }
 
-Task<> UploadWorker::try_out(const Job& job, std::string external_id, std::string path) {
-  if (!job.hook.empty()) co_await run_hook(job, external_id, std::move(path));
+Task<> UploadWorker::try_out(const Job& job, std::string path) {
+  if (!job.hook.empty()) co_await run_hook(job, std::move(path));
   if (!job.image.validation) co_return;
-  Task<> validating = validator_.validate(
-      {job.upload, std::move(external_id), job.provider, *job.image.validation});
+  Task<> validating =
+      validator_.validate({job.upload, job.external_id, job.provider, *job.image.validation});
   co_await std::move(validating);
 }
 
@@ -257,43 +280,65 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
     }
   }
   for (const auto& [key, value] : job.image.meta) metadata[key] = value;
-  metadata["nodepool_build_id"] = job.upload.build_id;
-  metadata["nodepool_upload_id"] = job.upload.id;
-  metadata["nodepool_provider_name"] = job.upload.provider;
+  for (auto& [key, value] : ownership(job.upload)) metadata[key] = value;
   return metadata;
 }
 
-Task<> UploadWorker::run_hook(const Job& job, std::string external_id, std::string path) {
-  const BuildLog log(
-      {.directory = context_.logs.directory / "hooks", .retention = context_.logs.retention},
-      job.upload.image, job.upload.build_id);
+Task<> UploadWorker::run_hook(const Job& job, std::string path) {
+  const auto open_log = [place = context_.logs, upload = job.upload] {
+    return std::make_shared<BuildLog>(
+        BuildLog::Place{.directory = place.directory / "hooks", .retention = place.retention},
+        upload.image, upload.build_id);
+  };
+  const auto log = co_await context_.threads.run("log of a hook", open_log);
   async::Subprocess::Command command;
-  command.arguments = {job.hook, job.upload.provider, external_id, path};
+  command.arguments = {job.hook, job.upload.provider, job.external_id, path};
   command.environment = lines_of(environment_);
-  command.output = log.descriptor();
+  command.output = log->descriptor();
   Task<ProgramEnd> running =
-      run_program(context_.runtime, std::move(command), kHookTimeout, kHookGrace);
+      run_program(context_.runtime, std::move(command), std::nullopt, kHookGrace);
   const ProgramEnd end = co_await std::move(running);
   if (end.exit_code != 0) {
-    throw std::runtime_error(fmt::format("post-upload-hook {}: {}; its output is in {}", job.hook,
-                                         end.timed_out ? std::string("it took too long")
-                                                       : fmt::format("exit code {}", end.exit_code),
-                                         log.path().string()));
+    throw std::runtime_error(fmt::format("post-upload-hook {}: exit code {}; its output is in {}",
+                                         job.hook, end.exit_code, log->path().string()));
   }
   log_.info("The post-upload-hook {} has ended well; its output is in {}", job.hook,
-            log.path().string());
+            log->path().string());
 }
 
-// What nobody has a record of would stay in the cloud until somebody looks for leaks.
-Task<> UploadWorker::remove_again(ProviderCall& call, ImageUpload upload, std::string external_id) {
-  try {
-    Task<> removing = call.images().remove(*upload.external_name, external_id);
-    co_await std::move(removing);
-  } catch (const async::Cancelled&) {
-    throw;
-  } catch (const std::exception& error) {
-    log_.warning("Image {} of {} could not be deleted, it is left to the search for leaks: {}",
-                 external_id, upload.provider, error.what());
+// What nobody has a record of would stay in the cloud until somebody looks for leaks. A task of its
+// own, because nothing waits in one that has been cancelled.
+Task<> UploadWorker::remove_again(driver::ImageSupport& images, const Job& job) {
+  std::string failure;
+  async::TaskScope scope(
+      context_.runtime,
+      [&failure](const std::string&, const std::string& error) { failure = error; });
+  Task<> removing =
+      async::with_deadline(context_.runtime.clock, context_.runtime.clock.now() + kRemovalTimeout,
+                           remove_from_cloud(images, job), "deletion of an image");
+  scope.spawn("deletion of an image", std::move(removing));
+  co_await scope.join();
+  if (failure.empty()) co_return;
+  log_.warning("Image {} of {} could not be deleted, it is left to the search for leaks: {}",
+               job.external_id.empty() ? *job.upload.external_name : job.external_id,
+               job.upload.provider, failure);
+}
+
+// Without an id it is not known whether the cloud has an image: if it has, its metadata says so.
+Task<> UploadWorker::remove_from_cloud(driver::ImageSupport& images, const Job& job) {
+  const ImageUpload& upload = job.upload;
+  if (!job.external_id.empty()) {
+    co_await images.remove(*upload.external_name, job.external_id);
+    co_return;
+  }
+  const driver::Metadata own = ownership(upload);
+  const std::vector<driver::CloudImage> found = co_await images.list();
+  for (const driver::CloudImage& image : found) {
+    const bool is_own = std::ranges::all_of(own, [&image](const auto& entry) {
+      const auto value = image.metadata.find(entry.first);
+      return value != image.metadata.end() && value->second == entry.second;
+    });
+    if (is_own) co_await images.remove(image.name, image.id);
   }
 }
 

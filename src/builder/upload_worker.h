@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "async/slots.h"
+#include "async/task_scope.h"
 #include "builder/context.h"
 #include "builder/format_supply.h"
 #include "builder/image_builder.h"
@@ -11,34 +15,47 @@
 
 namespace nodepool::builder {
 
-// Uploads one image after the other.
+// Uploads images, some at a time. What is being tried out does not count any more: a hook or a
+// validation may take as long as it likes, and holds up no other upload.
 class UploadWorker {
  public:
-  // `environment` is that of the programs that it runs. All else outlives it.
+  // Uploads `places` images at a time. `environment` is that of the programs that it runs. All else
+  // outlives it.
   UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
-               const Environment& environment);
+               const Environment& environment, std::size_t places);
 
-  // Works until the agenda is closed. Throws Cancelled; an upload under way is then given up.
-  Task<> run();
+  void start();
+  // The agenda is closed: returns when what is under way has been completed.
+  Task<> finish();
+  // Gives up what is under way. It may be called while finish() has not returned.
+  Task<> stop();
 
  private:
+  // Held until an upload has been sent.
+  using Place = std::optional<async::Slots::Hold>;
+
   // One upload, with what was configured when it was begun.
   struct Job {
     model::ImageUpload upload;
+    std::string external_id;  // once the cloud has all of it
     std::shared_ptr<ImageProvider> provider;
     driver::ProviderImage image;
     std::string hook;  // a program; empty: none
   };
 
-  Task<> look_after(UploadPair pair);
-  Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock);
-  Task<> perform(Job job);
+  Task<> take_uploads();
+  Task<> take_up(UploadPair pair, Place place);
+  Task<> look_after(UploadPair pair, Place& place);
+  Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock,
+                       Place& place);
+  Task<> perform(Job job, Place& place);
   Task<> give_up(model::ImageUpload upload, std::string failure);
-  // What is done to the cloud. Returns the cloud's id of the image, which is fit for use. Throws.
-  Task<std::string> send(const Job& job);
-  Task<> try_out(const Job& job, std::string external_id, std::string path);
-  Task<> run_hook(const Job& job, std::string external_id, std::string path);
-  Task<> remove_again(ProviderCall& call, model::ImageUpload upload, std::string external_id);
+  // What is done to the cloud; then the image is fit for use. Throws.
+  Task<> send(driver::ImageSupport& images, Job& job, Place& place);
+  Task<> try_out(const Job& job, std::string path);
+  Task<> run_hook(const Job& job, std::string path);
+  Task<> remove_again(driver::ImageSupport& images, const Job& job);
+  static Task<> remove_from_cloud(driver::ImageSupport& images, const Job& job);
   driver::Metadata metadata(const Job& job) const;
 
   BuilderContext& context_;
@@ -47,6 +64,8 @@ class UploadWorker {
   Environment environment_;
   telemetry::Logger log_;
   UploadValidator validator_;
+  async::Slots places_;
+  async::TaskScope scope_;
 };
 
 }  // namespace nodepool::builder

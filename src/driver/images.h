@@ -96,7 +96,7 @@ class ImageSupport {
 
   // Uploads the file as `name`, with `metadata` (ownership, and what the operator wants), and
   // returns the cloud's id of the image once machines can be made from it. What was begun and
-  // failed is deleted.
+  // failed is deleted; what was cancelled, by the caller.
   virtual async::Task<std::string> upload(ProviderImage image, std::string name, ImageFile file,
                                           Metadata metadata, Progress progress) = 0;
 

@@ -112,8 +112,9 @@ std::vector<const ImageUpload*> ImageTable::uploads_to(std::string_view provider
 std::set<std::pair<std::string, std::string>> ImageTable::known_uploads(
     std::string_view provider) const {
   std::set<std::pair<std::string, std::string>> known;
-  for (const ImageUpload* upload : uploads_to(provider))
-    known.emplace(upload->build_id, upload->id);
+  for (const ImageUpload* upload : uploads_to(provider)) {
+    if (upload->state != UploadState::failed) known.emplace(upload->build_id, upload->id);
+  }
   return known;
 }
 

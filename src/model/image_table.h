@@ -49,8 +49,8 @@ class ImageTable final : public FollowedTree {
   // All uploads to a provider, in any state, by image, build and id.
   std::vector<const ImageUpload*> uploads_to(std::string_view provider) const;
 
-  // (build id, upload id) of these: what images in a cloud say of themselves. Those that say
-  // something else belong to nobody.
+  // (build id, upload id) of those that have not failed: what images in a cloud say of themselves.
+  // Those that say something else belong to nobody.
   std::set<std::pair<std::string, std::string>> known_uploads(std::string_view provider) const;
 
   // The paths `…/builds/<build>/providers/<provider>` that exist, with or without uploads.

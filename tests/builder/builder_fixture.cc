@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "async/live_tasks.h"
+#include "async/task_scope.h"
 #include "config/load.h"
 #include "coordination/tree.h"
 #include "model/image_paths.h"
@@ -31,6 +32,7 @@ struct BuilderFixture::Process {
     options.hostname = name;
     options.fqdn = name + ".example";
     options.build_workers = 2;
+    options.upload_workers = fixture.upload_workers_;
     options.metrics = telemetry::Metrics(
         [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
     const ProgramSite site{runtime, threads, {}};
@@ -46,10 +48,11 @@ struct BuilderFixture::Process {
   }
 
   // Whether a thread, or a program, is at work for it.
-  bool waits_for_others() {
-    return std::ranges::any_of(async::live_tasks(loop.executor()), [](const auto& task) {
-      return std::ranges::any_of(task.waits, [](const auto& wait) {
-        return wait.what.starts_with("thread:") || wait.what.starts_with("end of a program");
+  bool waits_for_others(bool programs) {
+    return std::ranges::any_of(async::live_tasks(loop.executor()), [programs](const auto& task) {
+      return std::ranges::any_of(task.waits, [programs](const auto& wait) {
+        return wait.what.starts_with("thread:") ||
+               (programs && wait.what.starts_with("end of a program"));
       });
     });
   }
@@ -119,8 +122,12 @@ void BuilderFixture::start(const std::string& yaml, const std::string& name) {
 
 void BuilderFixture::reconfigure(const std::string& yaml) {
   Process& process = *processes_.at("nb1");
-  process.loop.run(process.builder->reconfigure(parse(directory_, drivers_, yaml, "nb1")));
+  async::TaskScope scope(process.runtime, [](const std::string&, const std::string& error) {
+    ADD_FAILURE() << "the reload has failed: " << error;
+  });
+  scope.spawn("reload", process.builder->reconfigure(parse(directory_, drivers_, yaml, "nb1")));
   settle();
+  while (!scope.empty()) pass(std::chrono::seconds(1));
 }
 
 void BuilderFixture::stop(const std::string& name) {
@@ -133,7 +140,7 @@ void BuilderFixture::stop(const std::string& name) {
 }
 
 void BuilderFixture::kill(const std::string& name) {
-  while (processes_.at(name)->waits_for_others()) settle();
+  while (processes_.at(name)->waits_for_others(true)) settle();
   // Its loop, and with it all suspended tasks, goes without running again.
   processes_.at(name)->store->kill_for_tests();
   processes_.erase(name);
@@ -149,8 +156,9 @@ void BuilderFixture::settle() {
     bool ran = loop_.poll();
     for (const auto& [name, process] : processes_) ran = process->loop.poll() || ran;
     if (ran) continue;
-    const bool waits = std::ranges::any_of(
-        processes_, [](const auto& entry) { return entry.second->waits_for_others(); });
+    const bool waits = std::ranges::any_of(processes_, [this](const auto& entry) {
+      return entry.second->waits_for_others(waits_for_programs_);
+    });
     if (!waits) return;
     std::this_thread::yield();
   }

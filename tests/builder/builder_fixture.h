@@ -33,6 +33,7 @@ class BuilderFixture : public testing::Test {
 
   // Starts the builder `name`; it has settled when this returns.
   void start(const std::string& yaml, const std::string& name = "nb1");
+  // Returns when the reload is complete; time passes for that if it has to.
   void reconfigure(const std::string& yaml);
   void stop(const std::string& name = "nb1");
   // Its process dies: its session ends, its tasks stop where they stand.
@@ -75,6 +76,8 @@ class BuilderFixture : public testing::Test {
   std::shared_ptr<Workshop> workshop_ = std::make_shared<Workshop>();
   driver::DriverRegistry drivers_;
   bool real_qemu_img_ = false;        // of builders started from now on
+  std::size_t upload_workers_ = 4;    // the same
+  bool waits_for_programs_ = true;    // what has settled has no program at work
   std::vector<std::string> log_;      // warnings and errors
   std::vector<std::string> news_;     // what else the log says
   std::vector<std::string> figures_;  // statsd lines

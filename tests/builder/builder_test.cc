@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "model/image_paths.h"
 #include "tests/builder/builder_fixture.h"
@@ -249,6 +250,67 @@ TEST_F(BuilderTest, an_upload_whose_hook_fails_has_failed_and_is_deleted) {
   EXPECT_THAT(log_, Contains(HasSubstr("post-upload-hook /bin/false: exit code 1")));
 }
 
+// It runs for as long as the file `hold` is there.
+class HeldHookTest : public BuilderFixture {
+ protected:
+  HeldHookTest() {
+    waits_for_programs_ = false;
+    upload_workers_ = 1;
+    const auto hook = directory_.write(
+        "hook", "#!/bin/sh\ntouch " + begun_ + "; while [ -e " + hold_ + " ]; do sleep 0.01; done");
+    std::filesystem::permissions(hook, std::filesystem::perms::owner_all);
+    directory_.write("hold", "");
+    start(yaml(kDeb,
+               "  - {name: sky1, driver: sky, diskimages: [{name: deb}],\n"
+               "     post-upload-hook: " +
+                   hook.string() + "}\n" +
+                   "  - {name: sky2, driver: sky, diskimages: [{name: deb}]}\n"));
+    until("the hook", [this] { return std::filesystem::exists(begun_); });
+  }
+  ~HeldHookTest() override { release(); }
+
+  void release() {
+    waits_for_programs_ = true;
+    std::filesystem::remove(hold_);
+    settle();
+  }
+
+  template <typename Condition>
+  void until(const std::string& what, Condition condition) {
+    const auto end = std::chrono::steady_clock::now() + seconds(30);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << what;
+      settle();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  const std::string begun_ = (directory_.path() / "begun").string();
+  const std::string hold_ = (directory_.path() / "hold").string();
+};
+
+TEST_F(HeldHookTest, takes_as_long_as_it_likes) {
+  clock_.advance_to(clock_.now() + hours(30));
+  settle();
+  release();
+  EXPECT_THAT(log_, IsEmpty());
+  EXPECT_THAT(uploads(UploadState::failed), IsEmpty());
+}
+
+TEST_F(HeldHookTest, holds_up_no_other_upload) {
+  until("the other upload", [this] { return uploads(UploadState::ready).size() == 1; });
+  EXPECT_THAT(uploads(UploadState::uploading), SizeIs(1));
+  release();
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+}
+
+TEST_F(HeldHookTest, ends_with_the_builder) {
+  until("the other upload", [this] { return uploads(UploadState::ready).size() == 1; });
+  stop();
+  EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(1)) << "that of the other provider";
+}
+
 // --- clean-up
 
 TEST_F(BuilderTest, an_upload_that_is_deleted_is_made_again) {
@@ -328,6 +390,52 @@ TEST_F(BuilderTest, formats_go_when_they_have_been_uploaded) {
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }
 
+// A provider that is not in service may come back and want what it has not got yet.
+TEST_F(BuilderTest, formats_stay_for_a_provider_that_is_not_in_service) {
+  const std::string images = "  - {name: deb, delete-after-upload: true}\n";
+  const std::string raw =
+      "  - {name: sky2, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
+  sky_->cannot_start = {"sky2"};
+  start(yaml(images, kSky + raw));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(files(), Contains(HasSubstr(".raw")));
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(".qcow2"))));
+  sky_->cannot_start = {};
+  reconfigure(yaml(images, kSky + raw));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(BuilderTest, formats_stay_for_a_provider_that_is_being_replaced) {
+  const std::string images = "  - {name: deb, delete-after-upload: true}\n";
+  const std::string raw =
+      "  - {name: sky2, driver: sky, image-format: raw, diskimages: [{name: deb}]";
+  sky_->upload_time = minutes(1);
+  sky_->broken = {"sky2"};
+  start(yaml(images, kSky + raw + "}\n"));
+  pass(seconds(59));
+  sky_->start_time = minutes(10);
+  reconfigure(yaml(images, kSky + raw + ", post-upload-hook: /bin/true}\n"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(files(), Contains(HasSubstr(".raw")));
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(".qcow2"))));
+}
+
+// Providers that start one after the other, each of them slowly.
+TEST_F(BuilderTest, uploads_stay_while_their_provider_is_being_replaced) {
+  const auto both = [](const std::string& hook) {
+    return std::string("  - {name: sky1, driver: sky, diskimages: [{name: deb}]") + hook +
+           "}\n  - {name: sky2, driver: sky, diskimages: [{name: deb}]" + hook + "}\n";
+  };
+  start(yaml(kDeb, both("")));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(2));
+  sky_->start_time = minutes(1);
+  pass(hours(1) - seconds(90));
+  reconfigure(yaml(kDeb, both(", post-upload-hook: /bin/true")));
+  EXPECT_THAT(builds(), SizeIs(2)) << "it was due when one of them was there again";
+  EXPECT_EQ(sky_->deletions, 0);
+}
+
 TEST_F(BuilderTest, files_without_a_build_go_and_others_stay) {
   const std::string id(32, 'a');
   directory_.write("nb1/old-image-" + id + ".qcow2", "x");
@@ -398,6 +506,29 @@ TEST_F(BuilderTest, a_stopped_builder_leaves_failures_and_no_half_files) {
   EXPECT_EQ(builds().front().state, BuildState::failed);
   EXPECT_EQ(builds().front().failure, "the builder has been stopped");
   EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(BuilderTest, a_stopped_builder_leaves_no_half_image_in_the_cloud) {
+  start_with_one();
+  sky_->upload_time = minutes(10);
+  put(model::build_request_path("deb"));
+  pass(minutes(5));
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1));
+  ASSERT_THAT(sky_->images, SizeIs(2));
+  stop();
+  EXPECT_THAT(sky_->images, ElementsAre(testing::Key("image-1"))) << "the other one is in use";
+  ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_EQ(uploads(UploadState::failed).front().failure, "the builder was stopped");
+}
+
+TEST_F(BuilderTest, a_builder_that_is_stopped_says_what_it_leaves_in_the_cloud) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  sky_->cannot_delete = true;
+  stop();
+  EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_THAT(log_, Contains(HasSubstr("of sky1 could not be deleted, it is left to the search")));
 }
 
 TEST_F(BuilderTest, a_lost_session_ends_the_build) {

@@ -43,7 +43,12 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
       : config_(std::move(config)), context_(std::move(context)), sky_(std::move(sky)) {}
 
   const driver::ProviderConfig& config() const override { return *config_; }
-  Task<> start() override { co_return; }
+  Task<> start() override {
+    co_await context_.runtime.clock.sleep_for(sky_->start_time);
+    if (sky_->cannot_start.contains(config_->name())) {
+      throw CloudError(CloudError::Kind::transient, "there is no sky");
+    }
+  }
   void idle() override {}
   Task<> stop() override { co_return; }
   driver::ImageSupport* images() override { return this; }
@@ -73,17 +78,19 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
   Task<std::string> upload(driver::ProviderImage /*image*/, std::string name,
                            driver::ImageFile file, driver::Metadata metadata,
                            Progress progress) override {
-    ++sky_->uploads;
+    // What has been begun is in the cloud, and stays there when the task is cancelled: nothing can
+    // be waited for then.
+    std::string id = "image-" + std::to_string(++sky_->uploads);
+    sky_->images[id] = {std::move(name), file, std::move(metadata)};
     const async::Duration half = sky_->upload_time / 2;
     co_await context_.runtime.clock.sleep_for(half);
     progress(file.size / 2);
     co_await context_.runtime.clock.sleep_for(sky_->upload_time - half);
     if (sky_->broken.contains(config_->name())) {
+      sky_->images.erase(id);
       throw CloudError(CloudError::Kind::transient, "the sky is cloudy");
     }
     progress(file.size);
-    std::string id = "image-" + std::to_string(sky_->uploads);
-    sky_->images[id] = {std::move(name), std::move(file), std::move(metadata)};
     co_return id;
   }
 
@@ -95,7 +102,9 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
   }
 
   Task<std::vector<driver::CloudImage>> list() override {
-    co_return std::vector<driver::CloudImage>();
+    std::vector<driver::CloudImage> found;
+    for (const auto& [id, image] : sky_->images) found.emplace_back(id, image.name, image.metadata);
+    co_return found;
   }
 
  private:

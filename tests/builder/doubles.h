@@ -22,6 +22,8 @@ struct Sky {
     driver::Metadata metadata;
   };
 
+  async::Duration start_time{};        // of a provider
+  std::set<std::string> cannot_start;  // providers
   async::Duration upload_time{};
   std::set<std::string> broken;         // providers whose calls fail
   bool cannot_delete = false;           // deletions fail

@@ -218,6 +218,7 @@ TEST_F(ValidationTest, a_builder_that_is_stopped_leaves_the_node_as_well) {
   EXPECT_FALSE(is_locked(nodes().front().id));
   ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
   EXPECT_EQ(uploads().front().failure, "the builder was stopped");
+  EXPECT_THAT(sky_->images, IsEmpty());
 }
 
 TEST(NodeCommandTest, ssh_asks_nobody_and_trusts_the_scanned_keys_alone) {

@@ -161,7 +161,14 @@ TEST_F(ImageTableTest, the_newest_ready_upload_of_an_image_in_a_provider_follows
   EXPECT_EQ(newest(), "none");
 }
 
-TEST_F(ImageTableTest, all_uploads_to_a_provider_are_known_in_whatever_state) {
+// Whatever it has begun in the cloud belongs to nobody.
+TEST_F(ImageTableTest, an_upload_that_has_failed_is_not_known) {
+  put_upload("deb", "b1", "sky", "0000000001", "failed", "1");
+  EXPECT_THAT(table_.known_uploads("sky"), IsEmpty());
+  EXPECT_THAT(ids(table_.uploads_to("sky")), ElementsAre("0000000001"));
+}
+
+TEST_F(ImageTableTest, all_other_uploads_to_a_provider_are_known) {
   put_upload("deb", "b1", "sky", "0000000001", "uploading", "1");
   put_upload("deb", "b1", "other", "0000000002", "ready", "2");
   put_upload("win", "w1", "sky", "0000000007", "deleting", "3");
