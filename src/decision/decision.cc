@@ -192,10 +192,11 @@ Decision judge(const NodeRequest& request, const PoolView& own, const Prospects&
 
   if (prospects.tenant_limits) {
     if (const auto over =
-            excess(*prospects.tenant_limits, prospects.used_by_tenant, prospects.need_of_all)) {
+            excess(*prospects.tenant_limits, prospects.used_by_tenant, prospects.need_of_tenant)) {
       return {Kind::wait, Until::tenant_takes_less,
               fmt::format("tenant {} has reached its limit: {}", request.tenant_name.value_or(""),
-                          to_string(*over))};
+                          to_string(*over)),
+              Shortage::tenant};
     }
   }
   if (!prospects.behind.empty()) {

@@ -42,8 +42,8 @@ struct Decision {
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
   std::string reason;  // for people
-  // Whose limit is reached: to delete an idle node of it would help.
-  enum class Shortage { none, pool, provider };
+  // Whose limit is reached: an idle node that counts for it may make room.
+  enum class Shortage { none, pool, provider, tenant };
   Shortage shortage = Shortage::none;
 };
 
@@ -77,6 +77,7 @@ struct Prospects {
   // Quotas. `used` counts what has been promised to other requests as well.
   driver::Resources need_of_all;      // all the wanted nodes
   driver::Resources need_of_missing;  // those that are missing
+  driver::Resources need_of_tenant;   // those that do not count for the request's tenant already
   driver::Limits pool_limits;
   driver::Resources used_by_pool;
   std::optional<driver::Limits> provider_limits;  // nothing: not known yet, see below

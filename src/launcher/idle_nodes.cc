@@ -11,12 +11,25 @@ namespace {
 
 using model::Node;
 using model::NodeState;
+using Shortage = decision::Decision::Shortage;
+using TimesBy = std::map<std::string, std::multiset<double>>;
 
 // A deletion that takes longer than this, in seconds, is not waited for.
 constexpr double kPatience = 300;
 
 // Before another node is tried when one could not be had.
 constexpr auto kRecycleRetryPause = std::chrono::seconds(1);
+
+void remove_time(TimesBy& times, const std::string& key, double time) {
+  const auto found = times.find(key);
+  found->second.extract(time);
+  if (found->second.empty()) times.erase(found);
+}
+
+double latest_of(const TimesBy& times, const std::string& key) {
+  const auto found = times.find(key);
+  return found == times.end() ? 0 : *found->second.rbegin();
+}
 
 }  // namespace
 
@@ -31,44 +44,66 @@ IdleNodes::IdleNodes(LauncherContext& context, const PoolIdentity& pool, const P
       look_again_(std::move(look_again)) {}
 
 void IdleNodes::on_node(const model::NodeTable::Change& change) {
-  deleting_.erase(change.id);
+  forget_deletion(change.id);
   const Node* node = change.after;
-  if (node != nullptr && node->state == NodeState::deleting && node->provider == pool_.provider) {
-    deleting_[change.id] = {node->pool.value_or(""), node->state_time};
+  if (node == nullptr || node->state != NodeState::deleting || node->provider != pool_.provider) {
+    return;
   }
+  const Deletion deletion{node->pool.value_or(""), node->tenant_name.value_or(""),
+                          node->state_time};
+  times_.insert(deletion.since);
+  times_by_pool_[deletion.pool].insert(deletion.since);
+  times_by_tenant_[deletion.tenant].insert(deletion.since);
+  deleting_.emplace(change.id, deletion);
 }
 
-// Whether a node of `pool` takes the room that is short.
-bool IdleNodes::is_short(decision::Decision::Shortage shortage, std::string_view pool) const {
-  return shortage == decision::Decision::Shortage::provider || pool == pool_.name;
+void IdleNodes::forget_deletion(const std::string& id) {
+  const auto entry = deleting_.extract(id);
+  if (entry.empty()) return;
+  const Deletion& deletion = entry.mapped();
+  times_.extract(deletion.since);
+  remove_time(times_by_pool_, deletion.pool, deletion.since);
+  remove_time(times_by_tenant_, deletion.tenant, deletion.since);
 }
 
-void IdleNodes::recycle(decision::Decision::Shortage shortage,
+// When the last node was given up that counts for the limit; 0: none is being deleted.
+double IdleNodes::latest_deletion(Shortage shortage, const std::string& tenant) const {
+  switch (shortage) {
+    case Shortage::none:
+      break;
+    case Shortage::pool:
+      return latest_of(times_by_pool_, pool_.name);
+    case Shortage::provider:
+      return times_.empty() ? 0 : *times_.rbegin();
+    case Shortage::tenant:
+      return latest_of(times_by_tenant_, tenant);
+  }
+  return 0;
+}
+
+void IdleNodes::recycle(Shortage shortage, const std::string& tenant,
                         const std::vector<std::string>& plan) {
-  if (retiring_) return;
-  const std::optional<std::string> id = oldest(shortage, plan);
-  if (!id) return;
-  double youngest = 0;
-  for (const auto& [deleted, deletion] : deleting_) {
-    if (is_short(shortage, deletion.pool)) youngest = std::max(youngest, deletion.since);
-  }
-  const double left = youngest + kPatience - context_.runtime.clock.wall_seconds();
+  if (retiring_ || shortage == Shortage::none) return;
+  const double left =
+      latest_deletion(shortage, tenant) + kPatience - context_.runtime.clock.wall_seconds();
   if (left > 0) {
     if (waiting_) return;
     waiting_ = true;
     scope_.spawn("wait for a deletion in pool " + pool_.name, wait(std::min(left, kPatience)));
     return;
   }
+  const std::optional<std::string> id = oldest(shortage, tenant, plan);
+  if (!id) return;
   retiring_ = true;
   scope_.spawn("recycle node " + *id, retire(*id));
 }
 
-std::optional<std::string> IdleNodes::oldest(decision::Decision::Shortage shortage,
+std::optional<std::string> IdleNodes::oldest(Shortage shortage, const std::string& tenant,
                                              const std::vector<std::string>& plan) const {
   const Node* oldest = nullptr;
-  for (const std::string& id : context_.nodes.free(pool_.provider)) {
+  for (const std::string& id : context_.nodes.free(pool_.provider, pool_.name)) {
     const Node* node = context_.nodes.find(id);
-    if (!is_short(shortage, *node->pool)) continue;
+    if (shortage == Shortage::tenant && node->tenant_name != tenant) continue;
     if (stock_.is_reserved(id) || std::ranges::find(plan, id) != plan.end()) continue;
     if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
   }

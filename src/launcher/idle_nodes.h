@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,9 @@
 
 namespace nodepool::launcher {
 
-// Makes room in a full pool, or in its provider: the oldest node there that nobody has asked for is
-// deleted. One at a time: not while some node there is being deleted anyway, unless that takes
-// long.
+// Makes room for a waiting request: the pool's oldest node that nobody has asked for is deleted.
+// Nodes of other pools are theirs to give up. One at a time: not while some node that counts for
+// the same limit is being deleted anyway, unless that takes long.
 class IdleNodes {
  public:
   // `look_again` is called when recycle() may be worth another try though nothing has happened.
@@ -27,20 +28,25 @@ class IdleNodes {
   // Keeps track of the provider's nodes that are being deleted.
   void on_node(const model::NodeTable::Change& change);
 
-  // Deletes an idle node of the pool or of any pool of its provider, if there is one and it is
-  // time; but none of `plan`, which the waiting request is going to have.
-  void recycle(decision::Decision::Shortage shortage, const std::vector<std::string>& plan);
+  // Deletes an idle node of the pool, of `tenant` if that is who is at its limit, if there is one
+  // and it is time; but none of `plan`, which the waiting request is going to have.
+  void recycle(decision::Decision::Shortage shortage, const std::string& tenant,
+               const std::vector<std::string>& plan);
 
  private:
-  // A node that is being deleted.
+  // For whom a node that is being deleted counts, and since when it is, in seconds since the epoch.
   struct Deletion {
     std::string pool;
-    double since;  // seconds since the epoch
+    std::string tenant;
+    double since = 0;
   };
+  using Times = std::multiset<double>;
 
+  void forget_deletion(const std::string& id);
+  double latest_deletion(decision::Decision::Shortage shortage, const std::string& tenant) const;
   std::optional<std::string> oldest(decision::Decision::Shortage shortage,
+                                    const std::string& tenant,
                                     const std::vector<std::string>& plan) const;
-  bool is_short(decision::Decision::Shortage shortage, std::string_view pool) const;
   Task<> retire(std::string id);
   Task<> wait(double seconds);
 
@@ -50,7 +56,12 @@ class IdleNodes {
   telemetry::Logger log_;
   async::TaskScope& scope_;
   std::function<void()> look_again_;
-  std::map<std::string, Deletion> deleting_;  // by node id
+  // Nodes of the provider that are being deleted, by id, and since when those are of one pool, and
+  // of one tenant.
+  std::map<std::string, Deletion> deleting_;
+  Times times_;
+  std::map<std::string, Times> times_by_pool_;
+  std::map<std::string, Times> times_by_tenant_;
   bool retiring_ = false;
   bool waiting_ = false;
 };

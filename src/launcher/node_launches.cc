@@ -143,9 +143,7 @@ Resources NodeLaunches::taken_before(const std::string& pool, const std::string&
   const std::string& last = launches_.back()->node().id;
   if (!tenant.empty()) {
     for (const auto& [id, node] : context_.nodes.all()) {
-      if (id <= last && tenant_of(node) == tenant) {
-        sum += Resources::parse(node.resources).value_or(Resources());
-      }
+      if (id <= last && node.tenant_name == tenant) sum += Usage::of_tenant(node);
     }
     return sum;
   }

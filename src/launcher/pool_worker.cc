@@ -190,12 +190,11 @@ void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.nodes.find(id);
   if (node != nullptr && node->allocated_to) look_at_launch(*node);
   if (node == nullptr || !context_.nodes.is_free(*node)) return;
-  if (is_own(*node)) {
-    for (const std::string& label : node->type) line_.label_is_free(label);
-  }
-  // It may be deleted to make room.
-  if (provider_.provider->launches() && node->provider == identity_.provider) {
+  if (!is_own(*node)) return;
+  for (const std::string& label : node->type) line_.label_is_free(label);
+  if (provider_.provider->launches()) {  // it may be deleted to make room
     line_.there_is_more_room();
+    if (node->tenant_name) line_.tenant_takes_less(*node->tenant_name);
   }
   wake_.set();
 }
@@ -240,9 +239,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
           request.id, identity_.id,
           fmt::format("waits: {} (until {})", decision.reason, to_string(decision.until)));
       line_.wait(order, request, decision);
-      if (decision.shortage != Decision::Shortage::none) {
-        idle_nodes_.recycle(decision.shortage, plan);
-      }
+      idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), plan);
       return;
     case Decision::Kind::accept:
       if (leaves_to_peer(request)) return;
@@ -266,7 +263,7 @@ void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
     launches = static_cast<std::int64_t>(prospects.missing.size());
     context_.usage.book(identity_.id, request.id,
                         {identity_.provider, identity_.name, request.tenant_name.value_or(""),
-                         prospects.need_of_missing, prospects.need_of_all});
+                         prospects.need_of_missing, prospects.need_of_tenant});
     provider_.quota->launches_begin(launches);
   }
   line_.there_is_more_room();  // for those that it held up
@@ -450,6 +447,11 @@ Prospects PoolWorker::prospects(const NodeRequest& request, const Order& order,
     }
     const Resources need = provider.need(identity_.name, label);
     prospects.need_of_all += need;
+    const Node* node = plan[i].empty() ? nullptr : context_.nodes.find(plan[i]);
+    const bool counts_already = node != nullptr && request.tenant_name &&
+                                node->tenant_name == request.tenant_name &&
+                                !Usage::of_tenant(*node).empty();
+    if (!counts_already) prospects.need_of_tenant += need;
     if (plan[i].empty()) {
       prospects.missing.push_back(label);
       prospects.need_of_missing += need;

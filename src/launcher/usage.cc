@@ -25,12 +25,6 @@ std::string booking_key(const std::string& pool_id, const std::string& request_i
 
 }  // namespace
 
-std::string_view tenant_of(const model::Node& node) {
-  const bool is_idle = node.state == model::NodeState::ready && !node.allocated_to;
-  if (is_idle || !node.tenant_name) return {};
-  return *node.tenant_name;
-}
-
 Usage::Usage(model::NodeTable& nodes, NeedOf need_of)
     : nodes_(nodes), need_of_(std::move(need_of)) {
   subscription_ = nodes_.observe([this](const model::NodeTable::Change& change) {
@@ -55,14 +49,17 @@ Resources Usage::of_node(const model::Node& node) const {
   return share ? share->of_provider : Resources();
 }
 
+Resources Usage::of_tenant(const model::Node& node) {
+  return Resources::parse(node.resources).value_or(Resources());
+}
+
 std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
   if (!node.provider) return std::nullopt;
-  Share share{*node.provider, node.pool.value_or(""), std::string(tenant_of(node)), {}, {}};
-  const std::optional<Resources> recorded = Resources::parse(node.resources);
-  if (recorded) share.of_tenant = *recorded;
+  Share share{
+      *node.provider, node.pool.value_or(""), node.tenant_name.value_or(""), {}, of_tenant(node)};
   if (node.pool && !node.type.empty()) {
     const std::optional<Resources> need = need_of_(share.provider, share.pool, node.type.front());
-    if (need) share.of_provider = recorded.value_or(*need);
+    if (need) share.of_provider = Resources::parse(node.resources).value_or(*need);
   }
   return share;
 }

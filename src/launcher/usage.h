@@ -15,10 +15,6 @@ namespace nodepool::launcher {
 
 using driver::Resources;
 
-// The tenant that the node counts for; empty: none. An idle node's record still names the tenant
-// that it was made for, but whoever asks first will have it.
-std::string_view tenant_of(const model::Node& node);
-
 // What nodes take of the resources of providers, pools and tenants: sums over all node records, in
 // whatever state, and over what has been promised to requests whose nodes have no record yet. Kept
 // up to date record by record.
@@ -37,6 +33,10 @@ class Usage {
 
   // What one record takes for its provider, by the rules above.
   Resources of_node(const model::Node& node) const;
+
+  // What it takes for the tenant that it names: what it says itself. A node that was made for a
+  // tenant counts for it until another one has it, idle ones too.
+  static Resources of_tenant(const model::Node& node);
 
   // What a request has been promised.
   struct Booking {

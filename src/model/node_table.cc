@@ -31,9 +31,9 @@ const IdSet& NodeTable::free(std::string_view provider, std::string_view pool,
   return found == free_.end() ? kNoNodes : found->second;
 }
 
-const IdSet& NodeTable::free(std::string_view provider) const {
-  const auto found = free_by_provider_.find(provider);
-  return found == free_by_provider_.end() ? kNoNodes : found->second;
+const IdSet& NodeTable::free(std::string_view provider, std::string_view pool) const {
+  const auto found = free_by_pool_.find(std::tuple(provider, pool));
+  return found == free_by_pool_.end() ? kNoNodes : found->second;
 }
 
 const IdSet& NodeTable::allocated_to(std::string_view request_id) const {
@@ -120,7 +120,8 @@ void NodeTable::for_each_index(const Node& node, Change change) {
   if (node.allocated_to) {
     change(by_request_, std::string_view(*node.allocated_to));
   } else if (is_free(node) && node.provider && node.pool) {
-    change(free_by_provider_, std::string_view(*node.provider));
+    change(free_by_pool_,
+           std::tuple<std::string_view, std::string_view>(*node.provider, *node.pool));
     for (const std::string& label : node.type) {
       change(free_, std::tuple<std::string_view, std::string_view, std::string_view>(
                         *node.provider, *node.pool, label));

@@ -20,8 +20,8 @@ class NodeTable final : public RecordTable<Node> {
   // carrying the label.
   const IdSet& free(std::string_view provider, std::string_view pool, std::string_view label) const;
 
-  // Those of a provider, of whatever pool and label.
-  const IdSet& free(std::string_view provider) const;
+  // Those of a pool, of whatever label.
+  const IdSet& free(std::string_view provider, std::string_view pool) const;
 
   // The nodes that a request holds.
   const IdSet& allocated_to(std::string_view request_id) const;
@@ -66,7 +66,7 @@ class NodeTable final : public RecordTable<Node> {
   void for_each_index(const Node& node, Change change);
 
   std::map<FreeKey, IdSet, std::less<>> free_;
-  std::map<std::string, IdSet, std::less<>> free_by_provider_;
+  std::map<std::tuple<std::string, std::string>, IdSet, std::less<>> free_by_pool_;
   std::map<std::string, IdSet, std::less<>> by_request_;
   std::map<std::string, IdSet, std::less<>> by_provider_;
   std::map<std::string, IdSet, std::less<>> contenders_;  // node id -> contender names

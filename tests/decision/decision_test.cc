@@ -43,7 +43,8 @@ struct Situation {
     prospects.launches = true;
     prospects.missing = request.node_types;
     const auto count = static_cast<double>(request.node_types.size());
-    prospects.need_of_all = prospects.need_of_missing = driver::Resources({{"instances", count}});
+    prospects.need_of_all = driver::Resources({{"instances", count}});
+    prospects.need_of_missing = prospects.need_of_tenant = prospects.need_of_all;
   }
 
   Decision decide() const {
@@ -225,6 +226,9 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
   EXPECT_EQ(situation.decide().until, Until::tenant_takes_less);
   EXPECT_EQ(situation.decide().reason,
             "tenant acme has reached its limit: instances: 2 used + 1 needed, limit 2");
+  EXPECT_EQ(situation.decide().shortage, Decision::Shortage::tenant);
+  situation.prospects.need_of_tenant = {};
+  EXPECT_EQ(situation.decide().kind, Kind::accept) << "it gets what counts for it already";
 }
 
 TEST(DecisionTest, who_has_waited_long_is_not_passed) {

@@ -255,6 +255,21 @@ TEST_F(CloudTest, an_idle_node_makes_room_for_a_request) {
   EXPECT_THAT(nodes(), SizeIs(3)) << "one made way, and only one";
 }
 
+TEST_F(CloudTest, an_idle_node_of_another_pool_makes_no_room) {
+  cloud_->limits = {{"instances", 2}};
+  start(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}, {name: other, labels: [large]}]
+)");
+  cancel(request({"large", "large"}));
+  const std::string id = request({"small"});
+  EXPECT_EQ(state(id), RequestState::requested);
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+}
+
 TEST_F(CloudTest, while_a_node_is_being_deleted_no_other_makes_room) {
   cloud_->delete_time = seconds(20);
   start(kCloud);
@@ -304,6 +319,27 @@ TEST_F(CloudTest, a_tenant_stays_within_its_limit) {
   accept(first);
   give_back(read_node(nodes(NodeState::in_use).front().id).id);
   EXPECT_EQ(state(second), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_makes_room_for_it) {
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
+  cloud_->delete_time = seconds(30);
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  cancel(request({"small"}, acme));
+  const std::string id = request({"large"}, acme);
+  EXPECT_EQ(state(id), RequestState::requested) << "there is room, but not for this tenant";
+  EXPECT_THAT(nodes(NodeState::deleting), SizeIs(1));
+  pass(seconds(30));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
+TEST_F(CloudTest, a_tenant_gets_the_idle_node_that_counts_for_it) {
+  start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  cancel(request({"small"}, acme));
+  const std::string id = request({"small"}, acme);
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_EQ(cloud_->launches, 1);
 }
 
 TEST_F(CloudTest, a_pool_with_a_worse_priority_takes_over_while_the_better_one_is_full) {

@@ -1,0 +1,131 @@
+#include "launcher/idle_nodes.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/launcher/parts_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using decision::Decision;
+using model::Node;
+using model::NodeState;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class IdleNodesTest : public PartsFixture {
+ protected:
+  IdleNodesTest() {
+    subscription_ = nodes_.observe(
+        [this](const model::NodeTable::Change& change) { idle_nodes_.on_node(change); });
+  }
+
+  std::string add_idle(const std::string& pool, double since, const std::string& tenant = {}) {
+    Node node = idle_node(pool, "small");
+    node.state_time = since;
+    if (!tenant.empty()) node.tenant_name = tenant;
+    return add_node(node);
+  }
+
+  void recycle(Decision::Shortage shortage, const std::string& tenant = {},
+               const std::vector<std::string>& plan = {}) {
+    idle_nodes_.recycle(shortage, tenant, plan);
+    settle();
+  }
+
+  std::vector<std::string> deleting() const {
+    std::vector<std::string> found;
+    for (const auto& [id, node] : nodes_.all()) {
+      if (node.state == NodeState::deleting) found.push_back(id);
+    }
+    return found;
+  }
+
+  PoolIdentity pool_{"the-pool", "sky", "main"};
+  PoolStock stock_{nodes_, pool_};
+  int looks_ = 0;
+  IdleNodes idle_nodes_{context_, pool_, stock_, log_, scope_, [this] { ++looks_; }};
+  coordination::Subscription subscription_;
+};
+
+TEST_F(IdleNodesTest, the_oldest_of_the_pool_makes_room) {
+  add_idle("main", 20);
+  const std::string oldest = add_idle("main", 10);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(oldest));
+}
+
+TEST_F(IdleNodesTest, nodes_of_other_pools_are_left_alone) {
+  add_idle("other", 10);
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), IsEmpty());
+  const std::string own = add_idle("main", 20);
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(own));
+}
+
+TEST_F(IdleNodesTest, what_the_request_is_going_to_have_is_left_alone) {
+  const std::string wanted = add_idle("main", 10);
+  recycle(Decision::Shortage::pool, {}, {wanted, ""});
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
+TEST_F(IdleNodesTest, a_tenant_at_its_limit_gives_up_what_counts_for_it) {
+  add_idle("main", 10);
+  add_idle("main", 20, "globex");
+  const std::string own = add_idle("main", 30, "acme");
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(own));
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(own));
+}
+
+TEST_F(IdleNodesTest, one_at_a_time_unless_that_takes_long) {
+  const std::string first = add_idle("main", 10);
+  const std::string second = add_idle("main", 20);
+  recycle(Decision::Shortage::pool);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(first));
+  pass(seconds(299));
+  EXPECT_EQ(looks_, 0);
+  pass(seconds(2));
+  EXPECT_EQ(looks_, 1) << "whoever waits looks again";
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(first, second));
+}
+
+TEST_F(IdleNodesTest, room_that_comes_in_another_pool_of_a_full_provider_is_waited_for) {
+  const std::string elsewhere = add_idle("other", 10);
+  const std::string own = add_idle("main", 20);
+  Node going = node(elsewhere);
+  going.set_state(NodeState::deleting, clock_.wall_seconds());
+  write_node(going);
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(elsewhere));
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(elsewhere, own)) << "which is no room in this pool";
+}
+
+TEST_F(IdleNodesTest, once_a_node_is_gone_the_next_may_go) {
+  const std::string first = add_idle("main", 10);
+  const std::string second = add_idle("main", 20);
+  recycle(Decision::Shortage::pool);
+  remove_node(first);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(second));
+}
+
+TEST_F(IdleNodesTest, whoever_waits_looks_again_when_somebody_else_has_the_node) {
+  const std::string contested = add_idle("main", 10);
+  idle_nodes_.recycle(Decision::Shortage::pool, {}, {});
+  Node taken = node(contested);
+  taken.allocated_to = "200-0000000001";
+  write_node(taken);
+  pass(seconds(1));
+  EXPECT_EQ(looks_, 1);
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::launcher

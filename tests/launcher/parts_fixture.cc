@@ -1,0 +1,94 @@
+#include "tests/launcher/parts_fixture.h"
+
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+
+namespace nodepool::launcher {
+
+PartsFixture::PartsFixture()
+    : log_(telemetry::Log::to_consumer(
+               [](telemetry::LogLevel, std::string_view, std::string_view) {},
+               telemetry::LogLevel::error),
+           "test"),
+      nodes_(runtime_, store_, log_),
+      requests_(runtime_, store_, log_),
+      components_(runtime_, store_, log_),
+      images_(runtime_, store_, log_),
+      history_(runtime_, nodes_, requests_, threads_, log_, std::nullopt),
+      usage_(nodes_,
+             [this](std::string_view, std::string_view,
+                    std::string_view label) -> std::optional<Resources> {
+               const auto need = needs_.find(std::string(label));
+               return need == needs_.end() ? std::nullopt : std::optional(need->second);
+             }),
+      context_{runtime_, store_,   nodes_,   requests_, components_,    images_,
+               threads_, history_, log_,     "host",    "host.example", telemetry::Metrics(),
+               usage_},
+      scope_(runtime_, context_.report_to(log_)) {
+  for (const std::string_view root :
+       {model::kNodesRoot, model::kRequestsRoot, model::kComponentsRoot, model::kImagesRoot}) {
+    loop_.run(coordination::ensure_path(store_, std::string(root)));
+  }
+  scope_.spawn("nodes", nodes_.run());
+  scope_.spawn("requests", requests_.run());
+  scope_.spawn("components", components_.run());
+  scope_.spawn("images", images_.run());
+  settle();
+}
+
+PartsFixture::~PartsFixture() {
+  loop_.run(scope_.stop());
+}
+
+void PartsFixture::settle() {
+  while (loop_.poll()) {
+  }
+}
+
+void PartsFixture::pass(async::Duration duration) {
+  const async::Clock::TimePoint end = clock_.now() + duration;
+  settle();
+  while (clock_.next_wakeup() <= end) {
+    clock_.advance_to(clock_.next_wakeup());
+    settle();
+  }
+  clock_.advance_to(end);
+  settle();
+}
+
+std::string PartsFixture::add_node(const model::Node& node) {
+  const std::string path =
+      loop_.run(others_.create(std::string(model::kNodesRoot) + "/", to_record(node),
+                               coordination::CreateMode::persistent_sequential));
+  settle();
+  return std::string(coordination::base_name(path));
+}
+
+void PartsFixture::write_node(const model::Node& node) {
+  loop_.run(others_.set(model::node_path(node.id), to_record(node), coordination::kAnyVersion));
+  settle();
+}
+
+void PartsFixture::remove_node(const std::string& id) {
+  loop_.run(coordination::remove_tree(others_, model::node_path(id)));
+  settle();
+}
+
+model::Node PartsFixture::node(const std::string& id) const {
+  const model::Node* known = nodes_.find(id);
+  if (known == nullptr) throw std::runtime_error("there is no node " + id);
+  return *known;
+}
+
+model::Node PartsFixture::idle_node(std::string pool, std::string label) {
+  model::Node node;
+  node.provider = "sky";
+  node.pool = std::move(pool);
+  node.type = {std::move(label)};
+  node.resources = Resources({{"instances", 1}}).to_json();
+  node.set_state(model::NodeState::ready, 0);
+  return node;
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "launcher/context.h"
+
+namespace nodepool::launcher {
+
+// What the parts of a launcher share, without the launcher: for tests of a part by itself. Virtual
+// time, a store in the process, tables that follow it.
+class PartsFixture : public testing::Test {
+ protected:
+  PartsFixture();
+  ~PartsFixture() override;
+
+  // Runs everything that can run without time passing.
+  void settle();
+  // Lets time pass, step by step from one timer to the next.
+  void pass(async::Duration duration);
+
+  // Writes a record as another process does; returns its id once the tables know it.
+  std::string add_node(const model::Node& node);
+  void write_node(const model::Node& node);
+  void remove_node(const std::string& id);
+  // As the table knows it.
+  model::Node node(const std::string& id) const;
+
+  // A ready node that nobody has.
+  static model::Node idle_node(std::string pool, std::string label);
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{11};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  coordination::MemoryStore store_{server_, runtime_};
+  coordination::MemoryStore others_{server_, runtime_};
+  telemetry::Logger log_;
+  model::NodeTable nodes_;
+  model::RequestTable requests_;
+  model::ComponentTable components_;
+  model::ImageTable images_;
+  async::ThreadPool threads_{1, "blocking calls"};
+  HistoryRecorder history_;
+  std::map<std::string, Resources> needs_;  // by label: what a node takes
+  Usage usage_;
+  LauncherContext context_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,119 @@
+#include "launcher/usage.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/launcher/parts_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class UsageTest : public PartsFixture {
+ protected:
+  UsageTest() {
+    needs_["small"] = Resources({{"instances", 1}, {"cores", 2}});
+    subscription_ = usage_.observe([this](const Usage::Less& less) {
+      less_.push_back(std::string(less.provider) + "/" + std::string(less.tenant));
+    });
+  }
+
+  Node small(const std::string& pool = "main") {
+    Node node = idle_node(pool, "small");
+    node.resources = needs_["small"].to_json();
+    return node;
+  }
+
+  std::vector<std::string> less_;
+  coordination::Subscription subscription_;
+};
+
+TEST_F(UsageTest, nodes_in_every_state_count_for_provider_pool_and_tenant) {
+  for (const NodeState state : model::kAllNodeStates) {
+    Node node = small();
+    node.set_state(state, 0);
+    node.tenant_name = "acme";
+    add_node(node);
+  }
+  const auto count = static_cast<double>(std::size(model::kAllNodeStates));
+  EXPECT_EQ(usage_.of_provider("sky").amount("instances"), count);
+  EXPECT_EQ(usage_.of_pool("sky", "main").amount("cores"), 2 * count);
+  EXPECT_EQ(usage_.of_tenant("acme").amount("cores"), 2 * count);
+}
+
+TEST_F(UsageTest, an_idle_node_counts_for_the_tenant_in_its_record) {
+  Node node = small();
+  node.tenant_name = "acme";
+  ASSERT_EQ(node.allocated_to, std::nullopt);
+  add_node(node);
+  EXPECT_EQ(usage_.of_tenant("acme").amount("instances"), 1);
+}
+
+TEST_F(UsageTest, a_node_without_resources_takes_what_its_label_does_and_nothing_of_its_tenant) {
+  Node node = small();
+  node.resources = {};
+  node.tenant_name = "acme";
+  add_node(node);
+  EXPECT_EQ(usage_.of_provider("sky").amount("cores"), 2);
+  EXPECT_TRUE(usage_.of_tenant("acme").empty());
+}
+
+TEST_F(UsageTest, a_node_whose_label_is_not_served_here_counts_for_its_tenant_only) {
+  Node node = small();
+  node.type = {"gone"};
+  node.tenant_name = "acme";
+  add_node(node);
+  EXPECT_TRUE(usage_.of_provider("sky").empty());
+  EXPECT_EQ(usage_.of_tenant("acme").amount("cores"), 2);
+}
+
+TEST_F(UsageTest, what_goes_is_subtracted_and_told) {
+  Node first = small();
+  first.tenant_name = "acme";
+  const std::string id = add_node(first);
+  add_node(small("other"));
+  EXPECT_THAT(less_, IsEmpty());
+  remove_node(id);
+  EXPECT_THAT(less_, ElementsAre("sky/acme"));
+  EXPECT_TRUE(usage_.of_pool("sky", "main").empty());
+  EXPECT_EQ(usage_.of_provider("sky").amount("instances"), 1);
+}
+
+TEST_F(UsageTest, a_node_that_another_tenant_takes_over_counts_for_that_one) {
+  Node made_for_acme = small();
+  made_for_acme.tenant_name = "acme";
+  const std::string id = add_node(made_for_acme);
+  Node taken_over = node(id);
+  taken_over.tenant_name = "globex";
+  write_node(taken_over);
+  EXPECT_TRUE(usage_.of_tenant("acme").empty());
+  EXPECT_EQ(usage_.of_tenant("globex").amount("instances"), 1);
+  EXPECT_THAT(less_, ElementsAre("sky/acme"));
+}
+
+TEST_F(UsageTest, what_was_promised_counts_until_the_records_say_it) {
+  const Usage::Booking booking{"sky", "main", "acme", needs_["small"], needs_["small"]};
+  usage_.book("pool", "200-1", booking);
+  usage_.book("another pool", "200-1", booking);
+  EXPECT_EQ(usage_.of_pool("sky", "main").amount("instances"), 2);
+  usage_.unbook("another pool", "200-1");
+  EXPECT_EQ(usage_.of_pool("sky", "main").amount("instances"), 1);
+  usage_.unbook("pool", "200-1");
+  EXPECT_TRUE(usage_.of_provider("sky").empty());
+  EXPECT_TRUE(usage_.of_tenant("acme").empty());
+}
+
+TEST_F(UsageTest, other_needs_take_effect_when_the_provider_is_counted_anew) {
+  Node node = small();
+  node.resources = {};
+  add_node(node);
+  needs_["small"] = Resources({{"instances", 1}, {"cores", 8}});
+  usage_.recount("sky");
+  EXPECT_EQ(usage_.of_provider("sky").amount("cores"), 8);
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
