@@ -16,6 +16,7 @@
 #include "coordination/path.h"
 #include "coordination/sequence.h"
 #include "coordination/tree.h"
+#include "coordination/tree_copy.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
 
