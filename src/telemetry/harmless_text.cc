@@ -22,13 +22,15 @@ std::size_t character_size(unsigned char lead) {
 
 // Whether the text begins with a whole character, of this size.
 bool begins_with_character(std::string_view text, std::size_t size) {
-  return size > 0 && size <= text.size() && std::ranges::all_of(text.substr(1, size - 1), continues);
+  return size > 0 && size <= text.size() &&
+         std::ranges::all_of(text.substr(1, size - 1), continues);
 }
 
 // U+0000 to U+001F but newline and tab, U+007F to U+009F.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());
-  if (character.size() == 1) return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+  if (character.size() == 1)
+    return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
