@@ -17,6 +17,21 @@ using Kind = Decision::Kind;
 using Shortage = Decision::Shortage;
 using Until = Decision::Until;
 
+// The most nodes that one request may want: they are handed out in one transaction, and a store
+// takes about a megabyte in one.
+constexpr std::size_t kMostNodes = 1000;
+
+// Of a list in a reason.
+constexpr std::size_t kMostLabels = 20;
+
+// "a,b,c"; of many the first ones.
+std::string listed(const std::vector<std::string>& labels) {
+  if (labels.size() <= kMostLabels) return fmt::format("{}", fmt::join(labels, ","));
+  const auto first = labels.begin();
+  return fmt::format("{},… and {} more", fmt::join(first, first + kMostLabels, ","),
+                     labels.size() - kMostLabels);
+}
+
 // Label -> how many nodes of it are wanted.
 std::map<std::string, std::int64_t> count(const std::vector<std::string>& labels) {
   std::map<std::string, std::int64_t> count;
@@ -70,7 +85,7 @@ std::string beyond_stock(const NodeRequest& request, const Prospects& prospects)
   if (!prospects.has_all_at_once) {
     return fmt::format(
         "it would exceed quota: the pool's nodes cannot carry the labels [{}] at once",
-        fmt::join(request.node_types, ","));
+        listed(request.node_types));
   }
   if (!request.reuse) return "the request wants new nodes, the pool only has existing ones";
   return {};
@@ -83,12 +98,16 @@ std::string decline_reason(const NodeRequest& request, const Component& own,
   if (instances != prospects.pool_limits.end() && instances->second <= 0) {
     return "pool is disabled by max_servers";
   }
+  if (request.node_types.size() > kMostNodes) {
+    return fmt::format("{} nodes are wanted at once, {} are the most", request.node_types.size(),
+                       kMostNodes);
+  }
   std::vector<std::string> missing;
   for (const auto& [label, wanted] : count(request.node_types)) {
     if (!own.supports(label)) missing.push_back(label);
   }
   if (!missing.empty()) {
-    return fmt::format("node type(s) [{}] not available", fmt::join(missing, ","));
+    return fmt::format("node type(s) [{}] not available", listed(missing));
   }
   if (!prospects.label_problem.empty()) return prospects.label_problem;
   if (!prospects.launches) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "model/failure_text.h"
+
 namespace nodepool::launcher {
 
 namespace {
@@ -111,7 +113,8 @@ void HistoryRecorder::on_new_request(const NodeRequest& request) {
   if (!time) return;
   Entry entry = about_request(request.id, *time, to_string(request.state));
   entry.related = request.nodes;
-  entry.details = description(request);
+  entry.details =
+      model::failure_text(description(request));  // its length is the requestor's choice
   record(entry);
 }
 

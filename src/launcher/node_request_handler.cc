@@ -7,6 +7,7 @@
 
 #include "decision/decision.h"
 #include "launcher/matching.h"
+#include "model/failure_text.h"
 #include "model/paths.h"
 
 namespace nodepool::launcher {
@@ -22,6 +23,12 @@ using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
 using Outcome = NodeRequestHandler::Outcome;
+
+// Throws the error on unless it says that something has changed: what a store does not take because
+// of its size it never will.
+void require_answer(const TransactionError& error) {
+  if (error.kind() == StoreError::Kind::invalid) throw StoreError(error);
+}
 
 }  // namespace
 
@@ -182,6 +189,7 @@ Task<Outcome> NodeRequestHandler::hand_out() {
     writes.committed(co_await context_.store.commit(std::move(transaction)));
     locks_.released();
   } catch (const TransactionError& error) {
+    require_answer(error);
     log_.debug("Not fulfilled, something has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }
@@ -271,6 +279,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   try {
     results = co_await context_.store.commit(std::move(transaction));
   } catch (const TransactionError& error) {
+    require_answer(error);
     log_.debug("Not begun, something has changed meanwhile: {}", error.what());
     co_return false;
   }
@@ -429,12 +438,12 @@ void NodeRequestHandler::put_back_in(Transaction& transaction, Writes& writes,
 void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& reason) const {
   if (!request.declined(pool_.id)) {
     request.declined_by.push_back(pool_.id);
-    request.decline_reasons[pool_.id] = reason;
+    request.decline_reasons[pool_.id] = model::failure_text(reason);
   }
   const bool failed = decision::declined_by_all(request, context_.components.pools());
   request.set_state(failed ? RequestState::failed : RequestState::requested,
                     context_.runtime.clock.wall_seconds());
-  log_.info("Declining node request because: {}", reason);
+  log_.info("Declining node request because: {}", model::failure_text(reason));
   if (failed) log_.info("Request failed: all pools have declined it");
 }
 
@@ -461,12 +470,15 @@ Task<Outcome> NodeRequestHandler::write_decline(std::string reason) {
   Writes writes(context_);
   NodeRequest request = *current;
   add_decline(request, reason);
+  // A requestor may fill its record to the brim: then the answer has to do without the reasons.
+  if (to_record(request).size() > coordination::kMaximumDataSize) request.decline_reasons.clear();
   writes.request(transaction, request);
   locks_.release_in(transaction, request_lock_);
   try {
     writes.committed(co_await context_.store.commit(std::move(transaction)));
     locks_.released();
   } catch (const TransactionError& error) {
+    require_answer(error);
     log_.debug("Not declined, something has changed meanwhile: {}", error.what());
     co_return Outcome::try_again;
   }

@@ -39,6 +39,18 @@ constexpr auto kResumePause = std::chrono::milliseconds(250);
 
 constexpr double kMillisecondsPerSecond = 1000;
 
+// Whether what was to be written is too large for the store: it will not do another time either.
+bool is_too_large(const std::exception_ptr& failure) {
+  if (!failure) return false;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const coordination::StoreError& error) {
+    return error.kind() == coordination::StoreError::Kind::invalid;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool)
@@ -293,7 +305,11 @@ Task<> PoolWorker::fulfil(std::string request_id, std::vector<std::string> plan,
   for (const std::string& id : plan) on_node(id);
   context_.usage.unbook(identity_.id, request_id);
   if (launches > 0) provider.quota->launches_end(launches);
-  co_await end(std::move(request_id), outcome, failure);
+  if (is_too_large(failure)) {
+    co_await decline(std::move(request_id), "its nodes are too many for one transaction");
+  } else {
+    co_await end(std::move(request_id), outcome, failure);
+  }
 }
 
 Task<> PoolWorker::decline(std::string request_id, std::string reason) {
@@ -304,6 +320,12 @@ Task<> PoolWorker::decline(std::string request_id, std::string reason) {
     outcome = co_await handler.decline(std::move(reason));
   } catch (...) {
     failure = std::current_exception();
+  }
+  if (is_too_large(failure)) {
+    in_hand_.erase(request_id);
+    log_.about({}, request_id)
+        .error("The request cannot be answered unless it changes: its record is full");
+    co_return;
   }
   co_await end(std::move(request_id), outcome, failure);
 }

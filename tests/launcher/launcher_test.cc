@@ -140,6 +140,49 @@ TEST_F(LauncherTest, an_unknown_label_fails_with_the_reasons) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
+std::vector<std::string> many_labels(int count) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < count; ++i) labels.push_back("nobody-has-" + std::to_string(10'000 + i));
+  return labels;
+}
+
+TEST_F(LauncherTest, a_request_for_more_than_anybody_needs_fails_with_a_short_reason) {
+  start(kTwoHosts);
+  for (const int count : {900, 40'000}) {
+    const std::string id = post_request(many_labels(count));
+    pass(std::chrono::seconds(1));
+    const NodeRequest answered = read_request(id);
+    EXPECT_EQ(answered.state, RequestState::failed);
+    ASSERT_THAT(answered.declined_by, SizeIs(1));
+    EXPECT_LE(answered.decline_reasons.at(answered.declined_by[0]).size(), 1000U);
+  }
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, a_full_record_is_answered_without_a_reason_or_left_alone) {
+  start(kTwoHosts);
+  const auto fill = [this](std::size_t left) {
+    return post_request({"huge"}, [left](NodeRequest& request) {
+      request.requestor_data = model::json_string("");
+      const std::size_t size = to_record(request).size();
+      request.requestor_data =
+          model::json_string(std::string(coordination::kMaximumDataSize - size - left, 'x'));
+    });
+  };
+  const std::string brief = fill(150);
+  pass(std::chrono::seconds(1));
+  EXPECT_EQ(read_request(brief).state, RequestState::failed);
+  EXPECT_THAT(read_request(brief).decline_reasons, testing::IsEmpty());
+  EXPECT_THAT(log_, testing::IsEmpty());
+  const std::string full = fill(0);
+  pass(std::chrono::minutes(10));
+  EXPECT_EQ(read_request(full).state, RequestState::requested);
+  EXPECT_THAT(log_, SizeIs(1));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+  // And disturbs nobody.
+  EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
+}
+
 TEST_F(LauncherTest, requests_wait_for_nodes_in_order_of_priority) {
   start(kTwoHosts);
   const std::string user = request({"large"});
