@@ -31,11 +31,14 @@ Registration::Registration(const async::Runtime& runtime, coordination::Store& s
 
 async::Task<> Registration::start() {
   co_await coordination::ensure_path(store_, kind_path(component_));
-  co_await write();
   session_ = store_.on_session([this](coordination::SessionState state) {
-    if (state == coordination::SessionState::expired) path_.clear();
+    if (state == coordination::SessionState::expired) {
+      ++lost_sessions_;
+      path_.clear();
+    }
     if (state == coordination::SessionState::connected) changed_.set();
   });
+  co_await write();
   scope_.spawn("registration", keep_registered());
 }
 
@@ -54,17 +57,22 @@ async::Task<> Registration::unregister() {
   co_await stop();
   // While the session lives, nobody else removes it: requests would wait for a pool that is no
   // more.
-  while (!path_.empty()) {
+  while (uncertain_ || !path_.empty()) {
+    bool is_gone = true;
     try {
-      co_await store_.remove(path_, coordination::kAnyVersion);
-      path_.clear();
+      if (uncertain_) co_await find_created();
+      if (!path_.empty()) co_await store_.remove(path_, coordination::kAnyVersion);
     } catch (const StoreError& error) {
-      log_.debug("Unregistering {}: {}", path_, error.what());
-      const bool is_gone = error.is_answer() || error.kind() == StoreError::Kind::session_expired ||
-                           error.kind() == StoreError::Kind::closed;
-      if (is_gone) path_.clear();
+      log_.debug("Unregistering {}: {}", component_.hostname, error.what());
+      is_gone = error.is_answer() || error.kind() == StoreError::Kind::session_expired ||
+                error.kind() == StoreError::Kind::closed;
     }
-    if (!path_.empty()) co_await runtime_.clock.sleep_for(kRetryPause);
+    if (is_gone) {
+      uncertain_ = false;
+      path_.clear();
+    } else {
+      co_await runtime_.clock.sleep_for(kRetryPause);
+    }
   }
 }
 
@@ -101,15 +109,21 @@ async::Task<> Registration::write() {
     }
   }
   if (uncertain_ && co_await find_created()) co_return changed_.set();
-  const std::string path = coordination::join_path(kind_path(component_), component_.hostname);
+  const std::string prefix = coordination::join_path(kind_path(component_), component_.hostname);
+  const std::uint64_t lost_before = lost_sessions_;
+  std::string path;
   try {
-    path_ = co_await store_.create(path, text, coordination::CreateMode::ephemeral_sequential);
+    path = co_await store_.create(prefix, text, coordination::CreateMode::ephemeral_sequential);
   } catch (const StoreError& error) {
     uncertain_ = error.kind() == StoreError::Kind::unknown_outcome;
     if (uncertain_) written_ = std::move(text);
     throw;
   }
   written_ = std::move(text);
+  // Of a session that was lost meanwhile, or already of the next one?
+  uncertain_ = lost_sessions_ != lost_before;
+  if (uncertain_) co_return changed_.set();
+  path_ = std::move(path);
 }
 
 // Looks for a record of this session with the text that was to be written: of another component

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -46,6 +47,7 @@ class Registration {
   std::string path_;  // of the record; empty while there is none
   std::string written_;
   bool uncertain_ = false;  // the record may have been created, but its path is not known
+  std::uint64_t lost_sessions_ = 0;
   async::Event changed_{"the registration is to be written"};
   coordination::Subscription session_;
   async::TaskScope scope_;

@@ -93,5 +93,35 @@ TEST_F(RegistrationTest, a_lost_request_is_made_again) {
   loop_.run(registration_.unregister());
 }
 
+// The answer tells of a record that went with the session.
+TEST_F(RegistrationTest, a_session_lost_before_the_answer_to_the_registration_is_noticed) {
+  loop_.run(registration_.start());
+  store_.set_plan({.delay = 1, .longest_delay = std::chrono::seconds(1)});
+  inner_.expire_for_tests();
+  settle();
+  while (registered().empty()) {
+    clock_.advance_to(clock_.next_wakeup());
+    settle();
+  }
+  inner_.expire_for_tests();
+  store_.set_plan({});
+  clock_.advance_to(clock_.now() + std::chrono::seconds(5));
+  settle();
+  EXPECT_THAT(registered(), SizeIs(1));
+  loop_.run(registration_.unregister());
+  EXPECT_THAT(registered(), SizeIs(0));
+}
+
+TEST_F(RegistrationTest, a_record_whose_creation_had_no_answer_is_removed_as_well) {
+  loop_.run(registration_.start());
+  store_.set_plan({.lost_answer = 1});
+  inner_.expire_for_tests();
+  settle();
+  ASSERT_THAT(registered(), SizeIs(1));
+  store_.set_plan({});
+  loop_.run(registration_.unregister());
+  EXPECT_THAT(registered(), SizeIs(0));
+}
+
 }  // namespace
 }  // namespace nodepool::model
