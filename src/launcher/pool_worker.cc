@@ -100,6 +100,8 @@ Task<> PoolWorker::stop() {
   subscriptions_.clear();
   provider_subscription_.reset();
   co_await scope_.stop();
+  // Of these the tasks were dropped before they began.
+  while (!accepted_.empty()) put_down(accepted_.begin()->first);
   co_await registration_.stop();
 }
 
@@ -278,38 +280,42 @@ void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
                          prospects.need_of_missing, prospects.need_of_tenant});
     provider_.quota->launches_begin(launches);
   }
+  accepted_[request.id] = {provider_, std::move(plan), launches};
   line_.there_is_more_room();  // for those that it held up
   const auto limits = [](const std::optional<driver::Limits>& limits) {
     return limits.value_or(driver::Limits());
   };
   scope_.spawn("request " + request.id,
-               fulfil(request.id, std::move(plan),
-                      {limits(prospects.provider_limits), prospects.pool_limits,
-                       limits(prospects.tenant_limits)},
-                      launches));
+               fulfil(request.id, {limits(prospects.provider_limits), prospects.pool_limits,
+                                   limits(prospects.tenant_limits)}));
 }
 
-Task<> PoolWorker::fulfil(std::string request_id, std::vector<std::string> plan, QuotaBounds bounds,
-                          std::int64_t launches) {
-  const ProviderInService provider = provider_;  // a reload may replace it
+Task<> PoolWorker::fulfil(std::string request_id, QuotaBounds bounds) {
+  const Accepted accepted = accepted_.at(request_id);
   NodeRequestHandler handler(context_, identity_, request_id);
   std::exception_ptr failure;
   auto outcome = Outcome::done;
   try {
-    outcome = co_await handler.fulfil(provider, plan, std::move(bounds));
+    outcome = co_await handler.fulfil(accepted.provider, accepted.plan, std::move(bounds));
   } catch (...) {
     failure = std::current_exception();
   }
-  // What was reserved and not taken is free again, though no record has changed.
-  stock_.release(plan);
-  for (const std::string& id : plan) on_node(id);
-  context_.usage.unbook(identity_.id, request_id);
-  if (launches > 0) provider.quota->launches_end(launches);
+  put_down(request_id);
   if (is_too_large(failure)) {
     co_await decline(std::move(request_id), "its nodes are too many for one transaction");
   } else {
     co_await end(std::move(request_id), outcome, failure);
   }
+}
+
+// What was set aside and not taken is free again, though no record has changed.
+void PoolWorker::put_down(const std::string& request_id) {
+  const auto accepted = accepted_.extract(request_id);
+  stock_.release(accepted.mapped().plan);
+  for (const std::string& id : accepted.mapped().plan) on_node(id);
+  context_.usage.unbook(identity_.id, accepted.key());
+  const std::int64_t launches = accepted.mapped().launches;
+  if (launches > 0) accepted.mapped().provider.quota->launches_end(launches);
 }
 
 Task<> PoolWorker::decline(std::string request_id, std::string reason) {

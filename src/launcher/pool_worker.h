@@ -56,6 +56,13 @@ class PoolWorker {
  private:
   using Order = WaitingLine::Order;
 
+  // What has been set aside for a request that was accepted.
+  struct Accepted {
+    ProviderInService provider;     // a reload may replace it
+    std::vector<std::string> plan;  // reserved nodes; empty where one is to be launched
+    std::int64_t launches = 0;
+  };
+
   void observe();
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
@@ -68,8 +75,8 @@ class PoolWorker {
                  const Prospects& prospects, std::vector<std::string> plan);
   void accept(const model::NodeRequest& request, const Prospects& prospects,
               std::vector<std::string> plan);
-  Task<> fulfil(std::string request_id, std::vector<std::string> plan, QuotaBounds bounds,
-                std::int64_t launches);
+  Task<> fulfil(std::string request_id, QuotaBounds bounds);
+  void put_down(const std::string& request_id);
   Task<> decline(std::string request_id, std::string reason);
   bool is_left_behind(const model::NodeRequest& request) const;
   void look_at_nodes_of(const model::NodeRequest& request);
@@ -102,7 +109,8 @@ class PoolWorker {
   async::Event wake_{"a request, node or pool changed"};
   PoolStock stock_;
   IdleNodes idle_nodes_;
-  std::set<std::string, std::less<>> in_hand_;  // requests that a handler works on
+  std::set<std::string, std::less<>> in_hand_;             // requests that a handler works on
+  std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   std::set<std::string, std::less<>> refused_;  // requests whose last attempt the store refused
   // Requests left to another launcher's worker of the same pool, until when.
   std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_peer_;

@@ -456,6 +456,32 @@ providers:
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
 }
 
+// Whatever its worker is doing when a pool is no longer configured, nothing stays promised for it.
+TEST_F(CloudTest, a_pool_that_goes_takes_no_room_with_it) {
+  const std::string one_pool = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: a, labels: [small]}
+)";
+  const std::string both_pools = one_pool + "           , {name: b, labels: [large]}]";
+  cloud_->limits = {{"instances", 2}};
+  start(one_pool + "]");
+  for (int steps = 0; steps < 60; ++steps) {
+    SCOPED_TRACE(testing::Message() << "reload after " << steps << " continuations");
+    reconfigure(both_pools);
+    const std::string served_by_b = post_request({"large"});
+    for (int i = 0; i < steps; ++i) step();
+    reconfigure(one_pool + "]");
+    cancel(served_by_b);
+    const std::string served_by_a = request({"small", "small"});
+    pass(minutes(10));
+    ASSERT_EQ(state(served_by_a), RequestState::fulfilled);
+    cancel(served_by_a);
+  }
+}
+
 TEST_F(CloudTest, two_launchers_of_one_provider_share_its_work_and_its_limits) {
   cloud_->launch_time = seconds(10);
   start(kCloud);
