@@ -18,7 +18,6 @@ namespace {
 
 using config::StoreChoice;
 using coordination::Store;
-using coordination::StoreUse;
 
 constexpr std::string_view kRoot = "/nodepool";
 constexpr std::string_view kElectionsRoot = "/nodepool/elections";
@@ -129,10 +128,9 @@ Task<> copy(Store& from, Store& to, CopyStore command, std::ostream& out) {
 
 Task<> copy_between(Context& context, NamedStore from, NamedStore to, config::ZooKeeper zookeeper,
                     CopyStore command) {
-  Task<std::unique_ptr<Store>> opening =
-      context.open_store(from.choice, zookeeper, StoreUse::write);
+  Task<std::unique_ptr<Store>> opening = context.open_store(from.choice, zookeeper);
   const std::unique_ptr<Store> source = co_await std::move(opening);
-  opening = context.open_store(to.choice, zookeeper, StoreUse::create);
+  opening = context.open_store(to.choice, zookeeper);
   const std::unique_ptr<Store> target = co_await std::move(opening);
   co_await copy(*source, *target, std::move(command), context.out);
   co_await target->close();

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "async/event.h"
 #include "async/runtime.h"
@@ -46,13 +44,6 @@ struct LauncherContext {
   Usage& usage;
   std::map<std::string, config::TenantLimits> tenant_limits = {};  // by tenant, as configured now
   std::set<std::string> own_pools = {};  // component ids of the pools of this launcher
-
-  // Whether another launcher has a pool of this provider.
-  bool others_serve(std::string_view provider) const {
-    return std::ranges::any_of(components.pools(), [&](const model::Component* pool) {
-      return pool->provider_name == provider && !own_pools.contains(pool->id);
-    });
-  }
 
   bool tables_ready() const {
     return nodes.ready() && requests.ready() && components.ready() && images.ready();

@@ -116,8 +116,8 @@ std::vector<Place> NodeLaunches::created(
 // ----------------------------------------------------------------------------------------
 
 Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
-  if (!context_.others_serve(pool_.provider) && bounds.tenant.empty()) co_return true;
-  // The events of what others have recorded meanwhile may still be on the way.
+  // The events of what others have recorded meanwhile may still be on the way. These need not be
+  // registered now: a launcher that has lost its session goes on with what it has begun.
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known_,
                                     launches_.front()->node().id);
   co_return !exceeds(bounds);

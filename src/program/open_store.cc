@@ -61,14 +61,13 @@ Task<std::unique_ptr<Store>> open_zookeeper(async::Runtime runtime, config::ZooK
 }  // namespace
 
 Task<std::unique_ptr<Store>> open_store(async::Runtime runtime, config::StoreChoice choice,
-                                        config::ZooKeeper zookeeper, coordination::StoreUse use) {
+                                        config::ZooKeeper zookeeper) {
   if (choice.kind == config::StoreChoice::Kind::zookeeper) {
     Task<std::unique_ptr<Store>> opening = open_zookeeper(runtime, std::move(zookeeper));
     co_return co_await std::move(opening);
   }
   coordination::sqlite::SqliteOptions options;
   options.path = std::move(choice.sqlite_path);
-  options.use = use;
   co_return co_await coordination::sqlite::open_store(runtime, std::move(options));
 }
 
@@ -84,8 +83,7 @@ Task<std::unique_ptr<Store>> open_store_in_time(async::Runtime runtime, config::
   async::Duration pause = kFirstPause;
   while (true) {
     try {
-      Task<std::unique_ptr<Store>> opening =
-          open_store(runtime, choice, zookeeper, coordination::StoreUse::create);
+      Task<std::unique_ptr<Store>> opening = open_store(runtime, choice, zookeeper);
       std::unique_ptr<Store> store = co_await std::move(opening);
       if (warned) log.info("The store can be reached");
       co_return store;

@@ -2,10 +2,7 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include "coordination/sqlite/file_access.h"
 
 namespace nodepool::coordination::sqlite {
 
@@ -42,13 +39,12 @@ struct SessionLock {
 // Functions throw StoreError(storage).
 class LiveDirectory {
  public:
-  // Touches nothing yet.
-  explicit LiveDirectory(std::string path) : path_(std::move(path)) {}
+  // Creates the directory if it does not exist; its parent must.
+  explicit LiveDirectory(std::string path);
 
   const std::string& path() const { return path_; }
 
-  // Creates the directory if it does not exist, and the bell; its parent must exist. Who may use
-  // them follows that (see FileAccess).
+  // Creates the directory again if somebody removed it.
   void restore() const;
 
   // Tells all processes that the database has changed. Returns false if that was not possible; it
@@ -58,8 +54,7 @@ class LiveDirectory {
   // Creates and locks the file of a session that nobody knows of yet.
   SessionLock hold(std::int64_t session) const;
 
-  // Whether a living process holds this session. One whose file may not be looked at is somebody
-  // else's, and counts as alive: to end it is for those who may.
+  // Whether a living process holds this session.
   bool is_held(std::int64_t session) const;
 
   // Removes a session's file, if it exists.
@@ -70,7 +65,6 @@ class LiveDirectory {
 
  private:
   std::string file_of(std::int64_t session) const;
-  FileAccess access() const;
 
   std::string path_;
 };

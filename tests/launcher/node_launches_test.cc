@@ -1,0 +1,68 @@
+// The records of a launch beside those of others.
+
+#include "launcher/node_launches.h"
+
+#include <gtest/gtest.h>
+
+#include "config/yaml.h"
+#include "coordination/path.h"
+#include "model/paths.h"
+#include "tests/launcher/cloud_double.h"
+#include "tests/launcher/parts_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+constexpr auto kSky = R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
+
+class NodeLaunchesTest : public PartsFixture {
+ protected:
+  ProviderInService sky() {
+    config::ProviderSection section{.name = "sky", .driver = "cloud"};
+    section.value = config::parse_yaml(kSky, "nodepool.yaml");
+    return {driver_.provider(
+                driver_.configure(section, config::Config()),
+                {runtime_, store_, nodes_, images_, threads_, log_, telemetry::Metrics()}),
+            nullptr, nullptr};
+  }
+
+  // Records a node for a request, without any of the events since then.
+  void record(NodeLaunches& launches) {
+    model::NodeRequest request;
+    request.id = "200-0000000000";
+    coordination::Transaction transaction;
+    launches.create_in(transaction, request, {"small"}, std::nullopt);
+    launches.created(loop_.run(store_.commit(std::move(transaction))));
+  }
+
+  // What another launcher records, of which nothing is known here yet.
+  void record_elsewhere() {
+    loop_.run(others_.create(model::node_path(""), to_record(idle_node("main", "small")),
+                             coordination::CreateMode::persistent_sequential));
+  }
+
+  CloudDriver driver_{std::make_shared<Cloud>()};
+  coordination::LockSet locks_{store_, random_};
+  const QuotaBounds one_node_{.provider = {}, .pool = {{"instances", 1}}, .tenant = {}};
+};
+
+// A launcher that has lost its session is not registered for a moment, and goes on with what it
+// has begun.
+TEST_F(NodeLaunchesTest, what_a_launcher_has_recorded_that_is_not_registered_counts) {
+  needs_["small"] = Resources({{"instances", 1}});
+  NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
+  record_elsewhere();
+  record(launches);
+  EXPECT_FALSE(loop_.run(launches.fit(one_node_)));
+}
+
+TEST_F(NodeLaunchesTest, who_recorded_later_gives_way) {
+  needs_["small"] = Resources({{"instances", 1}});
+  NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
+  record(launches);
+  record_elsewhere();
+  EXPECT_TRUE(loop_.run(launches.fit(one_node_)));
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
