@@ -41,11 +41,14 @@ class ResumeTest : public LauncherFixture {
     return model::parse_node_request(request_id, entry).state;
   }
 
-  // Whose launch has begun.
+  // Whose launch has begun: not those that are deleted because it never did.
   std::set<std::string> begun_nodes() {
     std::set<std::string> begun;
-    for (const std::string& id : children(std::string(model::kNodesRoot))) {
-      if (read_node(id).state != NodeState::init) begun.insert(id);
+    for (const Node& node : nodes()) {
+      const bool was_only_recorded =
+          node.state == NodeState::init ||
+          (node.state == NodeState::deleting && node.launch_journal.is_null());
+      if (!was_only_recorded) begun.insert(node.id);
     }
     return begun;
   }
