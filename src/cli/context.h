@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "config/environment.h"
 #include "coordination/store.h"
+#include "coordination/store_use.h"
 #include "driver/driver.h"
 
 namespace nodepool::cli {
@@ -28,8 +29,8 @@ struct Context {
   async::Runtime runtime;
   const driver::DriverRegistry& drivers;
   // Opens a store: the chosen one, with these servers if it is ZooKeeper. May throw.
-  std::function<async::Task<std::unique_ptr<coordination::Store>>(config::StoreChoice,
-                                                                  config::ZooKeeper)>
+  std::function<async::Task<std::unique_ptr<coordination::Store>>(
+      config::StoreChoice, config::ZooKeeper, coordination::StoreUse)>
       open_store;
 };
 

@@ -16,6 +16,7 @@
 #include "coordination/path.h"
 #include "coordination/sequence.h"
 #include "coordination/tree.h"
+#include "coordination/tree_copy.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
 
@@ -141,6 +142,17 @@ ImageData read_data(const std::string& path) {
   }
 }
 
+// A builder that does not know of the records yet would take what they stand for to be leaked, and
+// one that works may write the same records.
+Task<> require_no_daemons(Store& store) {
+  const auto daemon =
+      co_await coordination::find_ephemeral(store, std::string(model::kComponentsRoot));
+  if (!daemon) co_return;
+  throw std::runtime_error("a daemon is registered as " + *daemon +
+                           ". Stop all daemons first; what a killed one leaves vanishes within its "
+                           "session timeout");
+}
+
 }  // namespace
 
 Task<int> perform(Session& session, ExportImageData command) {
@@ -152,6 +164,7 @@ Task<int> perform(Session& session, ExportImageData command) {
 
 Task<int> perform(Session& session, ImportImageData command) {
   const ImageData data = read_data(command.path);
+  co_await require_no_daemons(session.store());
   for (const auto& [path, text] : data) co_await put(session.store(), path, text);
   // Uploads made later get higher ids than those that came with the file.
   const std::map<std::string, int> highest = highest_uploads(data);

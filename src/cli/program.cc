@@ -5,6 +5,7 @@
 #include <exception>
 #include <optional>
 #include <ostream>
+#include <type_traits>
 #include <utility>
 
 #include "cli/arguments.h"
@@ -49,6 +50,28 @@ Task<> close(Session& session, bool failed) {
   }
 }
 
+// What a command does to the store. A mistyped path is an error for all but those that may be the
+// first to use a store.
+struct UseOf {
+  template <typename Command>
+  coordination::StoreUse operator()(const Command& /*command*/) const {
+    constexpr bool reads =
+        is_one_of<Command, ListNodes, ListRequests, ListLabels, ProviderInfo, ListBuilds,
+                  ListUploads, ImageStatus, ListAlienImages, CheckClouds, ExportImageData, Explain>;
+    if (reads) return coordination::StoreUse::read;
+    return std::is_same_v<Command, ImportImageData> ? coordination::StoreUse::create
+                                                    : coordination::StoreUse::write;
+  }
+
+ private:
+  template <typename Command, typename... Others>
+  static constexpr bool is_one_of = (std::is_same_v<Command, Others> || ...);
+};
+
+coordination::StoreUse use_of(const OnlineCommand& command) {
+  return std::visit(UseOf{}, command);
+}
+
 Task<int> perform_and_close(Session& session, OnlineCommand command) {
   int status = 0;
   std::exception_ptr failure;
@@ -68,7 +91,7 @@ Task<int> perform_and_close(Session& session, OnlineCommand command) {
 Task<int> perform_online(Context& context, config::Config config,
                          std::shared_ptr<telemetry::Log> log, OnlineCommand command) {
   Task<std::unique_ptr<coordination::Store>> opening =
-      context.open_store(config.store, config.zookeeper);
+      context.open_store(config.store, config.zookeeper, use_of(command));
   std::unique_ptr<coordination::Store> store = co_await std::move(opening);
   Session session(context, std::move(config), std::move(store), std::move(log));
   co_return co_await perform_and_close(session, std::move(command));

@@ -18,6 +18,7 @@ namespace {
 
 using config::StoreChoice;
 using coordination::Store;
+using coordination::StoreUse;
 
 constexpr std::string_view kRoot = "/nodepool";
 constexpr std::string_view kElectionsRoot = "/nodepool/elections";
@@ -128,9 +129,10 @@ Task<> copy(Store& from, Store& to, CopyStore command, std::ostream& out) {
 
 Task<> copy_between(Context& context, NamedStore from, NamedStore to, config::ZooKeeper zookeeper,
                     CopyStore command) {
-  Task<std::unique_ptr<Store>> opening = context.open_store(from.choice, zookeeper);
+  Task<std::unique_ptr<Store>> opening =
+      context.open_store(from.choice, zookeeper, StoreUse::write);
   const std::unique_ptr<Store> source = co_await std::move(opening);
-  opening = context.open_store(to.choice, zookeeper);
+  opening = context.open_store(to.choice, zookeeper, StoreUse::create);
   const std::unique_ptr<Store> target = co_await std::move(opening);
   co_await copy(*source, *target, std::move(command), context.out);
   co_await target->close();

@@ -27,8 +27,10 @@ int main(int argc, char** argv) {
       .runtime = runtime,
       .drivers = drivers,
       .open_store =
-          [&runtime](nodepool::config::StoreChoice choice, nodepool::config::ZooKeeper zookeeper) {
-            return nodepool::program::open_store(runtime, std::move(choice), std::move(zookeeper));
+          [&runtime](nodepool::config::StoreChoice choice, nodepool::config::ZooKeeper zookeeper,
+                     nodepool::coordination::StoreUse use) {
+            return nodepool::program::open_store(runtime, std::move(choice), std::move(zookeeper),
+                                                 use);
           },
   };
   return nodepool::cli::run(context);

@@ -61,13 +61,14 @@ Task<std::unique_ptr<Store>> open_zookeeper(async::Runtime runtime, config::ZooK
 }  // namespace
 
 Task<std::unique_ptr<Store>> open_store(async::Runtime runtime, config::StoreChoice choice,
-                                        config::ZooKeeper zookeeper) {
+                                        config::ZooKeeper zookeeper, coordination::StoreUse use) {
   if (choice.kind == config::StoreChoice::Kind::zookeeper) {
     Task<std::unique_ptr<Store>> opening = open_zookeeper(runtime, std::move(zookeeper));
     co_return co_await std::move(opening);
   }
   coordination::sqlite::SqliteOptions options;
   options.path = std::move(choice.sqlite_path);
+  options.use = use;
   co_return co_await coordination::sqlite::open_store(runtime, std::move(options));
 }
 
@@ -83,7 +84,8 @@ Task<std::unique_ptr<Store>> open_store_in_time(async::Runtime runtime, config::
   async::Duration pause = kFirstPause;
   while (true) {
     try {
-      Task<std::unique_ptr<Store>> opening = open_store(runtime, choice, zookeeper);
+      Task<std::unique_ptr<Store>> opening =
+          open_store(runtime, choice, zookeeper, coordination::StoreUse::create);
       std::unique_ptr<Store> store = co_await std::move(opening);
       if (warned) log.info("The store can be reached");
       co_return store;

@@ -5,6 +5,7 @@
 #include "async/runtime.h"
 #include "config/config.h"
 #include "coordination/store.h"
+#include "coordination/store_use.h"
 #include "telemetry/log.h"
 
 namespace nodepool::program {
@@ -12,13 +13,15 @@ namespace nodepool::program {
 // Opens a store. Throws StoreError with what is wrong and how to mend it: `disconnected` with every
 // server's reason if none can be reached; `invalid` for incomplete `zookeeper-tls`; `no_node` for a
 // chroot that does not exist; otherwise as the stores' own open_store(). `zookeeper` counts only if
-// it is chosen.
+// it is chosen, and `use` only otherwise.
 async::Task<std::unique_ptr<coordination::Store>> open_store(async::Runtime runtime,
                                                              config::StoreChoice choice,
-                                                             config::ZooKeeper zookeeper);
+                                                             config::ZooKeeper zookeeper,
+                                                             coordination::StoreUse use);
 
-// The same for a daemon: waits for servers that are out of reach, for as long as it takes, and logs
-// that it does. Warns of a connection in plain text. `log` outlives the task.
+// The same for a daemon, which creates the embedded store if there is none: waits for servers that
+// are out of reach, for as long as it takes, and logs that it does. Warns of a connection in plain
+// text. `log` outlives the task.
 async::Task<std::unique_ptr<coordination::Store>> open_store_in_time(async::Runtime runtime,
                                                                      config::StoreChoice choice,
                                                                      config::ZooKeeper zookeeper,

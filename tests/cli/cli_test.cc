@@ -49,8 +49,9 @@ int CliTest::nodepool_bare(std::vector<std::string> arguments) {
   out_.str({});
   err_.str({});
   std::istringstream in(input_);
-  auto open_store = [this](config::StoreChoice choice,
-                           config::ZooKeeper) -> async::Task<std::unique_ptr<coordination::Store>> {
+  auto open_store =
+      [this](config::StoreChoice choice, config::ZooKeeper,
+             coordination::StoreUse) -> async::Task<std::unique_ptr<coordination::Store>> {
     if (!store_failure_.empty()) throw std::runtime_error(store_failure_);
     const bool other = choice.kind == config::StoreChoice::Kind::zookeeper;
     co_return std::make_unique<coordination::MemoryStore>(other ? other_server_ : server_,

@@ -75,6 +75,13 @@ TEST_F(ImageDataTest, an_import_replaces_what_it_has_and_leaves_the_rest) {
   EXPECT_EQ(text_of(model::build_path("bsd", "b1")), R"({"state": "ready"})");
 }
 
+TEST_F(ImageDataTest, nothing_is_imported_while_a_daemon_runs) {
+  const std::string daemon = "/nodepool/components/builder/build1-0000000000";
+  run(coordination::ensure_path(store_, "/nodepool/components/builder"));
+  run(store_.create(daemon, "{}", CreateMode::ephemeral));
+  EXPECT_THAT(refusal(kExport), HasSubstr("a daemon is registered as " + daemon));
+}
+
 TEST_F(ImageDataTest, only_records_of_images_are_exported_also_those_that_cannot_be_understood) {
   EXPECT_EQ(nodepool({"export-image-data", file_}), 0);
   EXPECT_EQ(read_file(file_), "{}");

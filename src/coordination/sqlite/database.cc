@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <system_error>
 #include <thread>
 
 #include "coordination/error.h"
+#include "coordination/sqlite/file_access.h"
 
 namespace nodepool::coordination::sqlite {
 
@@ -39,14 +41,53 @@ std::string advice_for(int code, const std::string& path) {
   }
 }
 
-// Creates the file without opening it: closing a descriptor of a database drops all locks that
-// other connections of this process hold on it (POSIX record locks).
+// Creates the file without opening it: see FileAccess. Nobody else may use it yet.
 void create_if_missing(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
   const std::string reason = std::generic_category().message(errno);
   throw store_error(Kind::storage, path,
                     "cannot create the file: " + reason +
                         "; its directory must exist and be writable for this user");
+}
+
+void require_file(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0) return;
+  const int reason = errno;
+  std::string detail = "cannot open it: " + std::generic_category().message(reason);
+  if (reason == ENOENT) detail = "there is no store; a launcher makes one when it starts";
+  throw store_error(Kind::storage, path, detail);
+}
+
+// The file as SQLite's documentation of URI filenames has it, for one that nobody writes.
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view kPlain = "/-_.";
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
+    if (letter || (byte >= '0' && byte <= '9') || kPlain.contains(c)) {
+      uri += c;
+    } else {
+      uri += {'%', kDigits[byte >> 4], kDigits[byte & 0xf]};
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+// Whether SQLite could not prepare its index of the log, which it writes even for readers.
+bool is_denied(int code) {
+  switch (code & 0xff) {
+    case SQLITE_CANTOPEN:
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Without an address SQLite would store NULL.
@@ -60,17 +101,46 @@ void Database::Closer::operator()(sqlite3* connection) const {
   sqlite3_close_v2(connection);
 }
 
-Database::Database(std::string path, std::chrono::milliseconds lock_deadline)
+Database::Database(std::string path, StoreUse use, std::chrono::milliseconds lock_deadline)
     : path_(std::move(path)), lock_deadline_(lock_deadline) {
-  create_if_missing(path_);
+  if (use == StoreUse::create) {
+    create_if_missing(path_);
+  } else {
+    require_file(path_);
+  }
+  if (use == StoreUse::read) {
+    open_for_reading();
+    return;
+  }
+  FileAccess::of_directory(std::filesystem::path(path_).parent_path()).give_to(path_);
+  open(path_, SQLITE_OPEN_READWRITE);
+  // SQLite falls back to reading when it may not write.
+  if (sqlite3_db_readonly(connection_.get(), "main") != 0) {
+    fail(SQLITE_READONLY, "open it for writing");
+  }
+}
+
+void Database::open(const std::string& name, int flags) {
   sqlite3* connection = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(path_.c_str(), &connection, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &connection,
+                                   flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   connection_.reset(connection);
   if (code != SQLITE_OK) fail(code, "open it");
-  // SQLite falls back to reading when it may not write.
-  if (sqlite3_db_readonly(connection, "main") != 0) fail(SQLITE_READONLY, "open it for writing");
   sqlite3_busy_handler(connection, &Database::wait_for_lock, this);
+}
+
+// A reader, too, needs SQLite's index of the log in a file beside the database. Who can neither
+// find nor make one is alone: where there is no log, nobody has the database open, and it is
+// complete.
+void Database::open_for_reading() {
+  open(path_, SQLITE_OPEN_READONLY);
+  const int code =
+      sqlite3_exec(connection_.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  if (code == SQLITE_OK) return;
+  struct stat log{};
+  const bool quiet = ::stat((path_ + "-wal").c_str(), &log) != 0 && errno == ENOENT;
+  if (!is_denied(code) || !quiet) fail(code, "read it");
+  open(immutable_uri(path_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 Database::~Database() = default;

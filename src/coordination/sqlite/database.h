@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "coordination/store_use.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -16,9 +18,9 @@ namespace nodepool::coordination::sqlite {
 // `storage` for everything else.
 class Database {
  public:
-  // Opens `path`, which is created (for this user alone) if it does not exist. `lock_deadline` is
-  // how long a statement waits for other processes.
-  Database(std::string path, std::chrono::milliseconds lock_deadline);
+  // Opens `path`, which must exist unless it may be created. `lock_deadline` is how long a
+  // statement waits for other processes.
+  Database(std::string path, StoreUse use, std::chrono::milliseconds lock_deadline);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -41,6 +43,9 @@ class Database {
   struct Closer {
     void operator()(sqlite3* connection) const;
   };
+
+  void open(const std::string& name, int flags);
+  void open_for_reading();
 
   static int wait_for_lock(void* database, int attempt);
 

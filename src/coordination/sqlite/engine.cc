@@ -48,6 +48,11 @@ Task<std::shared_ptr<Engine>> Engine::open(async::Runtime runtime, SqliteOptions
   Task<std::unique_ptr<Storage>> opening =
       engine->thread_->run("open the store", std::move(open_files));
   engine->storage_ = co_await std::move(opening);
+  if (engine->is_reader()) {
+    engine->start();
+    engine->state_ = SessionState::connected;
+    co_return engine;
+  }
   // From here on no death of a process is missed; those before are found by looking.
   engine->live_ =
       std::make_unique<LiveWatch>(runtime.executor, engine->storage_->directory().path());
@@ -70,6 +75,7 @@ Task<std::shared_ptr<Engine>> Engine::open(async::Runtime runtime, SqliteOptions
 void Engine::start() {
   accepting_ = true;
   scope_.spawn("store: run batches", run_batches());
+  if (is_reader()) return;
   scope_.spawn("store: listen", listen());
   scope_.spawn("store: clean up sessions", clean_up_sessions());
   scope_.spawn("store: keep session", keep_session());
@@ -81,7 +87,7 @@ Task<> Engine::close(std::shared_ptr<Engine> engine) {
   std::exception_ptr failure;
   try {
     auto end = [session](Storage& storage) { storage.sessions().end(session); };
-    co_await engine->perform(Access::write, std::move(end));
+    if (!engine->is_reader()) co_await engine->perform(Access::write, std::move(end));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -186,6 +192,10 @@ void Engine::refuse_queued() {
 
 void Engine::require_open(const std::string& path) const {
   if (closing_) throw store_error(Kind::closed, path);
+}
+
+void Engine::require_writer(const std::string& path) const {
+  if (is_reader()) throw store_error(Kind::invalid, path, "the store was opened for reading only");
 }
 
 std::int64_t Engine::now() const {

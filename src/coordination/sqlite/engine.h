@@ -51,6 +51,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   static Task<std::invoke_result_t<Work&, NodeTree&, const Author&>> write(
       std::shared_ptr<Engine> engine, std::string path, Work work) {
     engine->require_open(path);
+    engine->require_writer(path);
     const async::WaitsFor waits(co_await boost::asio::this_coro::executor, "store: write", path);
     const Author author{engine->session_.session, engine->now()};
     auto call = [work = std::move(work), author, path](Storage& storage) mutable {
@@ -111,6 +112,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void enter(SessionState state);
   void refuse_queued();
   void require_open(const std::string& path) const;
+  void require_writer(const std::string& path) const;
+  bool is_reader() const { return options_.use == StoreUse::read; }
   std::int64_t now() const;
 
   async::Runtime runtime_;

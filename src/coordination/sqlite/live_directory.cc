@@ -45,14 +45,18 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-LiveDirectory::LiveDirectory(std::string path) : path_(std::move(path)) {
-  restore();
+void LiveDirectory::restore() const {
+  if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    session_file_failed(
+        path_, "create the directory (this user must be able to write beside the store)", errno);
+  }
+  access().give_to(path_);
+  // Whoever rings first would make the bell his own.
+  if (ring()) access().give_to(path_ + '/' + kBellName);
 }
 
-void LiveDirectory::restore() const {
-  if (::mkdir(path_.c_str(), S_IRWXU) == 0 || errno == EEXIST) return;
-  session_file_failed(
-      path_, "create the directory (this user must be able to write beside the store)", errno);
+FileAccess LiveDirectory::access() const {
+  return FileAccess::of_directory(std::filesystem::path(path_).parent_path());
 }
 
 bool LiveDirectory::ring() const {
@@ -69,6 +73,7 @@ SessionLock LiveDirectory::hold(std::int64_t session) const {
   drop(session);  // left by a process that died before it could tell anyone of its session
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) session_file_failed(path, "create the session's file", errno);
+  access().give_to(path);
   // Waits for those who are just looking whether it is held.
   if (!lock(file, LOCK_EX)) session_file_failed(path, "lock the session's file", errno);
   return {session, std::move(file)};
@@ -79,6 +84,7 @@ bool LiveDirectory::is_held(std::int64_t session) const {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
     if (errno == ENOENT) return false;
+    if (errno == EACCES || errno == EPERM) return true;
     session_file_failed(path, "open the session's file", errno);
   }
   // Shared, so that several who look do not take each other for the holder. A lock belongs to an

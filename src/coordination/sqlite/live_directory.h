@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "coordination/sqlite/file_access.h"
 
 namespace nodepool::coordination::sqlite {
 
@@ -39,12 +42,13 @@ struct SessionLock {
 // Functions throw StoreError(storage).
 class LiveDirectory {
  public:
-  // Creates the directory if it does not exist; its parent must.
-  explicit LiveDirectory(std::string path);
+  // Touches nothing yet.
+  explicit LiveDirectory(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  // Creates the directory again if somebody removed it.
+  // Creates the directory if it does not exist, and the bell; its parent must exist. Who may use
+  // them follows that (see FileAccess).
   void restore() const;
 
   // Tells all processes that the database has changed. Returns false if that was not possible; it
@@ -54,7 +58,8 @@ class LiveDirectory {
   // Creates and locks the file of a session that nobody knows of yet.
   SessionLock hold(std::int64_t session) const;
 
-  // Whether a living process holds this session.
+  // Whether a living process holds this session. One whose file may not be looked at is somebody
+  // else's, and counts as alive: to end it is for those who may.
   bool is_held(std::int64_t session) const;
 
   // Removes a session's file, if it exists.
@@ -65,6 +70,7 @@ class LiveDirectory {
 
  private:
   std::string file_of(std::int64_t session) const;
+  FileAccess access() const;
 
   std::string path_;
 };

@@ -46,7 +46,7 @@ NodeTree::NodeTree(Database& database, ChangeLog& log)
             "SELECT czxid, mzxid, ctime, mtime, version, ephemeral_owner, length(data), "
             "num_children, children_created FROM nodes WHERE parent = ? AND name = ?"),
       data_(database, "SELECT data FROM nodes WHERE parent = ? AND name = ?"),
-      children_(database, "SELECT name FROM nodes WHERE parent = ? ORDER BY name"),
+      children_(database, "SELECT name, ephemeral_owner FROM nodes WHERE parent = ? ORDER BY name"),
       insert_(database,
               "INSERT INTO nodes (parent, name, data, czxid, mzxid, ctime, mtime, ephemeral_owner) "
               "VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?5, ?6) ON CONFLICT DO NOTHING"),
@@ -86,7 +86,9 @@ std::vector<std::string> NodeTree::children(std::string_view path) {
   std::vector<std::string> names;
   names.reserve(static_cast<std::size_t>(node.stat.num_children));
   Statement::Rows rows = children_.query(path);
-  while (rows.next()) names.push_back(rows.text(0));
+  while (rows.next()) {
+    if (!is_hidden(rows.integer(1))) names.push_back(rows.text(0));
+  }
   return names;
 }
 
@@ -195,7 +197,7 @@ OperationResult NodeTree::check(const Transaction::Operation& operation) {
 std::optional<NodeTree::Node> NodeTree::find(std::string_view path) {
   const Key key(path);
   Statement::Rows rows = find_.query(key.parent, key.name);
-  if (!rows.next()) return std::nullopt;
+  if (!rows.next() || is_hidden(rows.integer(5))) return std::nullopt;
   return Node{
       .stat = {.czxid = rows.integer(0),
                .mzxid = rows.integer(1),
@@ -207,6 +209,10 @@ std::optional<NodeTree::Node> NodeTree::find(std::string_view path) {
                .num_children = static_cast<std::int32_t>(rows.integer(7))},
       .children_created = rows.integer(8),
   };
+}
+
+bool NodeTree::is_hidden(std::int64_t owner) const {
+  return std::ranges::binary_search(hidden_, owner);
 }
 
 NodeTree::Node NodeTree::find_at(std::string_view path, std::int32_t expected) {

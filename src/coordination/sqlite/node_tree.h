@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "coordination/sqlite/change_log.h"
@@ -36,6 +37,10 @@ class NodeTree {
   // TransactionError when one is refused.
   std::vector<OperationResult> apply(const Transaction& transaction, const Author& author);
 
+  // From now on the ephemeral nodes of these sessions, in ascending order, are not there, for
+  // somebody who may not remove them. Their parents still count them (Stat::num_children).
+  void hide_ephemerals(std::vector<std::int64_t> sessions) { hidden_ = std::move(sessions); }
+
   // Removes the ephemeral nodes of a session that has ended, in a database transaction.
   void remove_ephemerals(std::int64_t session);
 
@@ -60,8 +65,10 @@ class NodeTree {
   std::optional<Node> find(std::string_view path);
   Node find_at(std::string_view path, std::int32_t expected);
   void erase(std::string_view path);
+  bool is_hidden(std::int64_t owner) const;
 
   ChangeLog& log_;
+  std::vector<std::int64_t> hidden_;  // sessions
   Statement find_;
   Statement data_;
   Statement children_;

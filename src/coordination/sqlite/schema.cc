@@ -132,4 +132,9 @@ void prepare_schema(Database& database, Durability durability) {
   if (empty) create_tables(database);
 }
 
+void check_schema(Database& database) {
+  const Unit unit(database, Unit::Access::read);
+  if (is_empty(database)) refuse(database, "this file is empty, no launcher has used it yet");
+}
+
 }  // namespace nodepool::coordination::sqlite

@@ -55,11 +55,15 @@ bool Sessions::any_dead() {
          std::ranges::any_of(directory_.sessions(), is_unknown);
 }
 
+std::vector<std::int64_t> Sessions::dead() {
+  std::vector<std::int64_t> sessions = open_sessions();
+  std::erase_if(sessions, [this](std::int64_t session) { return directory_.is_held(session); });
+  return sessions;
+}
+
 void Sessions::end_dead() {
   const std::vector<std::int64_t> open = open_sessions();
-  for (const std::int64_t session : open) {
-    if (!directory_.is_held(session)) end(session);
-  }
+  for (const std::int64_t session : dead()) end(session);
   // Files without a session: of a process that died while it opened or closed one.
   for (const std::int64_t session : directory_.sessions()) {
     if (!std::ranges::binary_search(open, session)) directory_.drop(session);

@@ -34,6 +34,9 @@ class Sessions {
   // Whether anything is left of processes that have died.
   bool any_dead();
 
+  // The sessions whose processes have died, in ascending order.
+  std::vector<std::int64_t> dead();
+
   // Ends their sessions, in a write transaction. Several processes may do so: the first one does
   // the work.
   void end_dead();

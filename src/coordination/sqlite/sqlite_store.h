@@ -6,6 +6,7 @@
 
 #include "async/runtime.h"
 #include "coordination/store.h"
+#include "coordination/store_use.h"
 
 namespace nodepool::coordination::sqlite {
 
@@ -16,10 +17,12 @@ enum class Durability {
 };
 
 struct SqliteOptions {
-  // The database file. It is created if it does not exist; its directory must exist, on a local
-  // file system. Next to it appear "<path>-wal" and "<path>-shm" (SQLite's) and the directory
-  // "<path>-live" (who is alive), which belong to it.
+  // The database file. Its directory must exist, on a local file system. Next to it appear
+  // "<path>-wal" and "<path>-shm" (SQLite's) and the directory "<path>-live" (who is alive), which
+  // belong to it. Owner, group and modes of them all follow the directory (see file_access.h).
   std::string path;
+
+  StoreUse use = StoreUse::create;
 
   Durability durability = Durability::full;
 
@@ -33,9 +36,14 @@ struct SqliteOptions {
 // vanish within milliseconds if another process has the store open, otherwise when the next one
 // opens it.
 //
-// Throws StoreError(storage) when the file cannot be created or written, is damaged, or belongs to
-// another program or a later version of Nodepool; StoreError(disconnected) when another process
-// keeps it locked past the deadline. The message says what to do.
+// With StoreUse::read it shows what is there at the moment of a read, without what sessions that
+// have died left, and its watches hear of nothing but the first resync. A full disk and a file that
+// may only be read do not matter then.
+//
+// Throws StoreError(storage) when the file does not exist and is not to be created, cannot be
+// created or written, is damaged, or belongs to another program or a later version of Nodepool;
+// StoreError(disconnected) when another process keeps it locked past the deadline. The message says
+// what to do.
 //
 // How failures show later: a full or failing disk refuses writes with StoreError(storage), nothing
 // of which has happened, and reads go on; when there is space again, so do writes. While the file

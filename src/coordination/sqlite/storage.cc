@@ -1,8 +1,10 @@
 #include "coordination/sqlite/storage.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
+#include "coordination/sqlite/file_access.h"
 #include "coordination/sqlite/schema.h"
 
 namespace nodepool::coordination::sqlite {
@@ -12,8 +14,15 @@ using Access = Operation::Access;
 namespace {
 
 // The members that prepare statements need the tables.
-Database& with_schema(Database& database, Durability durability) {
-  prepare_schema(database, durability);
+Database& with_schema(Database& database, const SqliteOptions& options) {
+  if (options.use == StoreUse::read) {
+    check_schema(database);
+    return database;
+  }
+  prepare_schema(database, options.durability);
+  const FileAccess access =
+      FileAccess::of_directory(std::filesystem::path(options.path).parent_path());
+  for (const char* suffix : {"-wal", "-shm"}) access.give_to(options.path + suffix);
   return database;
 }
 
@@ -25,11 +34,17 @@ bool is_refusal(const StoreError& error) {
 }  // namespace
 
 Storage::Storage(const SqliteOptions& options)
-    : database_(options.path, options.lock_deadline),
-      changes_(with_schema(database_, options.durability)),
+    : database_(options.path, options.use, options.lock_deadline),
+      changes_(with_schema(database_, options)),
       tree_(database_, changes_),
       directory_(options.path + "-live"),
-      sessions_(database_, directory_, tree_) {}
+      sessions_(database_, directory_, tree_) {
+  if (options.use == StoreUse::read) {
+    tree_.hide_ephemerals(sessions_.dead());
+  } else {
+    directory_.restore();
+  }
+}
 
 Storage::Report Storage::execute(const Batch& batch) {
   const bool writes = std::ranges::any_of(
