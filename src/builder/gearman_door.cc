@@ -8,9 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "builder/conversion.h"
+#include "json/json.h"
 
 namespace nodepool::builder {
 
@@ -43,12 +42,21 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
+json::Json parse_payload(std::string_view text) {
+  try {
+    json::Json object = json::parse(text);
+    if (object.is_object()) return object;
+  } catch (const json::ParseError&) {
+    // The client is told what it cannot be anyway.
+  }
+  throw std::runtime_error("the payload is not valid JSON");
+}
+
 // The word of a payload, or what one of the keys of a JSON object says; empty if there is none.
 std::string parameter(std::string_view payload, std::initializer_list<const char*> keys) {
   const std::string_view text = trimmed(payload);
   if (!text.starts_with('{')) return std::string(text);
-  const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object()) throw std::runtime_error("the payload is not valid JSON");
+  const json::Json object = parse_payload(text);
   for (const char* key : keys) {
     const auto found = object.find(key);
     if (found == object.end() || found->is_null()) continue;

@@ -4,10 +4,9 @@
 #include <charconv>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
 #include "coordination/path.h"
 #include "coordination/store.h"
+#include "json/json.h"
 #include "model/image_paths.h"
 #include "model/node.h"
 #include "model/paths.h"
@@ -69,10 +68,10 @@ bool is_utf8(std::string_view text) {
 }
 
 ImageData parse_image_data(std::string_view text) {
-  nlohmann::json object;
+  json::Json object;
   try {
-    object = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
+    object = json::parse(text);
+  } catch (const json::ParseError& error) {
     throw std::runtime_error(std::string("no JSON: ") + error.what());
   }
   if (!object.is_object()) throw std::runtime_error("no JSON object");

@@ -1,12 +1,12 @@
 #include "history/entry.h"
 
-#include <nlohmann/json.hpp>
+#include "json/json.h"
 
 namespace nodepool::history {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using json::Json;
 
 const char* key_of(Entry::Subject subject) {
   return subject == Entry::Subject::node ? "node" : "request";
@@ -22,9 +22,9 @@ std::string to_line(const Entry& entry) {
 }
 
 std::optional<Entry> parse_line(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return std::nullopt;
   try {
+    const Json json = json::parse(line);
+    if (!json.is_object()) return std::nullopt;
     Entry entry;
     entry.subject = json.contains("node") ? Entry::Subject::node : Entry::Subject::request;
     json.at("time").get_to(entry.time);
@@ -33,6 +33,8 @@ std::optional<Entry> parse_line(std::string_view line) {
     entry.related = json.value("related", std::vector<std::string>());
     entry.details = json.value("details", std::string());
     return entry;
+  } catch (const json::ParseError&) {
+    return std::nullopt;
   } catch (const Json::exception&) {
     return std::nullopt;
   }

@@ -6,101 +6,20 @@ namespace nodepool::model {
 
 Json Json::parse(std::string_view text) {
   try {
-    return {record_io::dump(record_io::OrderedJson::parse(text))};
-  } catch (const nlohmann::json::exception& error) {
+    return {record_io::dump(json::parse(text))};
+  } catch (const json::ParseError& error) {
     throw RecordError(error.what());
   }
 }
 
 std::string Json::string_value() const {
-  const auto value = record_io::OrderedJson::parse(text);
+  const auto value = json::parse(text);
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 namespace record_io {
 
 namespace {
-
-// Records come from other programs: deeper nesting than any of them writes would only serve to
-// exhaust the stack.
-constexpr int kMaximumDepth = 100;
-
-// Enough for every record, so that the entries need not move.
-constexpr std::size_t kUsualEntries = 40;
-
-// Takes in what the parser finds. The library's own object looks for each key among all before it
-// with every move; records are read with every event.
-class EntriesBuilder final : public nlohmann::json_sax<OrderedJson> {
- public:
-  EntriesBuilder() { entries_.reserve(kUsualEntries); }
-
-  Entries take() { return std::move(entries_); }
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(std::int64_t value) override { return put(value); }
-  bool number_unsigned(std::uint64_t value) override { return put(value); }
-  bool number_float(double value, const std::string&) override { return put(value); }
-  bool string(std::string& value) override { return put(std::move(value)); }
-  bool binary(OrderedJson::binary_t&) override { return false; }  // not in JSON text
-  bool start_object(std::size_t) override {
-    if (depth_++ == 0) return true;
-    return open(OrderedJson::object());
-  }
-  bool start_array(std::size_t) override {
-    ++depth_;
-    return open(OrderedJson::array());
-  }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& name) override {
-    if (!open_.empty()) {
-      place_ = &(*open_.back())[name];
-      return true;
-    }
-    const auto known = std::ranges::find(entries_, name, &Entries::value_type::first);
-    place_ = known == entries_.end() ? &entries_.emplace_back(std::move(name), nullptr).second
-                                     : &known->second;
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&,
-                   const nlohmann::detail::exception& error) override {
-    throw RecordError(error.what());
-  }
-
- private:
-  bool put(OrderedJson value) {
-    place(std::move(value));
-    return true;
-  }
-
-  bool open(OrderedJson container) {
-    if (depth_ > kMaximumDepth) throw RecordError("nested too deeply");
-    open_.push_back(&place(std::move(container)));
-    return true;
-  }
-
-  bool close() {
-    --depth_;
-    if (!open_.empty()) open_.pop_back();
-    return true;
-  }
-
-  OrderedJson& place(OrderedJson value) {
-    if (!open_.empty() && open_.back()->is_array()) {
-      open_.back()->push_back(std::move(value));
-      return open_.back()->back();
-    }
-    if (place_ == nullptr) throw RecordError("the record is no JSON object");
-    *place_ = std::move(value);
-    return *place_;
-  }
-
-  Entries entries_;
-  int depth_ = 0;
-  std::vector<OrderedJson*> open_;  // lists and objects below the record, the innermost last
-  OrderedJson* place_ = nullptr;    // of the value of the last key
-};
 
 [[noreturn]] void refuse(const char* key, const char* expected, const OrderedJson& value) {
   throw RecordError(std::string("'") + key + "' is " + value.type_name() + ", not " + expected);
@@ -157,9 +76,18 @@ std::string dump(const OrderedJson& value) {
 
 Entries parse_object(std::string_view text) {
   if (text.empty()) throw RecordError("the record is empty");
-  EntriesBuilder builder;
-  OrderedJson::sax_parse(text, &builder);
-  return builder.take();
+  OrderedJson record;
+  try {
+    record = json::parse(text);
+  } catch (const json::ParseError& error) {
+    throw RecordError(error.what());
+  }
+  if (!record.is_object()) throw RecordError("the record is no JSON object");
+  auto& members = record.get_ref<OrderedJson::object_t&>();
+  Entries entries;
+  entries.reserve(members.size());
+  for (auto& [key, value] : members) entries.emplace_back(key, std::move(value));
+  return entries;
 }
 
 Reader::Reader(std::string_view text)

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "json/json.h"
 #include "model/record.h"
 
 // Reading and writing of records; included by the sources of this room only (it is costly).
 namespace nodepool::model::record_io {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = json::Json;
 
 // JSON as Python's json.dumps writes it.
 std::string dump(const OrderedJson& value);

@@ -22,9 +22,8 @@ PartsFixture::PartsFixture()
                const auto need = needs_.find(std::string(label));
                return need == needs_.end() ? std::nullopt : std::optional(need->second);
              }),
-      context_{runtime_, store_,   nodes_,   requests_, components_,    images_,
-               threads_, history_, log_,     "host",    "host.example", telemetry::Metrics(),
-               usage_},
+      context_{runtime_, store_, nodes_, requests_,      components_,          images_, threads_,
+               history_, log_,   "host", "host.example", telemetry::Metrics(), usage_},
       scope_(runtime_, context_.report_to(log_)) {
   for (const std::string_view root :
        {model::kNodesRoot, model::kRequestsRoot, model::kComponentsRoot, model::kImagesRoot}) {

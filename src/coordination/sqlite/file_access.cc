@@ -52,7 +52,8 @@ void FileAccess::give_to(const std::string& path) const {
   const mode_t owners = is_directory ? kOwnersDirectory : kOwnersFile;
   const mode_t shared = is_directory ? kSharedDirectory : kSharedFile;
   const mode_t present = status.st_mode & kAllModes;
-  const mode_t mode = present | (group_writes_ ? shared : owners);  // nobody loses what he was given
+  const mode_t mode =
+      present | (group_writes_ ? shared : owners);  // nobody loses what he was given
   if (present == mode) return;
   ::chmod(name_of(file).c_str(), mode);  // as far as it may be done
 }

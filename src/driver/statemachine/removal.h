@@ -9,10 +9,10 @@
 
 namespace nodepool::driver {
 
-// Deletes all that was made for a node of `provider`. `uncertain_since`: when something was begun of
-// which nobody knows whether it was made, seconds since the epoch. It is waited for until it would
-// show, and then whatever carries the node's metadata goes. Returns when all is gone, also if it
-// was not there. Throws CloudError.
+// Deletes all that was made for a node of `provider`. `uncertain_since`: when something was begun
+// of which nobody knows whether it was made, seconds since the epoch. It is waited for until it
+// would show, and then whatever carries the node's metadata goes. Returns when all is gone, also if
+// it was not there. Throws CloudError.
 Task<> remove_all_of(async::Runtime runtime, Adapter& adapter, model::Node node,
                      std::string provider, std::optional<double> uncertain_since);
 

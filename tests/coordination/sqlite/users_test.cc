@@ -97,7 +97,8 @@ TEST_F(SqliteUsers, a_group_shares_a_store_in_whatever_order_its_members_come) {
     // Whoever is killed: the next one of any user lets go of what he held.
     holders.front()->signal(SIGKILL);
     holders.front()->wait();
-    EXPECT_THAT("\n" + output(users[1], "list"), Not(HasSubstr("\n" + std::to_string(users[0]) + "\n")));
+    EXPECT_THAT("\n" + output(users[1], "list"),
+                Not(HasSubstr("\n" + std::to_string(users[0]) + "\n")));
     EXPECT_EQ(act(users[2], "make", "/" + std::to_string(users[0])).status, 0);
     holders.clear();
     for (const fs::directory_entry& entry : fs::directory_iterator(directory())) {

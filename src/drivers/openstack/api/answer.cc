@@ -18,7 +18,12 @@ constexpr std::size_t kLongestMessage = 500;
 // The message within the usual forms of an error: {"badRequest": {"message": …}},
 // {"NeutronError": {"message": …}}, {"error": {…}}, {"message": …}.
 std::string message_in(const std::string& body) {
-  const Json answer = Json::parse(body, nullptr, false);
+  Json answer;
+  try {
+    answer = json::parse(body);
+  } catch (const json::ParseError&) {
+    return body;
+  }
   const auto text_at = [](const Json& value) -> std::string {
     if (!value.is_object()) return {};
     const auto found = value.find("message");
@@ -88,8 +93,10 @@ async::Task<http::Response> send(http::Client& client, http::Request request, Ef
 }
 
 Element parse_answer(const std::string& call, const http::Response& response) {
-  Json body = Json::parse(response.body, nullptr, false);
-  if (body.is_discarded()) {
+  Json body;
+  try {
+    body = json::parse(response.body);
+  } catch (const json::ParseError&) {
     throw CloudError(CloudError::Kind::failed, call + ": the answer is no JSON");
   }
   return {std::move(body), call + ": the answer"};

@@ -99,8 +99,10 @@ std::vector<std::pair<std::string, std::vector<Element>>> Element::lists(
   std::vector<std::pair<std::string, std::vector<Element>>> found;
   const std::optional<Element> inner = optional_object(key);
   if (!inner) return found;
-  for (const auto& [name, value] : inner->value_.items())
-    found.emplace_back(name, inner->list(name));
+  for (const auto& [name, value] : inner->value_.items()) {
+    if (!value.is_null() && !value.is_array()) inner->fail(name, "is no list");
+    found.emplace_back(name, elements(value, inner->place(name)));
+  }
   return found;
 }
 

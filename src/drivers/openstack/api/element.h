@@ -7,13 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "driver/images.h"
+#include "json/json.h"
 
 namespace nodepool::drivers::openstack {
 
-using Json = nlohmann::ordered_json;  // the order of addresses means something
+using json::Json;  // the order of addresses means something
 
 // A JSON object within the answer to a call. Its readers throw CloudError(failed), naming the call
 // and the place, for what is missing or has the wrong type: what a server sends is not to be relied

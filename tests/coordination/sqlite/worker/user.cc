@@ -1,9 +1,9 @@
 // One of the users of users_test.cc. Started as root, it becomes somebody else:
 //
-//   sqlite_user UID GROUP UMASK STORE hold PATH    makes an ephemeral node and keeps it until it is killed
-//   sqlite_user UID GROUP UMASK STORE make PATH    makes a node
-//   sqlite_user UID GROUP UMASK STORE list         prints the names of the nodes below the root
-//   sqlite_user UID GROUP UMASK STORE look         the same, for reading only
+//   sqlite_user UID GROUP UMASK STORE hold PATH    makes an ephemeral node and keeps it until it is
+//   killed sqlite_user UID GROUP UMASK STORE make PATH    makes a node sqlite_user UID GROUP UMASK
+//   STORE list         prints the names of the nodes below the root sqlite_user UID GROUP UMASK
+//   STORE look         the same, for reading only
 //
 // UID is also the number of the primary group, GROUP that of another one. Prints "done" at the end.
 #include <grp.h>

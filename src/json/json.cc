@@ -1,0 +1,120 @@
+#include "json/json.h"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace nodepool::json {
+
+namespace {
+
+// Members of an object, as the library keeps them. Its own emplace() looks for the key first.
+using Members = std::vector<std::pair<const std::string, Json>>;
+
+Members& members_of(Json& object) {
+  return object.get_ref<Json::object_t&>();
+}
+
+// From so many members on an object's keys are indexed: most objects are small.
+constexpr std::size_t kIndexedFrom = 24;
+
+// Takes in what the parser finds.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  Json take() { return std::move(root_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Json::binary_t&) override { return false; }  // not in JSON text
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& name) override {
+    Open& object = open_.back();
+    Members& members = members_of(*object.value);
+    const std::size_t known = position_of(object, name);
+    if (known == members.size()) {
+      if (!object.index.empty()) object.index.emplace(name, known);
+      members.emplace_back(std::move(name), nullptr);
+      if (members.size() == kIndexedFrom) {
+        for (const auto& [key, value] : members) object.index.emplace(key, object.index.size());
+      }
+    }
+    object.place = known;
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    throw ParseError(error.what());
+  }
+
+ private:
+  // A list or object whose end has not come. `value` stays where it is meanwhile: only the innermost
+  // one grows.
+  struct Open {
+    Json* value;
+    std::size_t place = 0;                                   // of the last key's value
+    std::unordered_map<std::string, std::size_t> index = {};  // places of keys, of a large object
+  };
+
+  // Where the key is; the number of members if it is new.
+  static std::size_t position_of(const Open& object, const std::string& key) {
+    const Members& members = members_of(*object.value);
+    if (!object.index.empty()) {
+      const auto found = object.index.find(key);
+      return found == object.index.end() ? members.size() : found->second;
+    }
+    std::size_t position = 0;
+    while (position < members.size() && members[position].first != key) ++position;
+    return position;
+  }
+
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(Json container) {
+    if (open_.size() == kMaximumDepth) throw ParseError("nested too deeply");
+    Json& value = place(std::move(container));
+    open_.push_back({.value = &value});
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json& place(Json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    Open& container = open_.back();
+    if (container.value->is_array()) {
+      auto& items = container.value->get_ref<Json::array_t&>();
+      return items.emplace_back(std::move(value));
+    }
+    return members_of(*container.value)[container.place].second = std::move(value);
+  }
+
+  Json root_;
+  std::vector<Open> open_;  // the innermost last
+};
+
+}  // namespace
+
+Json parse(std::string_view text) {
+  Builder builder;
+  Json::sax_parse(text, &builder);
+  return builder.take();
+}
+
+}  // namespace nodepool::json
