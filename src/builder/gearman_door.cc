@@ -30,6 +30,9 @@ constexpr std::string_view kDelete = "image-delete:";
 
 constexpr std::size_t kUuidDigits = 32;
 
+// How long a function about a build is still offered after the build has gone.
+constexpr auto kFarewell = std::chrono::minutes(1);
+
 // What WORK_STATUS says: waiting for a worker, being done, done; while an image is sent, how much
 // of it has been.
 constexpr std::uint32_t kSteps = 2;
@@ -119,8 +122,10 @@ GearmanDoor::GearmanDoor(BuilderContext& context, BuildAgenda& builds, UploadAge
       options_(options),
       workers_(context.runtime, context.log.child("gearman"),
                [this](std::shared_ptr<Job> job) { return do_job(std::move(job)); },
-               // One more than can be at work, so that there is room for a deletion.
-               {.jobs = options_.build_workers + options_.upload_workers + 1}) {}
+               {.jobs = {{std::string(kBuild), options_.build_workers},
+                         {std::string(kUpload), options_.upload_workers},
+                         {std::string(kDelete), 1}}}),
+      scope_(context.runtime, context.report_to(context.log)) {}
 
 void GearmanDoor::serve(std::vector<gearman::Server> servers) {
   if (closed_) return;
@@ -131,7 +136,7 @@ void GearmanDoor::serve(std::vector<gearman::Server> servers) {
 void GearmanDoor::refresh() {
   // Without the records nobody knows what there is; what was offered may still be right.
   if (closed_ || !context_.images.ready()) return;
-  workers_.offer(workers_.empty() ? gearman::Connection::Functions() : functions());
+  workers_.offer(workers_.empty() ? gearman::Connection::Functions() : with_leaving(functions()));
   builds_.orders().wake();
   uploads_.orders().wake();
 }
@@ -149,6 +154,29 @@ gearman::Connection::Functions GearmanDoor::functions() const {
     functions.insert(std::string(kDelete) + build->id);
   }
   return functions;
+}
+
+// The server keeps jobs of a function that nobody offers for ever. Builds do not come back, and
+// nobody else has their files: what is asked of one that has just gone is answered.
+gearman::Connection::Functions GearmanDoor::with_leaving(gearman::Connection::Functions present) {
+  const async::Clock::TimePoint now = context_.runtime.clock.now();
+  bool news = false;
+  for (const std::string& name : std::exchange(present_, present)) {
+    if (present.contains(name) || name.starts_with(kBuild)) continue;
+    leaving_.try_emplace(name, now + kFarewell);
+    news = true;
+  }
+  if (news) scope_.spawn("last answers for builds that are gone", see_off());
+  std::erase_if(leaving_, [&](const auto& entry) {
+    return entry.second <= now || present.contains(entry.first);
+  });
+  for (const auto& [name, until] : leaving_) present.insert(name);
+  return present;
+}
+
+Task<> GearmanDoor::see_off() {
+  co_await context_.runtime.clock.sleep_for(kFarewell);
+  refresh();
 }
 
 // A build whose files are here.
@@ -169,11 +197,13 @@ void GearmanDoor::close() {
 
 Task<> GearmanDoor::finish() {
   close();
+  co_await scope_.stop();
   co_await workers_.finish();
 }
 
 Task<> GearmanDoor::stop() {
   closed_ = true;
+  co_await scope_.stop();
   co_await workers_.stop();
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,6 +57,8 @@ class GearmanDoor {
 
  private:
   gearman::Connection::Functions functions() const;
+  gearman::Connection::Functions with_leaving(gearman::Connection::Functions present);
+  Task<> see_off();
   const model::ImageBuild* find(const std::string& build_id) const;
 
   Task<gearman::Outcome> do_job(std::shared_ptr<gearman::Job> job);
@@ -72,7 +76,11 @@ class GearmanDoor {
   CleanupWorker& cleanup_;
   Options options_;
   bool closed_ = false;
+  gearman::Connection::Functions present_;  // when it was last looked
+  // Of builds that are gone: offered until then, to answer those who have asked before.
+  std::map<std::string, async::Clock::TimePoint, std::less<>> leaving_;
   gearman::GearmanWorkers workers_;
+  async::TaskScope scope_;
 };
 
 // The build id that a client has chosen, as 32 hexadecimal digits; empty if it has chosen none.

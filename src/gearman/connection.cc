@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 #include <libgearman-1.0/gearman.h>
+#include <netdb.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace nodepool::gearman {
@@ -22,7 +26,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAnswerTimeout = std::chrono::seconds(10);
 
 // A payload is a name or a small document. Bytes.
-constexpr std::size_t kLongestPayload = std::size_t{64} << 10;
+constexpr std::size_t kLongestPayload = std::size_t{4} << 10;
+
+// How long it is asked why there is no connection.
+constexpr milliseconds kInquiry = std::chrono::seconds(1);
 
 struct FreeWorker {
   void operator()(gearman_worker_st* worker) const { gearman_worker_free(worker); }
@@ -31,6 +38,42 @@ using Worker = std::unique_ptr<gearman_worker_st, FreeWorker>;
 
 bool same(const std::optional<Job::Status>& left, const std::optional<Job::Status>& right) {
   return left && right && left->done == right->done && left->all == right->all;
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+// What comes of connecting to the address: 0, or errno.
+int connection_error(const addrinfo& address) {
+  const int descriptor = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return errno;
+  int error = ::connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd writable{descriptor, POLLOUT, 0};
+    socklen_t size = sizeof(error);
+    const bool has_ended = ::poll(&writable, 1, static_cast<int>(kInquiry.count())) == 1;
+    if (!has_ended) error = ETIMEDOUT;
+    if (has_ended) ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  ::close(descriptor);
+  return error;
+}
+
+// Why there is no connection, which libgearman does not tell: all that it knows is that it has
+// none.
+std::string why_out_of_reach(const Server& server) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unknown =
+      ::getaddrinfo(server.host.c_str(), std::to_string(server.port).c_str(), &hints, &found);
+  if (unknown != 0) return ::gai_strerror(unknown);
+  const Addresses addresses(found, ::freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    error = connection_error(*address);
+    if (error == 0) return "the server closes connections at once";
+  }
+  return std::generic_category().message(error);
 }
 
 bool sent(gearman_return_t result) {
@@ -75,6 +118,7 @@ struct Connection::Impl {
   enum class Wait { over, woken, timeout };
 
   void offer(const Functions& functions);
+  bool is_connected();
   Wait wait_for_server(milliseconds timeout, const std::function<bool()>& over);
   void wait_for_mail(const std::function<bool()>& over);
   bool begin_wait(const std::function<bool()>& over);
@@ -89,6 +133,7 @@ struct Connection::Impl {
   Callbacks callbacks;
   Worker worker{};
   Functions offered{};                  // as libgearman knows them
+  bool was_ready = false;               // the server has answered
   std::optional<std::string> broken{};  // why the connection cannot be used any more
 
   std::mutex mutex{};
@@ -152,9 +197,20 @@ bool Connection::serve(const Functions& functions) {
       continue;
     }
     if (result != GEARMAN_NO_JOBS) self.lose("no connection");
+    // It also means that there is no server that could have any.
+    if (!self.is_connected()) {
+      throw ConnectionLost(self.was_ready ? "the server has closed the connection"
+                                          : why_out_of_reach(self.server));
+    }
+    self.was_ready = true;
     self.callbacks.ready();
     if (self.wait_for_server(self.heartbeat, self.callbacks.interrupted) == Wait::over) return true;
   }
+}
+
+bool Connection::Impl::is_connected() {
+  gearman_worker_set_timeout(worker.get(), 0);
+  return gearman_worker_wait(worker.get()) != GEARMAN_NO_ACTIVE_FDS;
 }
 
 // Returns when the server has sent something, or after wake(); at once if `over` says so.

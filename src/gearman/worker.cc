@@ -25,6 +25,12 @@ void require_function_name(const std::string& name) {
   }
 }
 
+std::size_t all_jobs(const GearmanWorker::Options& options) {
+  std::size_t all = 0;
+  for (const auto& [prefix, jobs] : options.jobs) all += jobs;
+  return all;
+}
+
 // Gives a job back unless it has been done: whatever ends its task.
 class JobInHand {
  public:
@@ -52,7 +58,7 @@ struct GearmanWorker::Shared {
         log(std::move(logger)),
         server(std::move(called)),
         handler(std::move(do_job)),
-        options(chosen),
+        options(std::move(chosen)),
         jobs(runtime, [log = log](const std::string& name, const std::string& error) {
           log.error("{}: {}", name, error);
         }) {}
@@ -87,7 +93,9 @@ struct GearmanWorker::Shared {
 // One connection after the other, on a thread of its own.
 class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
  public:
-  explicit Slot(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  // For functions whose names begin with `prefix`.
+  Slot(std::shared_ptr<Shared> shared, std::string prefix)
+      : shared_(std::move(shared)), prefix_(std::move(prefix)) {}
 
   // Returns when the worker is stopped.
   void run();
@@ -98,7 +106,7 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
 
  private:
   struct Wanted {
-    Connection::Functions functions;
+    Connection::Functions functions = {};
     std::size_t version = 0;
     bool stopping = false;
 
@@ -108,9 +116,7 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
   void serve(Connection::Functions functions);
   Wanted wait_for_functions();
   Wanted wanted();
-  Wanted wanted_now() const {  // with the mutex held
-    return {shared_->functions, shared_->version, shared_->stopping};
-  }
+  Wanted wanted_now() const;  // with the mutex held
   void pause();
   void open();
   void close();
@@ -121,9 +127,11 @@ class GearmanWorker::Slot : public std::enable_shared_from_this<Slot> {
   }
 
   std::shared_ptr<Shared> shared_;
+  std::string prefix_;
   std::size_t version_ = 0;  // of the functions that are offered
   bool ready_ = false;
-  std::chrono::milliseconds pause_{};
+  std::chrono::steady_clock::time_point ready_since_{};
+  std::chrono::milliseconds pause_{};  // before the next attempt
 
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;  // made and destroyed by the thread, under the mutex
@@ -191,6 +199,10 @@ void GearmanWorker::Slot::run() {
     }
     close();
     const bool was_ready = std::exchange(ready_, false);
+    // A server that takes connections only to close them is not back.
+    if (was_ready && std::chrono::steady_clock::now() - ready_since_ > pause_) {
+      pause_ = shared_->options.first_pause;
+    }
     if (was_ready || !why.empty()) {
       on_loop([shared = shared_, was_ready, why] { shared->lost(was_ready, why); });
     }
@@ -224,8 +236,8 @@ void GearmanWorker::Slot::close() {
 
 Connection::Callbacks GearmanWorker::Slot::callbacks() {
   const auto ready = [this] {
-    pause_ = shared_->options.first_pause;
     if (std::exchange(ready_, true)) return;
+    ready_since_ = std::chrono::steady_clock::now();
     on_loop([shared = shared_] { shared->connected(); });
   };
   const auto start = [this](Job::Request request) -> std::shared_ptr<Job> {
@@ -254,11 +266,24 @@ GearmanWorker::Slot::Wanted GearmanWorker::Slot::wanted() {
   return wanted_now();
 }
 
+GearmanWorker::Slot::Wanted GearmanWorker::Slot::wanted_now() const {
+  Wanted wanted{.version = shared_->version, .stopping = shared_->stopping};
+  for (auto name = shared_->functions.lower_bound(prefix_);
+       name != shared_->functions.end() && name->starts_with(prefix_); ++name) {
+    wanted.functions.insert(*name);
+  }
+  return wanted;
+}
+
 // The functions to offer, once there are any.
 GearmanWorker::Slot::Wanted GearmanWorker::Slot::wait_for_functions() {
   std::unique_lock lock(shared_->mutex);
-  shared_->changed.wait(lock, [this] { return shared_->stopping || !shared_->functions.empty(); });
-  return wanted_now();
+  Wanted wanted;
+  shared_->changed.wait(lock, [&] {
+    wanted = wanted_now();
+    return wanted.stopping || !wanted.functions.empty();
+  });
+  return wanted;
 }
 
 void GearmanWorker::Slot::pause() {
@@ -276,11 +301,13 @@ void GearmanWorker::Slot::wake() {
 
 GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger log, Server server,
                              Handler handler, Options options)
-    : threads_(options.jobs, "gearman"),
+    : threads_(all_jobs(options), "gearman"),
       shared_(std::make_shared<Shared>(runtime, std::move(log), std::move(server),
                                        std::move(handler), options)) {
-  for (std::size_t i = 0; i < options.jobs; ++i) {
-    slots_.push_back(std::make_shared<Slot>(shared_));
+  for (const auto& [prefix, jobs] : options.jobs) {
+    for (std::size_t i = 0; i < jobs; ++i) {
+      slots_.push_back(std::make_shared<Slot>(shared_, prefix));
+    }
   }
 }
 

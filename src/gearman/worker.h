@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ namespace nodepool::gearman {
 //
 // libgearman's worker blocks while it waits for a job, and while it does one: it cannot wait for
 // more work on the same connection, and is not safe to touch from another thread. So there are as
-// many threads, with a connection each, as there may be jobs at the same time.
+// many threads, with a connection each, as there may be jobs at the same time. Each connection is
+// for some of the functions, so that a flood of jobs of one kind leaves room for the others.
 // A change of the functions wakes those that wait; a connection that has a job tells the server of
 // the change after it.
 //
@@ -37,7 +39,8 @@ class GearmanWorker {
   using Handler = std::function<async::Task<Outcome>(std::shared_ptr<Job> job)>;
 
   struct Options {
-    std::size_t jobs = 1;  // at the same time
+    // How many at the same time, of the functions whose names begin so.
+    std::map<std::string, std::size_t> jobs = {{"", 1}};
     // Before a connection is tried again.
     std::chrono::milliseconds first_pause = std::chrono::seconds(1);
     std::chrono::milliseconds longest_pause = std::chrono::seconds(60);

@@ -12,7 +12,7 @@ GearmanWorkers::GearmanWorkers(const async::Runtime& runtime, telemetry::Logger 
     : runtime_(runtime),
       log_(std::move(log)),
       handler_(std::move(handler)),
-      options_(options),
+      options_(std::move(options)),
       scope_(runtime, [log = log_](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       }) {}

@@ -33,8 +33,13 @@ constexpr char kClientsId[] = "0123456789abcdef0123456789abcdef";
 constexpr char kClientsDeb[] = "  - {name: deb}\n";
 constexpr char kClientsSky[] = "  - {name: sky, driver: sky, diskimages: [{name: deb}]}\n";
 
-// Builders with two build workers and four upload workers: seven connections each.
-constexpr int kConnections = 7;
+// Builders with two build workers and four upload workers: so many connections for each function,
+// with one for deletions.
+constexpr std::size_t kConnections = 7;
+int connections_for(const std::string& function) {
+  if (function.starts_with("image-build:")) return 2;
+  return function.starts_with("image-upload:") ? 4 : 1;
+}
 
 class GearmanDoorTest : public BuilderFixture {
  protected:
@@ -62,12 +67,13 @@ class GearmanDoorTest : public BuilderFixture {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
-  void until_offered(const std::string& function, int connections = kConnections) {
+  void until_offered(const std::string& function, std::optional<int> connections = {}) {
     until_offered_at(gearmand_, function, connections);
   }
   void until_offered_at(const Gearmand& server, const std::string& function,
-                        int connections = kConnections) {
-    until(function, [&] { return server.workers(function).value_or(0) == connections; });
+                        std::optional<int> connections = {}) {
+    const int wanted = connections.value_or(connections_for(function));
+    until(function, [&] { return server.workers(function).value_or(0) == wanted; });
   }
   // A build that a client of the server waits for, and that takes until time passes.
   void begin_build_for(GearmanClient& client) {
@@ -105,6 +111,7 @@ TEST_F(GearmanDoorTest, offers_what_there_is_and_takes_it_back) {
   ImageBuild build = builds().back();
   build.set_state(BuildState::deleting, clock_.wall_seconds());
   write(build);
+  pass(std::chrono::minutes(1));  // for those who have asked before
   until_offered("image-upload:" + id, 0);
   until_offered("image-delete:" + id, 0);
 
@@ -270,6 +277,53 @@ TEST_F(GearmanDoorTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
   EXPECT_THAT(workshop_->built, SizeIs(2));
 }
 
+TEST_F(GearmanDoorTest, a_flood_of_builds_leaves_room_for_uploads_and_deletions) {
+  start(yaml());
+  const std::string id = ready_build();
+  until_offered("image-upload:" + id);
+  workshop_->build_time = std::chrono::hours(1);
+  GearmanClient others(gearmand_.port());
+  for (int i = 0; i < 20; ++i) others.submit("image-build:deb", "job-" + std::to_string(i), "");
+  until("the build", [&] { return builds(BuildState::building).size() == 1; });
+  EXPECT_EQ(result("image-upload:" + id, "sky"), "image-1");
+  EXPECT_EQ(result("image-delete:" + id, ""), "");
+}
+
+TEST_F(GearmanDoorTest, a_flood_of_uploads_leaves_room_for_builds) {
+  start(yaml());
+  const std::string id = ready_build();
+  until_offered("image-upload:" + id);
+  GearmanClient client(gearmand_.port());
+  client.submit("image-upload:" + id, "", std::string(5'000'000, 'p'));
+  constexpr std::size_t kJobs = 2000;
+  for (std::size_t i = 0; i < kJobs; ++i) {
+    client.submit("image-upload:" + id, "job-" + std::to_string(i), i % 2 == 0 ? "sky" : "nowhere");
+  }
+  EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId);
+  until("the ends", [&] {
+    return client.seen("WORK_COMPLETE").size() == kJobs / 2 &&
+           client.seen("WORK_FAIL").size() == kJobs / 2 + 1;
+  });
+  until_offered("image-upload:" + id);
+}
+
+TEST_F(GearmanDoorTest, who_has_asked_for_a_build_that_goes_is_answered) {
+  start(yaml());
+  const std::string id = ready_build();
+  until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
+  until_offered("image-upload:" + id);
+  ImageBuild build = builds().front();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  put(model::image_pause_path("deb"));
+  write(build);
+  ASSERT_THAT(builds(), IsEmpty());
+  EXPECT_EQ(result("image-upload:" + id, "sky"), "failed: there is no image " + id + " here");
+  EXPECT_EQ(result("image-delete:" + id, ""), "failed: there is no image " + id + " here");
+  pass(std::chrono::minutes(1));
+  until_offered("image-upload:" + id, 0);
+  until_offered("image-delete:" + id, 0);
+}
+
 TEST_F(GearmanDoorTest, says_what_it_cannot_convert) {
   start(yaml());
   const std::string id = ready_build();
@@ -298,6 +352,7 @@ TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
   EXPECT_THAT(files(), IsEmpty());
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(1)) << "nodes are made from it";
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  pass(std::chrono::minutes(1));  // for those who have asked before
   until_offered("image-delete:" + id, 0);
   until_offered("image-upload:" + id, 0);
 
@@ -393,7 +448,7 @@ TEST_F(GearmanDoorTest, a_reload_adds_servers_and_disturbs_no_other) {
   EXPECT_EQ(result("image-upload:" + id, "sky"), "image-1");
 
   until("connections of the builder only",
-        [&] { return gearmand_.peers().size() == std::size_t{kConnections}; });
+        [&] { return gearmand_.peers().size() == kConnections; });
   const auto connections = gearmand_.peers();
   const Gearmand other;
   reconfigure(served_at({&other, &gearmand_}));

@@ -35,15 +35,21 @@ class GearmanWorkerTest : public testing::Test {
     }
   }
 
+  struct Pauses {
+    milliseconds first;
+    milliseconds longest;
+  };
+
   GearmanWorker& worker(Connection::Functions functions, GearmanWorker::Handler handler,
-                        std::size_t jobs = 2) {
+                        std::size_t jobs = 2,
+                        Pauses pauses = {milliseconds(10), milliseconds(50)}) {
     const auto log = telemetry::Log::to_consumer(
         [this](telemetry::LogLevel, std::string_view, std::string_view message) {
           log_ += std::string(message) + "\n";
         });
-    const GearmanWorker::Options options{.jobs = jobs,
-                                         .first_pause = milliseconds(10),
-                                         .longest_pause = milliseconds(50),
+    const GearmanWorker::Options options{.jobs = {{"", jobs}},
+                                         .first_pause = pauses.first,
+                                         .longest_pause = pauses.longest,
                                          .heartbeat = milliseconds(20)};
     workers_.push_back(std::make_unique<GearmanWorker>(
         runtime_, telemetry::Logger(log, "test"),
@@ -51,6 +57,12 @@ class GearmanWorkerTest : public testing::Test {
     workers_.back()->offer(std::move(functions));
     workers_.back()->start();
     return *workers_.back();
+  }
+
+  int occurrences(const std::string& text) const {
+    int count = 0;
+    for (auto at = log_.find(text); at != std::string::npos; at = log_.find(text, at + 1)) ++count;
+    return count;
   }
 
   void stop(std::size_t number) {
@@ -179,8 +191,23 @@ TEST_F(GearmanWorkerTest, LimitsWhatComesAndGoes) {
   client.submit("talk", "", "");
   until("the ends", [&] { return client.seen("WORK_FAIL").size() == 2; });
   EXPECT_THAT(client.seen("WORK_WARNING"),
-              ElementsAre("the payload of 100000 bytes is too long: at most 65536 are read",
+              ElementsAre("the payload of 100000 bytes is too long: at most 4096 are read",
                           std::string(kLongestAnswer, 'w'), "the result is too long: 65537 bytes"));
+}
+
+TEST_F(GearmanWorkerTest, AHugePayloadAndManyJobsDisturbNobody) {
+  worker({"talk", "other"}, echo, 3);
+  until_offered("talk", 3);
+  GearmanClient client(server_.port());
+  client.submit("talk", "", std::string(5'000'000, 'p'));
+  constexpr std::size_t kJobs = 2000;
+  for (std::size_t i = 0; i < kJobs; ++i) client.submit("talk", "job-" + std::to_string(i), "x");
+  until("the ends", [&] {
+    return client.seen("WORK_COMPLETE").size() == kJobs && client.seen("WORK_FAIL").size() == 1;
+  });
+  EXPECT_EQ(server_.jobs("talk"), 0);
+  until_offered("talk", 3);
+  until_offered("other", 3);
 }
 
 TEST_F(GearmanWorkerTest, OffersAndTakesBackAtAnyTime) {
@@ -280,6 +307,24 @@ TEST_F(GearmanWorkerTest, WaitsForAServerThatIsNotThereYet) {
   until("a word about it", [&] { return log_.contains("is out of reach"); });
   server_.start();
   until_offered("shout", 2);
+}
+
+TEST_F(GearmanWorkerTest, SaysOnceAndTrulyThatThereIsNoServer) {
+  server_.kill();
+  worker({"shout"}, echo, 3);
+  until("attempts", [&] { return occurrences("Connection refused") >= 9; });
+  EXPECT_EQ(occurrences("is out of reach"), 1) << log_;
+  EXPECT_THAT(log_, HasSubstr("which is tried again: Connection refused"));
+  EXPECT_THAT(log_, Not(HasSubstr("Offering functions")));
+}
+
+TEST_F(GearmanWorkerTest, TriesLessAndLessOften) {
+  server_.kill();
+  worker({"shout"}, echo, 1, {std::chrono::milliseconds(1), std::chrono::hours(1)});
+  // 1 + 2 + 4 + … ms; at a steady pace it would not be a matter of the last attempt.
+  const auto begun = clock_.now();
+  until("attempts", [&] { return occurrences("Connection refused") >= 7; });
+  EXPECT_GE(clock_.now() - begun, milliseconds(1 + 2 + 4 + 8 + 16 + 32));
 }
 
 TEST_F(GearmanWorkerTest, StopsWhileNoServerIsThere) {
