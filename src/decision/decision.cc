@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
+#include <tuple>
+
+#include "decision/rendezvous.h"
 
 namespace nodepool::decision {
 
@@ -175,6 +177,8 @@ std::string_view to_string(Until until) {
       return "a node is free or gone";
     case Until::tenant_takes_less:
       return "the tenant gives nodes back";
+    case Until::earlier_one_is_served:
+      return "that one is served, or goes";
     case Until::launch_ends:
       return "a launch has ended";
   }
@@ -219,8 +223,9 @@ Decision judge(const NodeRequest& request, const PoolView& own, const Prospects&
     }
   }
   if (!prospects.behind.empty()) {
-    return wait_for_room(
-        fmt::format("request {} has waited long and comes first", prospects.behind));
+    return {Kind::wait, Until::earlier_one_is_served,
+            fmt::format("request {} has waited long and comes first", prospects.behind),
+            Shortage::none, prospects.behind};
   }
   if (!prospects.missing.empty() && !prospects.launches) {
     return wait_for_free_node(request, prospects);
@@ -244,7 +249,7 @@ bool declined_by_all(const NodeRequest& request, const std::vector<const Compone
 
 const std::string& preferred(std::string_view subject, const std::vector<const Component*>& pools) {
   const auto weight = [subject](const Component* pool) {
-    return std::hash<std::string>{}(pool->id + std::string(subject));
+    return std::tuple(rendezvous_weight(pool->id, subject), std::string_view(pool->id));
   };
   return (*std::ranges::max_element(pools, {}, weight))->id;
 }

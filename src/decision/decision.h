@@ -36,15 +36,17 @@ struct Decision {
     registry_changes,  // another pool should serve it: it may go away, pause, or decline
     there_is_room,     // a node that would do becomes free, or nodes take less than now
     tenant_takes_less,
-    launch_ends,  // of the provider
+    earlier_one_is_served,  // the request `behind`, or it goes, or waits for something else
+    launch_ends,            // of the provider
   };
 
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
-  std::string reason;  // for people
+  std::string reason = {};  // for people
   // Whose limit is reached: an idle node that counts for it may make room.
   enum class Shortage { none, pool, provider, tenant };
   Shortage shortage = Shortage::none;
+  std::string behind = {};  // Until::earlier_one_is_served: the id of that request
 };
 
 // For people: "a node becomes free, or nodes take less than now".

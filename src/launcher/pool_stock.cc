@@ -94,15 +94,15 @@ bool PoolStock::has_all_at_once(const std::vector<std::string>& labels) const {
   return std::ranges::none_of(match(candidates), &std::string::empty);
 }
 
-bool PoolStock::compete(const std::vector<std::string>& labels,
-                        const std::vector<std::string>& others) const {
-  return std::ranges::any_of(labels, [&](const std::string& label) {
+std::set<std::string, std::less<>> PoolStock::rivals(const std::vector<std::string>& labels) const {
+  std::set<std::string, std::less<>> rivals(labels.begin(), labels.end());
+  for (const std::string& label : labels) {
     const auto companions = companions_.find(label);
-    return std::ranges::any_of(others, [&](const std::string& other) {
-      return label == other ||
-             (companions != companions_.end() && companions->second.contains(other));
-    });
-  });
+    if (companions != companions_.end()) {
+      rivals.insert(companions->second.begin(), companions->second.end());
+    }
+  }
+  return rivals;
 }
 
 }  // namespace nodepool::launcher

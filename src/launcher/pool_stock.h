@@ -43,9 +43,9 @@ class PoolStock {
   // Whether the pool's nodes, with everything in good order, can carry the labels at once.
   bool has_all_at_once(const std::vector<std::string>& labels) const;
 
-  // Whether some node could serve one of either list: then those requests are after the same nodes.
-  bool compete(const std::vector<std::string>& labels,
-               const std::vector<std::string>& others) const;
+  // The labels of all nodes that carry one of `labels`, these among them: requests for any of them
+  // are after the same nodes.
+  std::set<std::string, std::less<>> rivals(const std::vector<std::string>& labels) const;
 
  private:
   const model::NodeTable& nodes_;

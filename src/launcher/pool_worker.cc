@@ -29,15 +29,9 @@ constexpr auto kFailurePause = std::chrono::seconds(1);
 // How long a request is left to the launcher that it falls to, when several serve a pool.
 constexpr auto kPeerPause = std::chrono::seconds(1);
 
-// A request that waits for room longer than this, in seconds, is no longer passed by later ones
-// that need less of it: large requests would never be served otherwise.
-constexpr double kPassingTime = 60;
-
 // Before going on with the launch that a dead launcher has left: the records of one that is alive
 // may still be on their way.
 constexpr auto kResumePause = std::chrono::milliseconds(250);
-
-constexpr double kMillisecondsPerSecond = 1000;
 
 // Whether what was to be written is too large for the store: it will not do another time either.
 bool is_too_large(const std::exception_ptr& failure) {
@@ -65,7 +59,7 @@ PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std
       stock_(context.nodes, identity_),
       idle_nodes_(context, identity_, stock_, log_, scope_,
                   [this] {
-                    line_.there_is_more_room();
+                    line_.limits_may_allow_more();
                     wake_.set();
                   }),
       scope_(context.runtime, context.report_to(log_)) {
@@ -246,6 +240,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
   const auto log = log_.about(request.event_id.value_or(""), request.id);
   switch (decision.kind) {
     case Decision::Kind::ignore:
+      line_.remove(order);
       return;
     case Decision::Kind::wait:
       log.debug("Waiting: {}", decision.reason);
@@ -263,6 +258,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
       return;
     case Decision::Kind::decline:
     case Decision::Kind::fail:
+      line_.remove(order);
       in_hand_.insert(request.id);
       scope_.spawn("request " + request.id, decline(request.id, decision.reason));
   }
@@ -281,7 +277,7 @@ void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
     provider_.quota->launches_begin(launches);
   }
   accepted_[request.id] = {provider_, std::move(plan), launches};
-  line_.there_is_more_room();  // for those that it held up
+  line_.remove(request.order());
   const auto limits = [](const std::optional<driver::Limits>& limits) {
     return limits.value_or(driver::Limits());
   };
@@ -514,21 +510,18 @@ Prospects PoolWorker::prospects(const NodeRequest& request, const Order& order,
 
 // The first request that waits for what this one would take, and has done so for long.
 std::string PoolWorker::who_comes_first(const NodeRequest& request, const Order& order,
-                                        bool takes_room) const {
+                                        bool takes_room) {
   const double now = context_.runtime.clock.wall_seconds();
-  std::string behind;
-  line_.any_short_of_room([&](const WaitingLine::Shape& shape, const Order& first) {
-    if (!(first < order)) return false;
-    const auto waiting = context_.requests.waiting().find(first);
-    if (waiting == context_.requests.waiting().end()) return false;
-    const NodeRequest& other = *context_.requests.find(waiting->second);
-    const double since = static_cast<double>(other.stat.ctime) / kMillisecondsPerSecond;
-    if (now - since < kPassingTime) return false;
-    if (!takes_room && !stock_.compete(shape.labels, request.node_types)) return false;
-    behind = other.id;
-    return true;
-  });
-  return behind;
+  std::optional<Order> first;
+  if (takes_room) {
+    first = line_.first_patient(order, now, nullptr);
+  } else {
+    const auto labels = stock_.rivals(request.node_types);
+    first = line_.first_patient(order, now, &labels);
+  }
+  if (!first) return {};
+  const auto waiting = context_.requests.waiting().find(*first);
+  return waiting == context_.requests.waiting().end() ? std::string() : waiting->second;
 }
 
 }  // namespace nodepool::launcher

@@ -90,7 +90,7 @@ class PoolWorker {
   Prospects prospects(const model::NodeRequest& request, const Order& order,
                       const std::vector<std::string>& plan);
   std::string who_comes_first(const model::NodeRequest& request, const Order& order,
-                              bool takes_room) const;
+                              bool takes_room);
   bool leaves_to_peer(const model::NodeRequest& request);
   void publish_whether_paused();
 

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <compare>
-#include <functional>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "decision/decision.h"
@@ -16,8 +17,9 @@ namespace nodepool::launcher {
 
 using decision::Decision;
 
-// Which requests a pool has to look at next, and what the others wait for. An event moves only
-// those requests back to the front that it concerns.
+// Which requests a pool has to look at next, and what the others wait for. What waits is indexed by
+// what it waits for: an event costs nothing for those that it does not concern, and moves the
+// others back to the front once, however many events there are.
 //
 // Requests of which the rules can only say the same are of one shape: what is not enough for the
 // first of them is not enough for the others. So only the first of each shape is looked at when
@@ -42,10 +44,11 @@ class WaitingLine {
   // The request is to be looked at.
   void look_at(const Order& order);
 
-  // Forgets it. If it waited for room, there may be more for those behind it.
+  // Forgets it: it is gone, or served. Those who had to let it go first are to be looked at.
   void remove(const Order& order);
 
-  // The next request to look at, in order of service; it is then in nobody's line any more.
+  // The next request to look at, in order of service; it is then in nobody's line any more, until
+  // wait() or remove() says what has come of it.
   std::optional<Order> next();
 
   // The request waits for what the decision says.
@@ -58,29 +61,64 @@ class WaitingLine {
   void label_is_free(std::string_view label);
   void there_is_more_room();
   void tenant_takes_less(std::string_view tenant);
+  // … for whoever waits because a limit is reached, whosever it is.
+  void limits_may_allow_more();
 
   // Whether a request waits for room.
-  bool is_short_of_room() const;
+  bool is_short_of_room() const { return !young_.empty() || !patient_.empty(); }
 
-  // Calls `visit` with each shape that waits for room, and its first request, until it returns
-  // true. Returns whether it did.
-  bool any_short_of_room(const std::function<bool(const Shape&, const Order&)>& visit) const;
+  // The first request before `order` that has waited for room at `now` longer than may be asked of
+  // it, in seconds since the epoch; if `labels` are given, only of those that want one of them.
+  std::optional<Order> first_patient(const Order& order, double now,
+                                     const std::set<std::string, std::less<>>* labels);
 
  private:
-  // Those of one shape, by what they wait for; no set is empty.
+  // What a request waits for: of which tenant, or of which request, where that matters.
+  struct Cause {
+    Decision::Until until = Decision::Until::nothing;
+    std::string whose;
+
+    auto operator<=>(const Cause&) const = default;
+  };
+
+  // Those of one shape; none is empty.
   struct Line {
-    std::map<Decision::Until, std::set<Order>> waiting;
-    bool woken = false;  // there may be enough for the first
+    std::set<Order> orders;
+    std::map<Cause, std::size_t> causes;  // how many wait for each
+    std::optional<Order> awake;  // there may be enough for the first: where it is in awake_
   };
   using Lines = std::map<Shape, Line>;
+  using Entry = Lines::value_type;
 
-  static const Order* first(const Line& line);
-  void wake_if(const std::function<bool(const Shape&, const Line&)>& concerned);
-  bool leave_line(const Order& order);
+  struct Waiting {
+    Lines::iterator line;
+    Cause cause;
+    double since;  // when the request was made, in seconds since the epoch
+  };
+
+  void leave_line(const Order& order);
+  void let_pass(const Order& order);
+  void wake(Entry& entry);
+  void wake_all(std::set<Entry*>* entries);
+  void sleep(Entry& entry);
+  void keep_place(Entry& entry);
+  void index(Entry& entry);
+  void unindex(Entry& entry);
+  void join_room_line(const Order& order, const Waiting& waiting);
+  void leave_room_line(const Order& order, const Waiting& waiting);
+  void let_time_pass(double now);
 
   std::set<Order> to_look_at_;
   Lines lines_;
-  std::map<Order, Lines::iterator> line_of_;
+  std::map<Order, Waiting> waiting_;
+  std::map<Order, Entry*> awake_;  // by the first of each
+  // The others, by what would wake them.
+  std::map<Cause, std::set<Entry*>> by_cause_;
+  std::map<std::string, std::set<Entry*>, std::less<>> by_label_;
+  // Who waits for room: by how long, then those who have waited long enough.
+  std::set<std::pair<double, Order>> young_;
+  std::set<Order> patient_;
+  std::map<std::string, std::set<Order>, std::less<>> patient_by_label_;
 };
 
 }  // namespace nodepool::launcher

@@ -234,7 +234,8 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
 TEST(DecisionTest, who_has_waited_long_is_not_passed) {
   Situation situation;
   situation.prospects.behind = "200-0000000000";
-  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+  EXPECT_EQ(situation.decide().until, Until::earlier_one_is_served);
+  EXPECT_EQ(situation.decide().behind, "200-0000000000");
   EXPECT_EQ(situation.decide().shortage, Decision::Shortage::none);
 }
 

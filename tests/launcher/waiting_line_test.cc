@@ -1,7 +1,10 @@
 #include "launcher/waiting_line.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace nodepool::launcher {
@@ -13,7 +16,7 @@ using model::NodeRequest;
 
 NodeRequest request(int number, std::vector<std::string> labels, std::string tenant = {}) {
   NodeRequest request;
-  request.id = "200-000000000" + std::to_string(number);
+  request.id = fmt::format("200-{:010}", number);
   request.node_types = std::move(labels);
   if (!tenant.empty()) request.tenant_name = std::move(tenant);
   return request;
@@ -22,7 +25,14 @@ NodeRequest request(int number, std::vector<std::string> labels, std::string ten
 class WaitingLineTest : public testing::Test {
  protected:
   void wait(const NodeRequest& request, Until until) {
-    line_.wait(request.order(), request, {Decision::Kind::wait, until, ""});
+    line_.wait(request.order(), request, {.kind = Decision::Kind::wait, .until = until});
+  }
+
+  void wait_behind(const NodeRequest& request, const NodeRequest& earlier) {
+    line_.wait(request.order(), request,
+               {.kind = Decision::Kind::wait,
+                .until = Until::earlier_one_is_served,
+                .behind = earlier.id});
   }
 
   // Takes all that are to be looked at; each waits again for the same.
@@ -103,15 +113,90 @@ TEST_F(WaitingLineTest, who_was_declined_by_others_is_of_another_shape) {
             (std::vector{declined.order(), fresh.order()}));
 }
 
-TEST_F(WaitingLineTest, one_that_leaves_makes_room_for_those_behind_it) {
+TEST_F(WaitingLineTest, one_that_leaves_lets_those_behind_it_pass) {
   const NodeRequest large = request(1, {"a", "a"});
   const NodeRequest small = request(2, {"a"});
+  const NodeRequest other = request(3, {"b"});
   wait(large, Until::there_is_room);
-  wait(small, Until::there_is_room);
+  wait_behind(small, large);
+  wait(other, Until::there_is_room);
   EXPECT_TRUE(line_.is_short_of_room());
   line_.remove(large.order());
   EXPECT_EQ(line_.next(), small.order());
+  EXPECT_EQ(line_.next(), std::nullopt) << "to the other it is nothing";
+  line_.remove(other.order());
   EXPECT_FALSE(line_.is_short_of_room());
+}
+
+TEST_F(WaitingLineTest, one_that_no_longer_waits_for_room_lets_those_behind_it_pass) {
+  const NodeRequest large = request(1, {"a", "a"}, "acme");
+  const NodeRequest small = request(2, {"a"});
+  wait(large, Until::there_is_room);
+  wait_behind(small, large);
+  line_.there_is_more_room();
+  EXPECT_EQ(line_.next(), large.order());
+  wait(large, Until::there_is_room);
+  EXPECT_EQ(line_.next(), std::nullopt) << "it still comes first";
+  line_.there_is_more_room();
+  EXPECT_EQ(line_.next(), large.order());
+  wait(large, Until::tenant_takes_less);
+  EXPECT_EQ(line_.next(), small.order());
+}
+
+TEST_F(WaitingLineTest, limits_of_every_kind_may_allow_more) {
+  const NodeRequest room = request(1, {"a"});
+  const NodeRequest tenant = request(2, {"b"}, "acme");
+  const NodeRequest other_tenant = request(3, {"b"}, "globex");
+  const NodeRequest launch = request(4, {"c"});
+  wait(room, Until::there_is_room);
+  wait(tenant, Until::tenant_takes_less);
+  wait(other_tenant, Until::tenant_takes_less);
+  wait(launch, Until::launch_ends);
+  line_.limits_may_allow_more();
+  EXPECT_EQ(look(Until::launch_ends, {}),
+            (std::vector{room.order(), tenant.order(), other_tenant.order()}));
+}
+
+TEST_F(WaitingLineTest, who_has_waited_a_minute_for_room_comes_first) {
+  NodeRequest first = request(1, {"a"});
+  NodeRequest second = request(2, {"b"});
+  first.stat.ctime = 100'000;  // milliseconds
+  second.stat.ctime = 90'000;
+  wait(first, Until::there_is_room);
+  wait(second, Until::there_is_room);
+  const Order later = request(3, {"a"}).order();
+  const std::set<std::string, std::less<>> only_a{"a"};
+  EXPECT_EQ(line_.first_patient(later, 149.9, nullptr), std::nullopt);
+  EXPECT_EQ(line_.first_patient(later, 150, nullptr), second.order());
+  EXPECT_EQ(line_.first_patient(later, 150, &only_a), std::nullopt);
+  EXPECT_EQ(line_.first_patient(later, 160, nullptr), first.order());
+  EXPECT_EQ(line_.first_patient(later, 160, &only_a), first.order());
+  EXPECT_EQ(line_.first_patient(first.order(), 160, nullptr), std::nullopt) << "who is before it?";
+  line_.remove(first.order());
+  EXPECT_EQ(line_.first_patient(later, 160, nullptr), second.order());
+  line_.there_is_more_room();
+  EXPECT_EQ(line_.next(), second.order());
+  EXPECT_EQ(line_.first_patient(later, 160, nullptr), std::nullopt);
+}
+
+// With as many shapes as that, whatever grows with their square does not end.
+TEST_F(WaitingLineTest, an_event_costs_nothing_for_those_that_it_does_not_concern) {
+  constexpr int kShapes = 50'000;
+  std::vector<NodeRequest> requests;
+  for (int i = 0; i < kShapes; ++i) {
+    const std::string name = std::to_string(i);
+    requests.push_back(request(i, {"label" + name}, "tenant" + name));
+    wait(requests.back(), i % 2 == 0 ? Until::there_is_room : Until::tenant_takes_less);
+  }
+  for (int i = 0; i < kShapes; ++i) {
+    const std::string name = std::to_string(i);
+    line_.label_is_free("label" + name);
+    line_.tenant_takes_less("tenant" + name);
+    EXPECT_EQ(line_.next(), requests[static_cast<std::size_t>(i)].order());
+    EXPECT_EQ(line_.next(), std::nullopt);
+    EXPECT_EQ(line_.first_patient(requests.back().order(), 59, nullptr), std::nullopt);
+    wait(requests[static_cast<std::size_t>(i)], Until::launch_ends);
+  }
 }
 
 }  // namespace
