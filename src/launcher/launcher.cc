@@ -67,6 +67,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       expiry_(context_, providers_),
       cleanup_(context_),
       min_ready_(context_),
+      stats_(context_, providers_),
       tables_scope_(runtime, context_.report_to(log_)),
       retired_providers_(runtime, context_.report_to(log_)) {}
 
@@ -94,6 +95,7 @@ Task<> Launcher::start(config::Config config) {
   model::Component running = registration_.component();
   running.state = "running";
   registration_.update(std::move(running));
+  stats_.start();
   ready_ = true;
   log_.info("Serving {} pool(s) of {} provider(s)", pool_workers_.size(), providers_.size());
 }
@@ -175,27 +177,6 @@ Task<> Launcher::go_over_to(config::Config config, ProviderConfigs wanted) {
   co_await start_missing_pool_workers();
   expiry_.reconfigure(node_ages(config));
   min_ready_.reconfigure(config.labels);
-  report_limits();
-}
-
-// A limit that is not set has no figure.
-void Launcher::report_limits() const {
-  telemetry::MetricsBatch batch(context_.metrics);
-  for (const auto& [name, provider] : providers_) {
-    double sum = 0;
-    bool is_limited = true;
-    for (const auto& [pool_name, pool] : provider.provider->config().pools()) {
-      is_limited = is_limited && pool.max_servers.has_value();
-      sum += static_cast<double>(std::max<std::int64_t>(pool.max_servers.value_or(0), 0));
-    }
-    if (is_limited) batch.gauge("nodepool.provider." + name + ".max_servers", sum);
-  }
-  for (const auto& [tenant, limits] : context_.tenant_limits) {
-    const std::string prefix = "nodepool.tenant_limits." + telemetry::key_part(tenant) + ".";
-    for (const auto& [resource, limit] : limits.limits) {
-      batch.gauge(prefix + telemetry::key_part(resource), static_cast<double>(limit));
-    }
-  }
 }
 
 Task<> Launcher::start_provider(const config::ProviderSection& section,
@@ -277,6 +258,7 @@ Task<> Launcher::stop() {
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
   machines_.reset();
+  co_await stats_.stop();
   co_await min_ready_.stop();
   co_await cleanup_.stop();
   co_await expiry_.stop();

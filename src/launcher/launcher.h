@@ -17,6 +17,7 @@
 #include "launcher/min_ready_worker.h"
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
+#include "launcher/stats_worker.h"
 #include "model/image_table.h"
 #include "model/registration.h"
 
@@ -71,8 +72,6 @@ class Launcher {
   std::optional<Resources> need_of(std::string_view provider, std::string_view pool,
                                    std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
-  // Tells statsd the limits that are configured now.
-  void report_limits() const;
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
 
   LauncherContext context_;
@@ -93,6 +92,7 @@ class Launcher {
   ExpiryWorker expiry_;
   CleanupWorker cleanup_;
   MinReadyWorker min_ready_;
+  StatsWorker stats_;
   coordination::Subscription machines_;
   async::TaskScope tables_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended

@@ -95,9 +95,8 @@ class LauncherFixture : public testing::Test {
   std::shared_ptr<drivers::fake::FakeClouds> fake_clouds_ =
       std::make_shared<drivers::fake::FakeClouds>();  // of `driver: fake`, with `cloud: fake`
   driver::DriverRegistry drivers_;
-  std::vector<std::string> log_;      // warnings and errors
-  std::vector<std::string> figures_;  // for statsd
-  telemetry::Metrics metrics_{[this](std::string_view lines) { figures_.emplace_back(lines); }};
+  std::vector<std::string> log_;  // warnings and errors
+  telemetry::Metrics metrics_;    // of the next launcher; by default nobody listens
   // Where the next launcher writes its history.
   std::optional<history::Journal> journal_;
 

@@ -3,19 +3,46 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "tests/launcher/launcher_fixture.h"
 
 namespace nodepool::launcher {
 namespace {
 
-using testing::ElementsAre;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::IsSupersetOf;
+using testing::Not;
 
-class LauncherMetricsTest : public LauncherFixture {};
+constexpr auto kSky = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 3, labels: [small, large]}]
+)";
 
-TEST_F(LauncherMetricsTest, limits_are_reported_whenever_they_are_configured) {
+class LauncherMetricsTest : public LauncherFixture {
+ protected:
+  LauncherMetricsTest() { metrics_ = listener(lines_); }
+
+  static telemetry::Metrics listener(std::vector<std::string>& lines) {
+    return telemetry::Metrics([&lines](std::string_view datagram) {
+      std::istringstream text{std::string(datagram)};
+      for (std::string line; std::getline(text, line);) lines.push_back(line);
+    });
+  }
+
+  std::vector<std::string> lines_;
+};
+
+TEST_F(LauncherMetricsTest, limits_are_told_again_and_again) {
   start(R"(
 labels: [{name: small}]
-tenant-resource-limits: [{tenant-name: acme.example, max-servers: 7, max-cores: 20}]
+tenant-resource-limits:
+  - {tenant-name: acme.example, max-servers: 7, max-cores: 20, max-volumes: 2}
 providers:
   - name: sky
     driver: cloud
@@ -23,14 +50,70 @@ providers:
       - {name: main, max-servers: 3, labels: [small]}
       - {name: other, max-servers: 4, labels: [small]}
       - {name: off, max-servers: 0, labels: [small]}
-  - name: sea
-    driver: cloud
-    pools: [{name: main, labels: [small]}]
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: []}]
 )");
-  EXPECT_THAT(figures_, ElementsAre("nodepool.provider.sky.max_servers:7|g\n"
-                                    "nodepool.tenant_limits.acme_example.cores:20|g\n"
-                                    "nodepool.tenant_limits.acme_example.instances:7|g"));
-  figures_.clear();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(lines_, IsSupersetOf({"nodepool.provider.sky.max_servers:7|g",
+                                      "nodepool.provider.rack.max_servers:inf|g",
+                                      "nodepool.tenant_limits.acme_example.cores:20|g",
+                                      "nodepool.tenant_limits.acme_example.instances:7|g",
+                                      "nodepool.tenant_limits.acme_example.ram:inf|g",
+                                      "nodepool.tenant_limits.acme_example.volumes:2|g"}));
+    lines_.clear();
+    pass(seconds(1));
+  }
+  reconfigure(kSky);
+  lines_.clear();
+  pass(seconds(1));
+  EXPECT_THAT(lines_, Contains("nodepool.provider.sky.max_servers:3|g"));
+  EXPECT_THAT(lines_, Not(Contains(testing::HasSubstr("tenant_limits"))));
+}
+
+TEST_F(LauncherMetricsTest, nodes_and_requests_are_counted) {
+  start(kSky);
+  EXPECT_THAT(lines_,
+              IsSupersetOf({"nodepool.nodes.ready:0|g", "nodepool.provider.sky.nodes.ready:0|g",
+                            "nodepool.label.large.nodes.in-use:0|g",
+                            "nodepool.provider.sky.pool.main.addressable_requests:0|g"}));
+  pass(seconds(10));
+  lines_.clear();
+  cloud_->launch_time = seconds(20);
+  request({"small", "large"});
+  pass(seconds(2));
+  EXPECT_THAT(lines_, IsSupersetOf({"nodepool.nodes.building:2|g", "nodepool.nodes.deleted:0|g",
+                                    "nodepool.provider.sky.nodes.building:2|g",
+                                    "nodepool.label.large.nodes.building:1|g",
+                                    "nodepool.provider.sky.pool.main.addressable_requests:1|g"}));
+}
+
+TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_when_it_is_gone) {
+  std::vector<std::string> others;
+  start(kSky);
+  metrics_ = listener(others);
+  start_another(kSky);
+  const auto counts = [](const std::vector<std::string>& lines) {
+    return std::ranges::count(lines, "nodepool.nodes.ready:0|g");
+  };
+  pass(seconds(30));
+  EXPECT_GT(counts(lines_), 0);
+  EXPECT_EQ(counts(others), 0);
+  EXPECT_THAT(others, Contains("nodepool.provider.sky.max_servers:3|g"));
+  EXPECT_EQ(children("/nodepool/elections/stats").size(), 2U);
+  kill();
+  pass(seconds(30));
+  EXPECT_GT(counts(others), 0);
+}
+
+TEST_F(LauncherMetricsTest, nobody_stands_for_election_whom_nobody_listens_to) {
+  metrics_ = {};
+  start(kSky);
+  EXPECT_FALSE(exists("/nodepool/elections"));
+}
+
+TEST_F(LauncherMetricsTest, what_has_vanished_is_told_to_be_nothing) {
+  start(kSky);
   reconfigure(R"(
 labels: [{name: small}]
 providers:
@@ -38,7 +121,13 @@ providers:
     driver: cloud
     pools: [{name: main, max-servers: 2, labels: [small]}]
 )");
-  EXPECT_THAT(figures_, ElementsAre("nodepool.provider.sky.max_servers:2|g"));
+  lines_.clear();
+  pass(seconds(12));
+  EXPECT_THAT(lines_, Contains("nodepool.label.large.nodes.ready:0|g"));
+  lines_.clear();
+  pass(seconds(24));
+  EXPECT_THAT(lines_, Contains("nodepool.label.small.nodes.ready:0|g"));
+  EXPECT_THAT(lines_, Not(Contains("nodepool.label.large.nodes.ready:0|g")));
 }
 
 }  // namespace

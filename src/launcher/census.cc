@@ -1,0 +1,93 @@
+#include "launcher/census.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace nodepool::launcher {
+
+namespace {
+
+template <typename Key>
+void add(std::map<Key, std::int64_t>& counts, const Key& key, int sign) {
+  const auto count = counts.try_emplace(key, 0).first;
+  count->second += sign;
+  if (count->second == 0) counts.erase(count);
+}
+
+std::string provider_key(std::string_view provider, model::NodeState state) {
+  return fmt::format("nodepool.provider.{}.nodes.{}", provider, to_string(state));
+}
+
+std::string label_key(std::string_view label, model::NodeState state) {
+  return fmt::format("nodepool.label.{}.nodes.{}", label, to_string(state));
+}
+
+}  // namespace
+
+Census::Census(model::NodeTable& nodes, model::RequestTable& requests) {
+  for (const auto& [id, node] : nodes.all()) count(node, 1);
+  for (const auto& [id, request] : requests.all()) count(request, 1);
+  node_changes_ = nodes.observe([this](const model::NodeTable::Change& change) {
+    if (change.before != nullptr) count(*change.before, -1);
+    if (change.after != nullptr) count(*change.after, 1);
+  });
+  request_changes_ = requests.observe([this](const model::RequestTable::Change& change) {
+    if (change.before != nullptr) count(*change.before, -1);
+    if (change.after != nullptr) count(*change.after, 1);
+  });
+}
+
+void Census::count(const model::Node& node, int sign) {
+  add(nodes_, node.state, sign);
+  if (node.provider) add(nodes_by_provider_, std::tuple(*node.provider, node.state), sign);
+  for (const std::string& label : node.type) {
+    add(nodes_by_label_, std::tuple(label, node.state), sign);
+  }
+}
+
+void Census::count(const model::NodeRequest& request, int sign) {
+  const std::set<std::string> labels(request.node_types.begin(), request.node_types.end());
+  add(requests_, Labels(labels.begin(), labels.end()), sign);
+}
+
+std::int64_t Census::addressable_by(const model::Component& pool) const {
+  const std::set<std::string_view> offered(pool.supported_labels.begin(),
+                                           pool.supported_labels.end());
+  std::int64_t sum = 0;
+  for (const auto& [labels, count] : requests_) {
+    if (std::ranges::includes(offered, labels)) sum += count;
+  }
+  return sum;
+}
+
+std::map<std::string, std::int64_t> Census::figures(
+    const std::vector<const model::Component*>& pools) const {
+  std::map<std::string, std::int64_t> figures;
+  for (const model::NodeState state : model::kAllNodeStates) {
+    figures[fmt::format("nodepool.nodes.{}", to_string(state))] = 0;
+    for (const model::Component* pool : pools) {
+      figures[provider_key(pool->provider_name, state)] = 0;
+      for (const std::string& label : pool->supported_labels) figures[label_key(label, state)] = 0;
+    }
+  }
+  for (const auto& [state, count] : nodes_) {
+    figures[fmt::format("nodepool.nodes.{}", to_string(state))] = count;
+  }
+  for (const auto& [key, count] : nodes_by_provider_) {
+    figures[provider_key(std::get<0>(key), std::get<1>(key))] = count;
+  }
+  for (const auto& [key, count] : nodes_by_label_) {
+    figures[label_key(std::get<0>(key), std::get<1>(key))] = count;
+  }
+  for (const model::Component* pool : pools) {
+    if (pool->name.empty()) continue;
+    figures[fmt::format("nodepool.provider.{}.pool.{}.addressable_requests", pool->provider_name,
+                        pool->name)] = addressable_by(*pool);
+  }
+  return figures;
+}
+
+}  // namespace nodepool::launcher

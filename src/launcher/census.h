@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/component.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+
+namespace nodepool::launcher {
+
+// How many nodes there are in each state, in all, of each provider and of each label, and how many
+// requests for which labels: of all launchers, kept up to date record by record.
+class Census {
+ public:
+  Census(model::NodeTable& nodes, model::RequestTable& requests);
+
+  // The gauges of statsd, with the keys of the Python Nodepool. What is offered by one of the
+  // registered `pools` and does not exist is 0.
+  std::map<std::string, std::int64_t> figures(
+      const std::vector<const model::Component*>& pools) const;
+
+ private:
+  using Labels = std::vector<std::string>;  // sorted, each once
+
+  void count(const model::Node& node, int sign);
+  void count(const model::NodeRequest& request, int sign);
+  std::int64_t addressable_by(const model::Component& pool) const;
+
+  std::map<model::NodeState, std::int64_t> nodes_;
+  std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_provider_;
+  std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_label_;
+  std::map<Labels, std::int64_t> requests_;
+  coordination::Subscription node_changes_;
+  coordination::Subscription request_changes_;
+};
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,133 @@
+#include "launcher/stats_worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "coordination/election.h"
+#include "coordination/error.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+// The Python Nodepool's: launchers of both kinds elect one of them.
+constexpr auto kStatsElection = "/nodepool/elections/stats";
+
+// A statsd server forgets what it is not told again, and does not say when it has been restarted.
+constexpr auto kLimitsPause = std::chrono::seconds(1);
+constexpr auto kLongestSilence = std::chrono::seconds(10);
+
+// However often nodes change.
+constexpr auto kShortestCountsPause = std::chrono::seconds(1);
+
+// Before standing for election again after the store has failed.
+constexpr auto kElectionPause = std::chrono::seconds(5);
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// These have a figure for every tenant with limits, limited or not.
+constexpr std::string_view kCommonResources[] = {"cores", "instances", "ram"};
+
+double servers_of(const driver::ProviderConfig& provider) {
+  double sum = 0;
+  for (const auto& [name, pool] : provider.pools()) {
+    const double most = pool.max_servers ? static_cast<double>(*pool.max_servers) : kUnlimited;
+    sum += std::max(most, 0.0);
+  }
+  return sum;
+}
+
+}  // namespace
+
+StatsWorker::StatsWorker(LauncherContext& context, const Providers& providers)
+    : context_(context),
+      providers_(providers),
+      log_(context.log.child("StatsWorker")),
+      scope_(context.runtime, context.report_to(log_)) {}
+
+void StatsWorker::start() {
+  if (!context_.metrics.enabled()) return;
+  scope_.spawn("limits for statsd", tell_limits_now_and_then());
+  scope_.spawn("StatsWorker", stand_for_election());
+}
+
+Task<> StatsWorker::stop() {
+  co_await scope_.stop();
+}
+
+Task<> StatsWorker::tell_limits_now_and_then() {
+  while (true) {
+    tell_limits();
+    co_await context_.runtime.clock.sleep_for(kLimitsPause);
+  }
+}
+
+void StatsWorker::tell_limits() const {
+  telemetry::MetricsBatch batch(context_.metrics);
+  for (const auto& [name, provider] : providers_) {
+    batch.gauge("nodepool.provider." + name + ".max_servers",
+                servers_of(provider.provider->config()));
+  }
+  for (const auto& [tenant, limits] : context_.tenant_limits) {
+    std::map<std::string, double> figures;
+    for (const std::string_view resource : kCommonResources) {
+      figures.emplace(resource, kUnlimited);
+    }
+    for (const auto& [resource, limit] : limits.limits) {
+      figures[telemetry::key_part(resource)] = static_cast<double>(limit);
+    }
+    const std::string prefix = "nodepool.tenant_limits." + telemetry::key_part(tenant) + ".";
+    for (const auto& [resource, limit] : figures) batch.gauge(prefix + resource, limit);
+  }
+}
+
+Task<> StatsWorker::stand_for_election() {
+  const std::string identifier = fmt::format("{}-{}", context_.hostname, ::getpid());
+  coordination::Election election(context_.runtime, context_.store, kStatsElection, identifier);
+  while (true) {
+    const coordination::Election::Leader leader = [this] { return lead(); };
+    std::string failure;
+    try {
+      co_await election.run(leader);
+    } catch (const coordination::StoreError& error) {
+      failure = error.what();
+    }
+    log_.debug("Standing for election again: {}", failure);
+    co_await context_.pause_before_retry(kElectionPause);
+  }
+}
+
+Task<> StatsWorker::lead() {
+  log_.info("Elected to tell statsd of all nodes and requests");
+  const Census census(context_.nodes, context_.requests);
+  async::Event changed("nodes or requests changed");
+  const coordination::Subscription subscriptions[] = {
+      context_.nodes.observe([&changed](const model::NodeTable::Change&) { changed.set(); }),
+      context_.requests.observe([&changed](const model::RequestTable::Change&) { changed.set(); }),
+      context_.components.observe(
+          [&changed](const model::ComponentTable::Change&) { changed.set(); })};
+  std::map<std::string, std::int64_t> told;
+  while (true) {
+    if (context_.tables_ready()) tell_counts(census, told);
+    co_await context_.runtime.clock.sleep_for(kShortestCountsPause);
+    co_await changed.wait_until(context_.runtime.clock,
+                                context_.runtime.clock.now() + kLongestSilence);
+  }
+}
+
+// What has vanished is told once more, as 0.
+void StatsWorker::tell_counts(const Census& census,
+                              std::map<std::string, std::int64_t>& told) const {
+  const std::map<std::string, std::int64_t> figures = census.figures(context_.components.pools());
+  telemetry::MetricsBatch batch(context_.metrics);
+  for (const auto& [key, count] : told) {
+    if (!figures.contains(key)) batch.gauge(key, 0);
+  }
+  for (const auto& [key, count] : figures) batch.gauge(key, static_cast<double>(count));
+  told = figures;
+}
+
+}  // namespace nodepool::launcher
