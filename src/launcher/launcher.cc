@@ -66,7 +66,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       deleted_nodes_(context_, providers_),
       expiry_(context_, providers_),
       cleanup_(context_),
-      min_ready_(context_),
+      min_ready_(context_, providers_),
       stats_(context_, providers_),
       tables_scope_(runtime, context_.report_to(log_)),
       retired_providers_(runtime, context_.report_to(log_)) {}

@@ -23,8 +23,9 @@ using model::RequestState;
 // After everybody else's.
 constexpr std::string_view kPriority = "900-";
 
-// Requests made in one transaction.
-constexpr std::int64_t kAtOnce = 100;
+// Requests for one label that wait for their answer: the rest of a large stock is asked for when
+// these are served. Whatever is configured, the store and the pools have time for others.
+constexpr std::int64_t kMostOutstanding = 100;
 
 // Before counting. A node and the request that it was for are read one after the other: what is
 // counted in between is wrong. And of several launchers that miss the same node, one should be
@@ -36,6 +37,10 @@ constexpr std::int64_t kLongestSettling = 1000;
 // gives no sign of when it would go better.
 constexpr async::Duration kFirstMinReadyPause = std::chrono::seconds(5);
 constexpr async::Duration kLongestMinReadyPause = std::chrono::seconds(60);
+
+// Before looking again whether a label can be had: new images give an event, what else is missing
+// in a cloud does not.
+constexpr auto kOfferPause = std::chrono::seconds(60);
 
 async::Duration settling_time(async::Random& random) {
   const auto spread = random.below(kLongestSettling - kShortestSettling);
@@ -53,8 +58,9 @@ bool is_for_min_ready(const NodeRequest* request) {
 
 }  // namespace
 
-MinReadyWorker::MinReadyWorker(LauncherContext& context)
+MinReadyWorker::MinReadyWorker(LauncherContext& context, const Providers& providers)
     : context_(context),
+      providers_(providers),
       log_(context.log.child("MinReadyWorker")),
       scope_(context.runtime, context.report_to(log_)) {}
 
@@ -67,6 +73,8 @@ void MinReadyWorker::start() {
       [this](const model::RequestTable::Change& change) { on_request(change); }));
   subscriptions_.push_back(
       context_.components.observe([this](const model::ComponentTable::Change&) { look_at_all(); }));
+  subscriptions_.push_back(
+      context_.images.observe([this](const std::string& /*image*/) { look_at_all(); }));
   subscriptions_.push_back(context_.observe_tables_ready([this] { look_at_all(); }));
   scope_.spawn("MinReadyWorker", run());
 }
@@ -130,29 +138,56 @@ void MinReadyWorker::look_at_all() {
 
 Task<> MinReadyWorker::run() {
   while (true) {
-    co_await wake_.wait();
+    if (unavailable_.empty()) {
+      co_await wake_.wait();
+    } else {
+      co_await wake_.wait_until(context_.runtime.clock, offers_due_);
+    }
+    if (context_.runtime.clock.now() >= offers_due_) to_look_at_.merge(unavailable_);
     co_await context_.runtime.clock.sleep_for(settling_time(context_.runtime.random));
     if (!context_.tables_ready()) continue;
     for (const std::string& label : std::exchange(to_look_at_, {})) co_await top_up(label);
   }
 }
 
-bool MinReadyWorker::is_offered(const std::string& label) const {
-  return std::ranges::any_of(context_.components.pools(), [&label](const model::Component* pool) {
-    return pool->supports(label);
-  });
+bool MinReadyWorker::can_be_had(const std::string& label) const {
+  return std::ranges::any_of(context_.components.pools(),
+                             [this, &label](const model::Component* pool) {
+                               return pool->supports(label) && !has_problem(*pool, label);
+                             });
+}
+
+// Of the providers of other launchers nothing is known. What is known of the own ones may be old:
+// the cloud is asked again, as by whoever wants the label.
+bool MinReadyWorker::has_problem(const model::Component& pool, const std::string& label) const {
+  const auto served = providers_.find(pool.provider_name);
+  if (served == providers_.end()) return false;
+  const driver::Provider& provider = *served->second.provider;
+  const auto config = provider.config().pools().find(pool.name);
+  if (config == provider.config().pools().end() || !config->second.labels.contains(label) ||
+      !provider.label_problem(pool.name, label)) {
+    return false;
+  }
+  served->second.quota->available();
+  return true;
 }
 
 Task<> MinReadyWorker::top_up(std::string label) {
   const Stock& stock = stocks_[label];
   const auto asked_for = static_cast<std::int64_t>(stock.requests.size());
-  std::int64_t missing = stock.wanted - stock.ready - asked_for;
-  if (missing <= 0 || stock.pausing || !is_offered(label)) co_return;
-  log_.info("Requesting {} node(s) with label {}: {} ready, {} asked for, min-ready is {}", missing,
+  const std::int64_t missing = stock.wanted - stock.ready - asked_for;
+  const std::int64_t count = std::min(missing, kMostOutstanding - asked_for);
+  if (count <= 0 || stock.pausing) co_return;
+  if (!can_be_had(label)) {
+    if (unavailable_.empty()) offers_due_ = context_.runtime.clock.now() + kOfferPause;
+    unavailable_.insert(label);
+    co_return;
+  }
+  log_.info("Requesting {} node(s) with label {}: {} ready, {} asked for, min-ready is {}", count,
             label, stock.ready, asked_for, stock.wanted);
   std::string failure;
   try {
-    for (; missing > 0; missing -= kAtOnce) co_await ask(label, std::min(missing, kAtOnce));
+    co_await ask(label, count);
   } catch (const StoreError& error) {
     failure = error.what();
   }
@@ -169,16 +204,17 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
   request.node_types = {label};
   request.requestor = decision::kMinReadyRequestor;
   request.reuse = false;
-  const std::string text = to_record(request);
+  std::vector<NodeRequest> requests(static_cast<std::size_t>(count), request);
   Transaction transaction;
-  for (std::int64_t i = 0; i < count; ++i) {
-    transaction.create(model::request_path(kPriority), text,
+  for (NodeRequest& each : requests) {
+    each.event_id = context_.runtime.random.uuid_hex();
+    transaction.create(model::request_path(kPriority), to_record(each),
                        coordination::CreateMode::ephemeral_sequential);
   }
   const auto results = co_await context_.store.commit(std::move(transaction));
-  for (const coordination::OperationResult& result : results) {
-    request.id = coordination::base_name(result.path);
-    context_.requests.written(request, result.stat);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    requests[i].id = coordination::base_name(results[i].path);
+    context_.requests.written(std::move(requests[i]), results[i].stat);
   }
 }
 

@@ -10,15 +10,17 @@
 #include "async/task_scope.h"
 #include "coordination/lock.h"
 #include "launcher/context.h"
+#include "launcher/providers.h"
 
 namespace nodepool::launcher {
 
 // Keeps `min-ready` nodes of each label in stock: asks for what is missing like any requestor, with
-// requests for one new node each that come after everybody else's. It counts what all launchers
-// have asked for, so that several of them with the same label do not ask twice.
+// requests for one new node each that come after everybody else's, some at a time. It counts what
+// all launchers have asked for, so that several of them with the same label do not ask twice. It
+// does not ask for what is known not to be had: a label whose image no provider has yet.
 class MinReadyWorker {
  public:
-  explicit MinReadyWorker(LauncherContext& context);
+  MinReadyWorker(LauncherContext& context, const Providers& providers);
 
   // Begins to work.
   void start();
@@ -52,12 +54,16 @@ class MinReadyWorker {
   Task<> give_up(std::string request_id, std::string label);
   Task<> try_again_later(std::string label);
   Task<> remove(std::string request_id);
-  bool is_offered(const std::string& label) const;
+  bool can_be_had(const std::string& label) const;
+  bool has_problem(const model::Component& pool, const std::string& label) const;
 
   LauncherContext& context_;
+  const Providers& providers_;
   telemetry::Logger log_;
-  std::map<std::string, Stock> stocks_;  // by label
-  std::set<std::string> to_look_at_;     // labels
+  std::map<std::string, Stock> stocks_;   // by label
+  std::set<std::string> to_look_at_;      // labels
+  std::set<std::string> unavailable_;     // … that nobody could serve when last looked at
+  async::Clock::TimePoint offers_due_{};  // when to look at these again
   async::Event wake_{"what is to be kept ready changed"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;

@@ -43,6 +43,12 @@ class CloudProvider final : public driver::Provider {
     return need == cloud_->needs.end() ? Resources({{"instances", 1}}) : need->second;
   }
 
+  std::optional<std::string> label_problem(std::string_view /*pool*/,
+                                           std::string_view label) const override {
+    const auto problem = cloud_->label_problems.find(label);
+    return problem == cloud_->label_problems.end() ? std::nullopt : std::optional(problem->second);
+  }
+
   Task<Limits> available() override {
     ++cloud_->questions;
     if (!cloud_->limits_failure.empty()) throw std::runtime_error(cloud_->limits_failure);

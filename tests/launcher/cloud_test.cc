@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordination/lock.h"
+#include "coordination/tree.h"
 #include "decision/decision.h"
 #include "model/paths.h"
 #include "tests/launcher/launcher_fixture.h"
@@ -31,6 +32,14 @@ providers:
         max-servers: 3
         node-attributes: {executor-zone: z1}
         labels: [small, large]
+)";
+
+constexpr auto kMinReady = R"(
+labels: [{name: small, min-ready: 2}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, max-servers: 4, labels: [small]}]
 )";
 
 class CloudTest : public LauncherFixture {
@@ -421,6 +430,61 @@ providers:
   EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
   pass(minutes(10));
   EXPECT_THAT(nodes(), SizeIs(2));
+}
+
+TEST_F(CloudTest, min_ready_asks_for_nothing_that_cannot_be_had_yet) {
+  cloud_->label_problems["small"] = "images are not available: no ready upload of image";
+  start(kMinReady);
+  int asked = 0;
+  const coordination::Subscription requests =
+      requestor_->watch("/nodepool/requests", [&asked](const coordination::WatchEvent& event) {
+        asked += event.kind == coordination::WatchEvent::Kind::created ? 1 : 0;
+      });
+  pass(minutes(3));
+  EXPECT_EQ(asked, 0);
+  cloud_->label_problems.clear();
+  as_requestor(coordination::ensure_path(*requestor_, "/nodepool/images/image"));
+  pass(seconds(2));
+  EXPECT_EQ(asked, 2) << "at once when there are new images";
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+}
+
+TEST_F(CloudTest, min_ready_looks_again_whether_a_label_can_be_had) {
+  cloud_->label_problems["small"] = "no such flavor";
+  start(kMinReady);
+  pass(seconds(2));
+  cloud_->label_problems.clear();
+  pass(minutes(1));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+}
+
+TEST_F(CloudTest, min_ready_requests_can_be_told_apart_in_logs) {
+  cloud_->launch_time = minutes(1);
+  start(kMinReady);
+  pass(seconds(2));
+  std::set<std::string> events;
+  for (const std::string& id : children("/nodepool/requests")) {
+    events.insert(read_request(id).event_id.value_or(""));
+  }
+  EXPECT_THAT(events, SizeIs(2));
+  EXPECT_THAT(events, testing::Each(SizeIs(32)));
+}
+
+TEST_F(CloudTest, a_stock_beyond_all_measure_is_asked_for_bit_by_bit) {
+  cloud_->launch_time = minutes(1);
+  start(R"(
+labels: [{name: small, min-ready: 100000000}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: main, labels: [small]}]
+)");
+  pass(seconds(30));
+  EXPECT_THAT(children("/nodepool/requests"), SizeIs(100));
+  pass(seconds(33));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(100));
+  EXPECT_THAT(children("/nodepool/requests"), SizeIs(100)) << "for the next ones";
+  stop();
 }
 
 TEST_F(CloudTest, min_ready_waits_longer_after_each_failure) {
