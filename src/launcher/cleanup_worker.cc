@@ -46,19 +46,21 @@ CleanupWorker::CleanupWorker(LauncherContext& context)
 void CleanupWorker::start() {
   subscriptions_.push_back(
       context_.requests.observe([this](const model::RequestTable::Change& change) {
-        if (change.after != nullptr) return;
+        if (change.after != nullptr) return watch_what_is_new();
         gone_requests_.insert(change.id);
-        wake_.set();
+        look_soon();
       }));
+  subscriptions_.push_back(context_.nodes.observe(
+      [this](const model::NodeTable::Change&) { watch_what_is_new(); }));
   subscriptions_.push_back(
       context_.components.observe([this](const model::ComponentTable::Change& change) {
-        if (change.after == nullptr) wake_.set();
+        if (change.after == nullptr) look_soon();
       }));
   subscriptions_.push_back(context_.observe_tables_ready([this] {
     sweep_due_ = true;  // some may have gone unseen
-    wake_.set();
+    look_soon();
   }));
-  wake_.set();
+  look_soon();
   scope_.spawn("CleanupWorker", run());
 }
 
@@ -67,17 +69,36 @@ Task<> CleanupWorker::stop() {
   co_await scope_.stop();
 }
 
+void CleanupWorker::look_soon() {
+  look_is_due_ = true;
+  wake_.set();
+}
+
+void CleanupWorker::watch_what_is_new() {
+  if (is_at_rest_ && has_something_to_watch()) wake_.set();
+}
+
+bool CleanupWorker::has_something_to_watch() const {
+  return !context_.requests.pending().empty() || !context_.requests.waiting().empty() ||
+         !context_.nodes.initial().empty() || !context_.nodes.empty_records().empty();
+}
+
+// Returns when something has happened, or there has been something to watch for an interval.
+Task<> CleanupWorker::wait_until_due() {
+  while (!look_is_due_ && !has_something_to_watch()) {
+    is_at_rest_ = true;
+    co_await wake_.wait();
+    is_at_rest_ = false;
+  }
+  const auto end = context_.runtime.clock.now() + kCleanupInterval;
+  while (!look_is_due_ && co_await wake_.wait_until(context_.runtime.clock, end)) {
+  }
+  look_is_due_ = false;
+}
+
 Task<> CleanupWorker::run() {
   while (true) {
-    const bool something_to_watch =
-        !context_.requests.pending().empty() || !context_.requests.waiting().empty() ||
-        !context_.nodes.initial().empty() || !context_.nodes.empty_records().empty();
-    if (something_to_watch) {
-      co_await wake_.wait_until(context_.runtime.clock,
-                                context_.runtime.clock.now() + kCleanupInterval);
-    } else {
-      co_await wake_.wait();
-    }
+    co_await wait_until_due();
     co_await context_.runtime.clock.sleep_for(kGathering);
     if (!context_.tables_ready()) continue;
     std::string failure;

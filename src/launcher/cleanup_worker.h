@@ -35,6 +35,10 @@ class CleanupWorker {
 
  private:
   Task<> run();
+  void look_soon();
+  void watch_what_is_new();
+  bool has_something_to_watch() const;
+  Task<> wait_until_due();
   Task<> look();
   Task<> reset_if_lost(std::string request_id);
   Task<> reset(model::NodeRequest request, coordination::Lock& lock);
@@ -49,6 +53,8 @@ class CleanupWorker {
   LauncherContext& context_;
   telemetry::Logger log_;
   async::Event wake_{"there is something to clean up"};
+  bool look_is_due_ = false;  // without waiting for the interval
+  bool is_at_rest_ = false;   // until there is something to watch
   std::set<std::string> gone_requests_;  // whose locks are to be removed
   bool sweep_due_ = true;                // all locks are to be looked at
   std::vector<coordination::Subscription> subscriptions_;
