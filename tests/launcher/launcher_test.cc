@@ -5,6 +5,7 @@
 
 #include "config/problem.h"
 #include "coordination/lock.h"
+#include "coordination/tree.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "tests/launcher/launcher_fixture.h"
@@ -36,6 +37,12 @@ providers:
         nodes:
           - {name: fake-a, labels: [small], max-parallel-jobs: 2}
           - {name: fake-b, labels: [small, large], username: ci, connection-port: 2222}
+)";
+
+constexpr auto kOneHost = R"(
+labels: [{name: small}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: fake-a, labels: [small]}]}]}
 )";
 
 class LauncherTest : public LauncherFixture {};
@@ -83,6 +90,38 @@ TEST_F(LauncherTest, launchers_that_begin_at_the_same_moment_register_a_slot_onc
   EXPECT_THAT(nodes(), SizeIs(3));
   pass(minutes(10));
   EXPECT_THAT(nodes(), SizeIs(3));
+}
+
+// Somebody may lock a record as soon as it is there: `nodepool delete`, another launcher.
+TEST_F(LauncherTest, a_slot_is_not_put_into_service_while_somebody_has_its_record) {
+  start(kOneHost);
+  const std::string first = nodes().at(0).id;
+  as_requestor(coordination::remove_tree(*requestor_, model::node_path(first)));
+  while (nodes(NodeState::init).empty()) step();
+  const std::string id = nodes().at(0).id;
+  coordination::Lock lock(*requestor_, random_, model::node_lock_path(id));
+  ASSERT_TRUE(as_requestor(lock.try_acquire()));
+  settle();
+  EXPECT_EQ(read_node(id).state, NodeState::init);
+  as_requestor(lock.release());
+  pass(seconds(5));
+  EXPECT_EQ(read_node(id).state, NodeState::ready);
+  EXPECT_THAT(nodes(), SizeIs(1));
+  EXPECT_THAT(contenders(), IsEmpty());
+}
+
+// The launcher that made it has died, or did not get an answer.
+TEST_F(LauncherTest, a_registration_that_was_left_unfinished_is_made_anew) {
+  start(kOneHost);
+  pass(minutes(10));
+  Node left = nodes().at(0);
+  as_requestor(coordination::remove_tree(*requestor_, model::node_path(left.id)));
+  left.set_state(NodeState::init, clock_.wall_seconds());
+  as_requestor(requestor_->create(model::node_path(""), to_record(left),
+                                  coordination::CreateMode::persistent_sequential));
+  pass(minutes(3));
+  ASSERT_THAT(nodes(), SizeIs(1));
+  EXPECT_EQ(nodes().at(0).state, NodeState::ready);
 }
 
 TEST_F(LauncherTest, a_request_is_fulfilled_with_an_unlocked_allocated_node) {

@@ -172,15 +172,22 @@ Task<> StaticProvider::work_on(HostKey key) {
   const Host& host = config_->hosts().at(key);
   state.changed = false;
   std::string failure;
+  std::string store_failure;
   try {
     co_await bring_in_order(host, state);
     state.pause = {};
   } catch (const async::Cancelled&) {
     throw;
+  } catch (const coordination::StoreError& error) {
+    store_failure = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (!failure.empty()) check_failed(host, state, failure);
+  if (!store_failure.empty()) {  // which says nothing of the host
+    log_.info("Static node {} is looked at again: {}", host.name, store_failure);
+    scope_.spawn("static host " + host.name + " (again)", look_again_later(key, kFirstPause));
+  }
   state.busy = false;
   if (state.changed) look_at(key);
 }
@@ -231,7 +238,10 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
 }
 
 Task<> StaticProvider::look_again_later(HostKey key, async::Duration pause) {
-  co_await context_.runtime.clock.sleep_for(pause);
+  // Without the store nothing can be done about what a check finds.
+  do {
+    co_await context_.runtime.clock.sleep_for(pause);
+  } while (!context_.nodes.ready());
   HostState& state = states_.at(key);
   state.unchecked = true;
   look_at(key);
@@ -259,16 +269,50 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   context_.nodes.written(node, results.front().stat);
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known,
                                     node.id);
-  if (is_registered_before(node)) {
-    co_await context_.store.remove(model::node_path(node.id), results.front().stat.version);
-    context_.nodes.removed(node.id);
-    co_return;
-  }
-  node.state = NodeState::ready;
-  const coordination::Stat stat = co_await context_.store.set(
-      model::node_path(node.id), to_record(node), results.front().stat.version);
-  context_.nodes.written(node, stat);
+  node.stat = results.front().stat;
+  if (is_registered_before(node)) co_return co_await withdraw(node);
+  co_await put_into_service(node);
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
+}
+
+// What somebody has locked or changed already is left to the launcher's clean-up.
+Task<> StaticProvider::withdraw(Node node) {
+  try {
+    co_await context_.store.remove(model::node_path(node.id), node.stat.version);
+    context_.nodes.removed(node.id);
+  } catch (const coordination::StoreError& error) {
+    if (!error.is_answer()) throw;
+  }
+}
+
+// To make the root of its lock proves that nobody has the node, and takes no other commit.
+Task<> StaticProvider::put_into_service(Node node) {
+  node.state = NodeState::ready;
+  Transaction transaction;
+  transaction.create(model::node_lock_path(node.id), {});
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+  try {
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    context_.nodes.written(std::move(node), results.back().stat);
+  } catch (const coordination::TransactionError& error) {
+    log_.about({}, {}, node.id).debug("Not in service yet: {}", error.what());
+    scope_.spawn("static node " + node.id, put_into_service_once_unlocked(node.id));
+  }
+}
+
+Task<> StaticProvider::put_into_service_once_unlocked(std::string id) {
+  const auto make_ready = [](Node& node) {
+    if (node.state != NodeState::init) return false;
+    node.state = NodeState::ready;
+    return true;
+  };
+  auto change = NodeChange::locked;
+  while (change == NodeChange::locked) {
+    co_await context_.runtime.clock.sleep_for(kFirstPause);
+    Task<NodeChange> changing =
+        change_node(context_.runtime, context_.store, context_.nodes, id, make_ready);
+    change = co_await std::move(changing);
+  }
 }
 
 // Whether an earlier record stands for the same slot of the same host.

@@ -59,6 +59,9 @@ class StaticProvider final : public driver::Provider {
   const model::Json& attributes(const Host& host) const;
   Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
   bool is_registered_before(const model::Node& node) const;
+  Task<> withdraw(model::Node node);
+  Task<> put_into_service(model::Node node);
+  Task<> put_into_service_once_unlocked(std::string id);
   Task<> update(std::string id, const Host& host, const HostFacts& facts,
                 std::optional<std::int64_t> slot);
   Task<model::NodeChange> deregister(std::string id);
