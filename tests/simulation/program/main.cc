@@ -2,15 +2,19 @@
 //
 //   simulation [--seeds N] [--first SEED] [--jobs N]
 //   simulation --seed SEED [--log]
+//
+// Without --first the seeds are fresh ones, other ones each time: what is printed replays them.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -23,8 +27,17 @@ namespace {
 using nodepool::simulation::Report;
 using nodepool::simulation::simulate;
 
+// Of six to nine digits, for a person to read and type.
+std::uint64_t draw_first_seed() {
+  constexpr std::uint64_t kLeast = 100'000;
+  constexpr std::uint64_t kMost = 999'999'999;
+  std::random_device device;
+  return std::uniform_int_distribution<std::uint64_t>(kLeast, kMost)(device);
+}
+
 struct Arguments {
-  std::uint64_t first = 1;
+  std::string program;
+  std::uint64_t first = 0;  // 0: fresh ones
   std::uint64_t seeds = 100;
   std::uint64_t jobs = std::max(1U, std::thread::hardware_concurrency());
   bool replays = false;
@@ -33,6 +46,7 @@ struct Arguments {
 
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
+  arguments.program = argv[0];
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--log") {
@@ -54,6 +68,7 @@ Arguments parse(int argc, char** argv) {
       throw std::invalid_argument("unknown option " + option);
     }
   }
+  if (arguments.first == 0) arguments.first = draw_first_seed();
   return arguments;
 }
 
@@ -72,15 +87,17 @@ bool replay(std::uint64_t seed, bool logs) {
   return report.violations.empty();
 }
 
-void print_first_violation(const Report& report) {
-  std::cout << fmt::format("seed {} fails: {}\n  replay it: simulation --seed {} --log\n",
-                           report.seed, report.violations.front(), report.seed)
+void print_first_violation(const Report& report, const std::string& program) {
+  std::cout << fmt::format("seed {} fails: {}\n  replay it: {} --seed {} --log\n", report.seed,
+                           report.violations.front(), program, report.seed)
             << std::flush;
 }
 
 // What many runs have come to.
 class Summary {
  public:
+  explicit Summary(std::string program) : program_(std::move(program)) {}
+
   void add(const Report& report) {
     const std::lock_guard lock(mutex_);
     for (const auto& [what, number] : report.counts) totals_[what] += number;
@@ -89,7 +106,7 @@ class Summary {
     events_ += report.events;
     if (report.violations.empty()) return;
     ++failed_;
-    print_first_violation(report);
+    print_first_violation(report, program_);
   }
 
   // Returns whether all went well.
@@ -97,12 +114,15 @@ class Summary {
     for (const auto& [what, number] : totals_) {
       std::cout << fmt::format("{:>12}  {}\n", number, what);
     }
-    std::cout << fmt::format("{} seeds, {} events, {:.1f} virtual hours, {} failed\n", seeds_,
-                             events_, hours_, failed_);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began_;
+    std::cout << fmt::format("{} seeds, {} events, {:.1f} virtual hours, {} failed, {:.0f} s\n",
+                             seeds_, events_, hours_, failed_, took.count());
     return failed_ == 0;
   }
 
  private:
+  std::string program_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::map<std::string, std::uint64_t> totals_;
   std::uint64_t seeds_ = 0;
@@ -113,7 +133,10 @@ class Summary {
 
 // Runs share nothing, so each thread has its own.
 bool search(const Arguments& arguments) {
-  Summary summary;
+  std::cout << fmt::format("{} --first {} --seeds {}\n", arguments.program, arguments.first,
+                           arguments.seeds)
+            << std::flush;
+  Summary summary(arguments.program);
   std::atomic<std::uint64_t> next = 0;
   const auto work = [&] {
     for (std::uint64_t i = next++; i < arguments.seeds; i = next++) {
