@@ -14,8 +14,8 @@ namespace {
 
 HostSpec draw_host(async::Random& random, const std::string& provider) {
   HostSpec host;
-  // Unique, also among hosts that come and go.
-  host.name = fmt::format("fake-{}-{}", provider, random.uuid_hex().substr(0, 4));
+  // Unique, also among hosts that come and go: of one that is listed twice only the second counts.
+  host.name = fmt::format("fake-{}-{}", provider, random.uuid_hex().substr(0, 12));
   host.username = "zuul";
   for (const std::string& label : kLabels) {
     if (chance(random, 0.4)) host.labels.push_back(label);
@@ -41,7 +41,7 @@ std::optional<std::int64_t> draw_max_servers(async::Random& random) {
 
 PoolSpec draw_pool(async::Random& random, const ProviderSpec& provider) {
   PoolSpec pool;
-  pool.name = fmt::format("pool{}", random.uuid_hex().substr(0, 3));
+  pool.name = fmt::format("pool{}", random.uuid_hex().substr(0, 8));
   pool.priority = chance(random, 0.7) ? 100 : between(random, 1, 3);
   if (provider.is_cloud()) {
     pool.labels = draw_labels(random);
