@@ -5,9 +5,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <deque>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -20,63 +24,147 @@
 namespace nodepool::async {
 
 namespace asio = boost::asio;
+namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t kEvents =
-    IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE;
+// What makes a name lead elsewhere, …
+constexpr std::uint32_t kNameEvents = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE;
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
+// … and what changes the file at the end of the path.
+constexpr std::uint32_t kFileEvents = kNameEvents | IN_CLOSE_WRITE;
+
+// As many as the kernel follows.
+constexpr int kMaximumLinks = 40;
+
+// The names in one directory that lead to a file.
+struct Names {
+  std::set<std::string, std::less<>> names;
+  std::uint32_t events = kNameEvents;
+};
+
+using Directories = std::map<fs::path, Names>;
 
 int open_inotify() {
   const int descriptor = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (descriptor < 0) fail("inotify");
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "inotify");
   return descriptor;
 }
 
-// The path's own directory, and that of the file behind it if it is a link: mounted configuration
-// is often replaced by changing a link.
-std::set<std::filesystem::path> directories_of(const std::vector<std::string>& paths) {
-  std::set<std::filesystem::path> directories;
-  for (const std::string& path : paths) {
-    directories.insert(std::filesystem::absolute(path).parent_path());
-    std::error_code not_there;
-    const std::filesystem::path real = std::filesystem::canonical(path, not_there);
-    if (!not_there) directories.insert(real.parent_path());
+void put_in_front(std::deque<std::string>& ahead, const fs::path& path) {
+  std::vector<std::string> parts;
+  for (const fs::path& part : path.relative_path()) {
+    if (!part.empty() && part != ".") parts.push_back(part.string());
   }
-  return directories;
+  ahead.insert(ahead.begin(), parts.begin(), parts.end());
+}
+
+// Walks the path as the kernel does, and notes every name that it depends on.
+void trace(const std::string& path, std::uint32_t file_events, Directories& directories) {
+  std::deque<std::string> ahead;
+  put_in_front(ahead, fs::absolute(path));
+  fs::path at = "/";
+  std::error_code error;
+  for (int links = 0; !ahead.empty();) {
+    const std::string name = std::move(ahead.front());
+    ahead.pop_front();
+    if (name == "..") {
+      at = at.parent_path();
+      continue;
+    }
+    Names& names = directories[at];
+    names.names.insert(name);
+    if (ahead.empty()) names.events |= file_events;
+    const fs::path next = at / name;
+    const fs::file_status status = fs::symlink_status(next, error);
+    if (!fs::exists(status)) return;
+    if (!fs::is_symlink(status)) {
+      at = next;
+      continue;
+    }
+    const fs::path target = fs::read_symlink(next, error);
+    if (error || ++links > kMaximumLinks) return;
+    if (target.is_absolute()) at = "/";
+    put_in_front(ahead, target);
+  }
 }
 
 }  // namespace
 
 struct FileWatch::Watch {
-  explicit Watch(const Executor& executor) : inotify(executor, open_inotify()) {}
+  Watch(const Executor& executor, Sees sees)
+      : inotify(executor, open_inotify()),
+        file_events(sees == Sees::every_write ? kFileEvents | IN_MODIFY : kFileEvents) {}
+
+  // Brings what the kernel watches into line with where the paths lead now.
+  void arm();
+
+  // Takes all events that have come; whether one concerns a path.
+  bool drain();
+
   asio::posix::stream_descriptor inotify;
+  std::uint32_t file_events;
+  std::vector<std::string> paths;
+  std::map<int, std::set<std::string, std::less<>>> names;  // by the kernel's watch descriptor
 };
 
-FileWatch::FileWatch(const Executor& executor, const std::vector<std::string>& paths, Sees sees)
-    : watch_(std::make_unique<Watch>(executor)) {
-  const std::uint32_t events = sees == Sees::every_write ? kEvents | IN_MODIFY : kEvents;
-  for (const std::filesystem::path& directory : directories_of(paths)) {
-    const int added =
-        ::inotify_add_watch(watch_->inotify.native_handle(), directory.c_str(), events);
-    if (added < 0) fail("watching " + directory.string());
+void FileWatch::Watch::arm() {
+  Directories directories;
+  for (const std::string& path : paths) trace(path, file_events, directories);
+  auto before = std::exchange(names, {});
+  for (auto& [directory, wanted] : directories) {
+    const int descriptor =
+        ::inotify_add_watch(inotify.native_handle(), directory.c_str(), wanted.events | IN_ONLYDIR);
+    if (descriptor < 0) continue;  // it says nothing, then
+    names[descriptor].merge(wanted.names);
+    before.erase(descriptor);
   }
+  for (const auto& [descriptor, unused] : before) {
+    ::inotify_rm_watch(inotify.native_handle(), descriptor);
+  }
+}
+
+bool FileWatch::Watch::drain() {
+  bool concerns = false;
+  std::array<char, 16384> buffer{};
+  while (true) {
+    const ssize_t size = ::read(inotify.native_handle(), buffer.data(), buffer.size());
+    if (size <= 0) return concerns;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      const char* name = buffer.data() + at + sizeof event;
+      at += sizeof event + event.len;
+      const bool is_lost = (event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) != 0;
+      const auto watched = names.find(event.wd);
+      const bool is_named =
+          watched != names.end() && event.len > 0 && watched->second.contains(name);
+      concerns = concerns || is_lost || is_named;
+    }
+  }
+}
+
+FileWatch::FileWatch(const Executor& executor, std::vector<std::string> paths, Sees sees)
+    : watch_(std::make_unique<Watch>(executor, sees)) {
+  follow(std::move(paths));
 }
 
 FileWatch::~FileWatch() = default;
 
+void FileWatch::follow(std::vector<std::string> paths) {
+  watch_->paths = std::move(paths);
+  watch_->arm();
+}
+
 Task<> FileWatch::changed() {
   co_await throw_if_cancelled();
   const WaitsFor waits(co_await asio::this_coro::executor, "change of a file");
-  co_await watch_->inotify.async_wait(asio::posix::descriptor_base::wait_read,
-                                      asio::as_tuple(asio::use_awaitable));
-  co_await throw_if_cancelled();
-  std::array<char, 4096> events{};
-  while (::read(watch_->inotify.native_handle(), events.data(), events.size()) > 0) {
-  }
+  do {
+    co_await watch_->inotify.async_wait(asio::posix::descriptor_base::wait_read,
+                                        asio::as_tuple(asio::use_awaitable));
+    co_await throw_if_cancelled();
+  } while (!watch_->drain());
+  watch_->arm();
 }
 
 }  // namespace nodepool::async

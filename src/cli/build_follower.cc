@@ -79,7 +79,6 @@ Task<> BuildFollower::wait_for_end(std::string id) {
   show_news();
 }
 
-// Ends with an exception where the directory is not on this host: the record alone tells the end.
 Task<> BuildFollower::watch_log() {
   async::FileWatch watch(session_.runtime().executor, {log_}, async::FileWatch::Sees::every_write);
   while (true) {

@@ -11,6 +11,7 @@ FileStamp stamp(const std::string& path) {
   return {.exists = true,
           .modified = status.st_mtim.tv_sec * kNanosecondsPerSecond + status.st_mtim.tv_nsec,
           .size = static_cast<std::uint64_t>(status.st_size),
+          .device = status.st_dev,
           .inode = status.st_ino};
 }
 

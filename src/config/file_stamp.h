@@ -11,6 +11,7 @@ struct FileStamp {
   bool exists = false;
   std::int64_t modified = 0;  // nanoseconds since the epoch
   std::uint64_t size = 0;     // bytes
+  std::uint64_t device = 0;
   std::uint64_t inode = 0;
 
   friend bool operator==(const FileStamp&, const FileStamp&) = default;

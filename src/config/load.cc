@@ -275,14 +275,12 @@ Value read_document(const std::string& path, const Environment& environment) {
 
 LoadResult load(const LoadOptions& options) {
   LoadResult result;
-  result.stamp = stamp(options.path);
   const Value document = read_document(options.path, options.environment);
   const Section root(document, nodepool_schema(), options.path, "");
   result.config = read_config(root, options.drivers);
   result.warnings = find_warnings(root, options.drivers);
 
   if (options.secure_path) {
-    result.secure_stamp = stamp(*options.secure_path);
     const Value secure_document = read_document(*options.secure_path, options.environment);
     if (!secure_document.is_null()) {
       const Section secure(secure_document, secure_schema(), *options.secure_path, "");

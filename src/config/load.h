@@ -6,7 +6,6 @@
 
 #include "config/config.h"
 #include "config/environment.h"
-#include "config/file_stamp.h"
 #include "config/problem.h"
 #include "config/schema.h"
 
@@ -22,10 +21,6 @@ struct LoadOptions {
 struct LoadResult {
   Config config = {};
   std::vector<Problem> warnings = {};  // in the order of the files' lines
-  // Taken before the files were read: a change while they were read is seen as one. To decide about
-  // a reload compare them with stamp() of the same paths.
-  FileStamp stamp = {};
-  FileStamp secure_stamp = {};  // that of an absent file if there is no secure_path
 };
 
 // Loads the configuration for a daemon or a command. It starts with every file the Python Nodepool

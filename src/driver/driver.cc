@@ -72,6 +72,10 @@ PoolConfig load_common_pool(const config::Section& section,
   return pool;
 }
 
+std::set<std::string> Driver::files(const config::ProviderSection& /*section*/) const {
+  return {};
+}
+
 DriverRegistry::DriverRegistry(std::vector<std::unique_ptr<Driver>> drivers) {
   for (auto& driver : drivers) {
     std::string name(driver->name());
@@ -83,6 +87,14 @@ const Driver& DriverRegistry::driver(std::string_view name) const {
   const auto found = drivers_.find(name);
   if (found == drivers_.end()) throw std::out_of_range("no driver " + std::string(name));
   return *found->second;
+}
+
+std::set<std::string> DriverRegistry::files(const config::Config& config) const {
+  std::set<std::string> files;
+  for (const config::ProviderSection& section : config.providers) {
+    files.merge(driver(section.driver).files(section));
+  }
+  return files;
 }
 
 config::DriverSchemas DriverRegistry::schemas() const {

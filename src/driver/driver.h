@@ -60,9 +60,13 @@ class ProviderConfig {
   // What the builder uploads to it; nothing: it takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
-  // Whether an operator has changed nothing: then a reload keeps the running provider. A driver
-  // whose provider depends on other files as well looks at those, too.
-  virtual bool same_as(const ProviderConfig& other) const { return section_ == other.section_; }
+  // Whether an operator has changed nothing: then a reload keeps the running provider. What was
+  // taken from elsewhere counts, too: from the top level (how machines of a diskimage are used), or
+  // from other files, for which the driver adds to this.
+  virtual bool same_as(const ProviderConfig& other) const {
+    return section_ == other.section_ && pools_ == other.pools_ &&
+           managed_images_ == other.managed_images_;
+  }
 
  protected:
   explicit ProviderConfig(config::ProviderSection section) : section_(std::move(section)) {}
@@ -186,6 +190,10 @@ class Driver {
   virtual std::shared_ptr<const ProviderConfig> configure(const config::ProviderSection& section,
                                                           const config::Config& config) const = 0;
 
+  // The files that configure() reads for the section beside nodepool.yaml, or would read if they
+  // existed: a change of one of them is a change of the configuration.
+  virtual std::set<std::string> files(const config::ProviderSection& section) const;
+
   // Makes a provider that has not been started.
   virtual std::unique_ptr<Provider> provider(std::shared_ptr<const ProviderConfig> config,
                                              ProviderContext context) const = 0;
@@ -198,6 +206,9 @@ class DriverRegistry {
 
   // Throws std::out_of_range for a name that is not registered: the configuration has checked it.
   const Driver& driver(std::string_view name) const;
+
+  // Driver::files() of all providers of the configuration.
+  std::set<std::string> files(const config::Config& config) const;
 
   // The drivers as the configuration sees them, with the names of those that only the Python
   // Nodepool has.

@@ -53,7 +53,7 @@ class BuilderDaemon final : public program::Daemon {
         finishing_(runtime(), reporter()) {}
 
  private:
-  config::DriverSchemas drivers() const override { return drivers_.schemas(); }
+  const driver::DriverRegistry& drivers() const override { return drivers_; }
 
   Task<> start(config::Config config) override {
     program::HostNames names = program::host_names();

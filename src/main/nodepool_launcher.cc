@@ -23,7 +23,7 @@ class LauncherDaemon final : public program::Daemon {
       : Daemon(options, std::move(log), "nodepool.NodePool"), drivers_(drivers::all_drivers()) {}
 
  private:
-  config::DriverSchemas drivers() const override { return drivers_.schemas(); }
+  const driver::DriverRegistry& drivers() const override { return drivers_; }
 
   Task<> start(config::Config config) override {
     program::HostNames names = program::host_names();

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -24,13 +23,6 @@
 namespace nodepool::program {
 
 namespace {
-
-// Editors and deployment tools write a file in several steps: what follows within this time belongs
-// to the same change.
-constexpr auto kSettlingTime = std::chrono::milliseconds(100);
-
-// Before a reload is tried again that the store has kept from being done.
-constexpr auto kReloadAgain = std::chrono::seconds(5);
 
 std::shared_ptr<telemetry::Log> open_log(const Program& program, const Options& options) {
   using telemetry::LogLevel;
@@ -71,7 +63,13 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
       runtime_{loop_.executor(), clock_, random_},
       stack_dump_(runtime_, telemetry::Logger(log_sink_, "nodepool.stack_dump")),
       main_scope_(runtime_, reporter()),
-      scope_(runtime_, reporter()) {}
+      scope_(runtime_, reporter()),
+      follower_(
+          runtime_, log_,
+          {.files = own_files(),
+           .load = [this] { return load(); },
+           .further_files = [this](const config::Config& config) { return files(config); },
+           .apply = [this](config::Config config) { return reconfigure(std::move(config)); }}) {}
 
 void Daemon::run() {
   main_scope_.spawn("main", serve());
@@ -94,16 +92,17 @@ Task<> Daemon::serve() {
 }
 
 Task<> Daemon::serve_until_end() {
-  // Before anything is read, so that no signal and no change is missed.
+  // Before anything is read, so that none is missed.
   async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
-  async::FileWatch watch(runtime_.executor, watched_files());
-  config::Config config = load();
+  async::Signals hang_ups(runtime_.executor, {SIGHUP});
+  config::Config config = follower_.load();
   if (config.store.is_default) {
     log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
               config.store.sqlite_path);
   }
   scope_.spawn("signals", watch_for_end(signals));
-  scope_.spawn("serving", serve_with(std::move(config), watch));
+  scope_.spawn("wishes to reload", reload_when_asked(hang_ups));
+  scope_.spawn("serving", serve_with(std::move(config)));
   co_await over_.wait();
   co_await scope_.stop();
   co_await stop();
@@ -125,11 +124,18 @@ Task<int> Daemon::next_signal(async::Signals& signals) {
   co_return signal;
 }
 
-Task<> Daemon::serve_with(config::Config config, async::FileWatch& watch) {
+Task<> Daemon::reload_when_asked(async::Signals& hang_ups) {
+  while (true) {
+    co_await next_signal(hang_ups);
+    follower_.reload();
+  }
+}
+
+Task<> Daemon::serve_with(config::Config config) {
   try {
     store_ = co_await open_store_in_time(runtime_, config.store, config.zookeeper, log_);
     co_await start(std::move(config));
-    co_await reload_on_change(watch);
+    co_await follower_.run();
   } catch (const async::Cancelled&) {
     throw;
   } catch (...) {
@@ -147,7 +153,7 @@ Task<> Daemon::close_store() {
   }
 }
 
-std::vector<std::string> Daemon::watched_files() const {
+std::vector<std::string> Daemon::own_files() const {
   std::vector<std::string> files{options_.config};
   if (options_.secure) files.push_back(*options_.secure);
   return files;
@@ -158,54 +164,23 @@ config::Config Daemon::load() {
   load.path = options_.config;
   load.secure_path = options_.secure;
   load.environment = config::process_environment();
-  load.drivers = drivers();
+  load.drivers = drivers().schemas();
   config::LoadResult result = config::load(load);
-  stamp_ = result.stamp;
-  secure_stamp_ = result.secure_stamp;
   for (const config::Problem& warning : result.warnings) {
     log_.warning("{}", config::to_string(warning));
   }
   return std::move(result.config);
 }
 
-bool Daemon::files_changed() const {
-  return config::stamp(options_.config) != stamp_ ||
-         (options_.secure && config::stamp(*options_.secure) != secure_stamp_);
-}
-
-Task<> Daemon::reload_on_change(async::FileWatch& watch) {
-  while (true) {
-    co_await watch.changed();
-    co_await clock_.sleep_for(kSettlingTime);
-    if (files_changed()) co_await reload();
-  }
-}
-
-// A store that fails in the middle of it leaves it half done: then it is done again.
-Task<> Daemon::reload() {
-  while (true) {
-    std::string failure;
-    bool is_passing = false;
-    try {
-      co_await reconfigure(load());
-    } catch (const async::Cancelled&) {
-      throw;
-    } catch (const coordination::StoreError& error) {
-      failure = error.what();
-      is_passing = true;
-    } catch (const std::exception& error) {
-      failure = error.what();
+std::set<std::string> Daemon::files(const config::Config& config) const {
+  std::set<std::string> files = drivers().files(config);
+  if (config.store.kind == config::StoreChoice::Kind::zookeeper) {
+    const config::ZooKeeperTls& tls = config.zookeeper.tls;
+    for (const std::string& file : {tls.ca, tls.cert, tls.key}) {
+      if (!file.empty()) files.insert(file);
     }
-    if (failure.empty()) co_return;
-    if (!is_passing) {
-      log_.error("The configuration was not reloaded, the old one stays in force: {}", failure);
-      stamp_ = config::stamp(options_.config);
-      if (options_.secure) secure_stamp_ = config::stamp(*options_.secure);
-      co_return;
-    }
-    log_.warning("The configuration could not be reloaded, trying again: {}", failure);
-    co_await clock_.sleep_for(kReloadAgain);
   }
+  return files;
 }
 
 namespace {

@@ -3,18 +3,18 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "async/event.h"
 #include "async/event_loop.h"
-#include "async/file_watch.h"
 #include "async/signals.h"
 #include "async/task_scope.h"
 #include "config/config.h"
-#include "config/file_stamp.h"
-#include "config/schema.h"
 #include "coordination/store.h"
+#include "driver/driver.h"
+#include "program/config_follower.h"
 #include "program/options.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -38,8 +38,8 @@ class Daemon {
   void run();
 
  protected:
-  // What providers may be configured.
-  virtual config::DriverSchemas drivers() const = 0;
+  // What providers may be configured. Lasts as long as the daemon.
+  virtual const driver::DriverRegistry& drivers() const = 0;
 
   // Begins to serve; the store is open. Throws: the daemon ends with that.
   virtual Task<> start(config::Config config) = 0;
@@ -64,13 +64,14 @@ class Daemon {
   Task<> serve();
   Task<> serve_until_end();
   Task<> watch_for_end(async::Signals& signals);
-  Task<> serve_with(config::Config config, async::FileWatch& watch);
-  Task<> reload_on_change(async::FileWatch& watch);
-  Task<> reload();
+  Task<> reload_when_asked(async::Signals& hang_ups);
+  Task<> serve_with(config::Config config);
   Task<> close_store();
-  std::vector<std::string> watched_files() const;
   config::Config load();
-  bool files_changed() const;
+  // The files that load() reads, …
+  std::vector<std::string> own_files() const;
+  // … and others that the configuration rests on.
+  std::set<std::string> files(const config::Config& config) const;
 
   Options options_;
   std::shared_ptr<telemetry::Log> log_sink_;
@@ -86,8 +87,7 @@ class Daemon {
   async::TaskScope scope_;
   async::Event over_{"a signal to end, or a failure"};
   std::exception_ptr failure_;
-  config::FileStamp stamp_;
-  config::FileStamp secure_stamp_;
+  ConfigFollower follower_;
 };
 
 // main() of a daemon: reads the options, goes to the background unless told otherwise, opens the

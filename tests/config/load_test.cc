@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "config/file_stamp.h"
 #include "config/section.h"
 #include "support.h"
 
@@ -319,21 +320,6 @@ TEST(Load, RefusesABrokenSecureFile) {
   EXPECT_THAT(refusal(kMain, "- a"), HasSubstr("must be a mapping"));
   EXPECT_EQ(refusal(kMain, ""), "");
   EXPECT_EQ(load_text(kMain, "password: x").warnings.size(), 1U);
-}
-
-TEST(Load, StampsTheFilesItRead) {
-  const Files files;
-  LoadOptions options{.path = files.write("nodepool.yaml", "{}"),
-                      .secure_path = files.write("secure.conf", ""),
-                      .drivers = test_drivers()};
-  const LoadResult result = load(options);
-  EXPECT_TRUE(result.stamp.exists);
-  EXPECT_EQ(result.stamp, stamp(options.path));
-  EXPECT_TRUE(result.secure_stamp.exists) << "an empty secure file has a stamp as well";
-  EXPECT_EQ(result.secure_stamp, stamp(*options.secure_path));
-
-  options.secure_path.reset();
-  EXPECT_FALSE(load(options).secure_stamp.exists);
 }
 
 TEST(Load, DoesNotWaitForAMissingFile) {

@@ -32,8 +32,11 @@ void Installation::configure(const std::string& providers) {
 }
 
 void Installation::start_launcher() {
-  launcher_ = std::make_unique<Child>(std::vector<std::string>{
-      NODEPOOL_BINARIES "/nodepool-launcher", "-d", "-c", directory_.path() / "nodepool.yaml"});
+  const std::vector<std::string> command{NODEPOOL_BINARIES "/nodepool-launcher", "-d", "-c",
+                                         directory_.path() / "nodepool.yaml"};
+  const test_support::ChildOptions options{
+      .environment = {{"OS_CLIENT_CONFIG_FILE", directory_.path() / "clouds.yaml"}}};
+  launcher_ = std::make_unique<Child>(command, options);
 }
 
 int Installation::stop_launcher(int signal) {

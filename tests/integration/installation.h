@@ -34,6 +34,7 @@ class Installation {
   // exist.
   void configure(const std::string& providers);
 
+  // Clouds are in the directory's clouds.yaml, if there is one.
   void start_launcher();
   void signal_launcher(int signal) { launcher_->signal(signal); }
   // Orderly; returns the exit status.

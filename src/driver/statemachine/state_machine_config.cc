@@ -18,4 +18,10 @@ const MachineLabel& StateMachineConfig::machine_label(std::string_view pool,
   return found->second;
 }
 
+bool StateMachineConfig::same_as(const ProviderConfig& other) const {
+  const auto* machines = dynamic_cast<const StateMachineConfig*>(&other);
+  return machines != nullptr && ProviderConfig::same_as(other) &&
+         machine_pools_ == machines->machine_pools_;
+}
+
 }  // namespace nodepool::driver

@@ -19,6 +19,8 @@ struct MachineLabel {
   ImageAccess access;
   bool host_key_checking = true;
   bool console_log = false;
+
+  friend bool operator==(const MachineLabel&, const MachineLabel&) = default;
 };
 
 // … and of a pool, besides PoolConfig.
@@ -26,6 +28,8 @@ struct MachinePool {
   std::vector<std::string> zones;  // empty: Adapter::zones()
   bool use_internal_ip = false;
   std::map<std::string, MachineLabel, std::less<>> labels;
+
+  friend bool operator==(const MachinePool&, const MachinePool&) = default;
 };
 
 // A provider of a driver on state machines. The driver's own class derives from this, fills in all
@@ -39,6 +43,8 @@ class StateMachineConfig : public ProviderConfig {
   // Throw std::out_of_range for what is not configured.
   const MachinePool& machine_pool(std::string_view pool) const;
   const MachineLabel& machine_label(std::string_view pool, std::string_view label) const;
+
+  bool same_as(const ProviderConfig& other) const override;
 
  protected:
   using ProviderConfig::ProviderConfig;

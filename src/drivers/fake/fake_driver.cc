@@ -2,6 +2,7 @@
 
 #include "drivers/fake/fake_adapter.h"
 #include "drivers/fake/fake_config.h"
+#include "drivers/openstack/clouds/cloud_files.h"
 
 namespace nodepool::drivers::fake {
 
@@ -12,6 +13,10 @@ const config::Schema& FakeDriver::schema() const {
 std::shared_ptr<const driver::ProviderConfig> FakeDriver::configure(
     const config::ProviderSection& section, const config::Config& config) const {
   return std::make_shared<FakeConfig>(section, config, environment_);
+}
+
+std::set<std::string> FakeDriver::files(const config::ProviderSection& /*section*/) const {
+  return openstack::all_cloud_files(environment_);
 }
 
 std::unique_ptr<driver::Adapter> FakeDriver::adapter(

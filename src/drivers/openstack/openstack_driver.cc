@@ -29,6 +29,10 @@ std::shared_ptr<const driver::ProviderConfig> OpenStackDriver::configure(
   return result;
 }
 
+std::set<std::string> OpenStackDriver::files(const config::ProviderSection& /*section*/) const {
+  return all_cloud_files(environment_);
+}
+
 std::unique_ptr<driver::Adapter> OpenStackDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
   auto openstack = std::dynamic_pointer_cast<const OpenStackConfig>(std::move(config));

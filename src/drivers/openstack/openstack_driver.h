@@ -18,6 +18,7 @@ class OpenStackDriver final : public driver::StateMachineDriver {
   const config::Schema& schema() const override;
   std::shared_ptr<const driver::ProviderConfig> configure(
       const config::ProviderSection& section, const config::Config& config) const override;
+  std::set<std::string> files(const config::ProviderSection& section) const override;
 
  protected:
   std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,

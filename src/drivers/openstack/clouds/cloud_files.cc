@@ -54,6 +54,14 @@ std::vector<std::string> candidates(const config::Environment& environment, std:
   return paths;
 }
 
+std::vector<std::string> secure_file_paths(const config::Environment& environment) {
+  return candidates(environment, "OS_CLIENT_SECURE_FILE", "secure");
+}
+
+std::vector<std::string> vendor_file_paths(const config::Environment& environment) {
+  return candidates(environment, "OS_CLIENT_VENDOR_FILE", "clouds-public");
+}
+
 struct Document {
   std::string path;  // empty: there is no such file
   json content = json::object();
@@ -128,8 +136,7 @@ json with_profile(const std::string& where, json entry, const config::Environmen
   entry.erase("cloud");
   entry.erase("profile");
   if (profile.empty()) return entry;
-  const Document vendors =
-      read_first(candidates(environment, "OS_CLIENT_VENDOR_FILE", "clouds-public"));
+  const Document vendors = read_first(vendor_file_paths(environment));
   json known = mapping_at(vendors, "public-clouds");
   const auto found = known.find(profile);
   if (found == known.end() || !found->is_object()) {
@@ -192,11 +199,19 @@ std::vector<std::string> cloud_file_paths(const config::Environment& environment
   return candidates(environment, "OS_CLIENT_CONFIG_FILE", "clouds");
 }
 
+std::set<std::string> all_cloud_files(const config::Environment& environment) {
+  std::set<std::string> files;
+  for (const auto& paths : {cloud_file_paths(environment), secure_file_paths(environment),
+                            vendor_file_paths(environment)}) {
+    files.insert(paths.begin(), paths.end());
+  }
+  return files;
+}
+
 Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std::string>& region,
                  const config::Environment& environment) {
   Document document = read_first(cloud_file_paths(environment));
-  overlay(document.content,
-          read_first(candidates(environment, "OS_CLIENT_SECURE_FILE", "secure")).content);
+  overlay(document.content, read_first(secure_file_paths(environment)).content);
   const json clouds = mapping_at(document, "clouds");
   const json variables = cloud_of(environment);
   const std::string chosen = name ? *name : choose_name(clouds, environment, !variables.empty());

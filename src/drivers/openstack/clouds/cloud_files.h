@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,5 +27,8 @@ Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std
 
 // Where clouds.yaml is looked for, in order; the first that exists counts.
 std::vector<std::string> cloud_file_paths(const config::Environment& environment);
+
+// All files that find_cloud() may read, whether or not they exist.
+std::set<std::string> all_cloud_files(const config::Environment& environment);
 
 }  // namespace nodepool::drivers::openstack

@@ -296,6 +296,27 @@ TEST_F(OpenStackConfigTest, a_broken_clouds_yaml_is_named_itself) {
   EXPECT_THAT(load_error(kLeast), HasSubstr("clouds.yaml:"));
 }
 
+TEST_F(OpenStackConfigTest, a_change_of_how_a_diskimage_is_used_is_a_change) {
+  const auto text = [](const std::string& image) {
+    return R"(
+labels: [{name: l}]
+diskimages: [{name: deb, )" +
+           image + R"(}]
+providers:
+  - name: p
+    cloud: fake
+    diskimages: [{name: deb}]
+    pools: [{name: q, labels: [{name: l, diskimage: deb, min-ram: 1}]}]
+)";
+  };
+  const auto before = load(text("username: ada"));
+  EXPECT_TRUE(before->same_as(*load(text("username: ada, elements: [vm]"))));
+  for (const char* image :
+       {"username: bob", "username: ada, python-path: /py", "username: ada, shell-type: cmd"}) {
+    EXPECT_FALSE(before->same_as(*load(text(image)))) << image;
+  }
+}
+
 TEST_F(OpenStackConfigTest, a_change_of_clouds_yaml_is_a_change) {
   const auto before = load(kLeast);
   EXPECT_TRUE(before->same_as(*load(kLeast)));

@@ -1,0 +1,177 @@
+#include "program/config_follower.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "async/deadline.h"
+#include "async/event_loop.h"
+#include "config/problem.h"
+#include "coordination/error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::program {
+namespace {
+
+using namespace std::chrono_literals;
+using async::Task;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A daemon whose configuration is the text of a file; "bad" is none, and the file `clouds` is what
+// it rests on.
+class ConfigFollowerTest : public testing::Test {
+ protected:
+  ConfigFollowerTest() {
+    directory_.write("config", "one");
+    directory_.write("clouds", "");
+  }
+  ~ConfigFollowerTest() override { loop_.run(scope_.stop()); }
+
+  // Follows with events, and with looks this far apart.
+  void follow(async::Duration between_looks, async::Duration before_retry = 10ms) {
+    const telemetry::Logger log(
+        telemetry::Log::to_consumer([this](telemetry::LogLevel level, std::string_view,
+                                           std::string_view message) {
+          if (level >= telemetry::LogLevel::warning) log_.emplace_back(message);
+        }),
+        "test");
+    ConfigFollower::Source source{
+        .files = {path("config")},
+        .load = [this] { return load(); },
+        .further_files =
+            [this](const config::Config&) { return std::set<std::string>{path("clouds")}; },
+        .apply = [this](config::Config config) { return apply(std::move(config)); }};
+    follower_.emplace(runtime_, log, std::move(source),
+                      ConfigFollower::Pauses{.settling = 1ms,
+                                             .between_looks = between_looks,
+                                             .before_retry = before_retry});
+    follower_->load();
+    scope_.spawn("follower", follower_->run());
+  }
+
+  config::Config load() {
+    std::string text;
+    std::ifstream(path("config")) >> text;
+    ++loads_;
+    if (auto after = std::exchange(after_read_, nullptr)) after();
+    changed_.set();
+    if (text == "bad") throw config::ConfigError({.file = "config", .message = "bad"});
+    config::Config config;
+    config.images_dir = text;
+    return config;
+  }
+
+  Task<> apply(config::Config config) {
+    changed_.set();
+    if (!refusals_.empty()) {
+      const coordination::StoreError error = refusals_.back();
+      refusals_.pop_back();
+      throw coordination::StoreError(error);
+    }
+    applied_.push_back(config.images_dir.value_or(""));
+    co_return;
+  }
+
+  std::string path(const std::string& name) const { return directory_.path() / name; }
+
+  void replace(const std::string& name, const std::string& text) {
+    std::filesystem::rename(directory_.write(name + ".new", text), path(name));
+  }
+
+  void wait_until(const std::function<bool()>& condition) {
+    auto waiting = [](async::Event& changed, const std::function<bool()>& holds) -> Task<> {
+      while (!holds()) co_await changed.wait();
+    };
+    loop_.run(async::with_deadline(clock_, clock_.now() + 20s, waiting(changed_, condition),
+                                   "what the test waits for"));
+  }
+
+  test_support::TemporaryDirectory directory_;
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  async::Event changed_;
+  std::vector<std::string> log_;
+  std::vector<std::string> applied_;
+  std::vector<coordination::StoreError> refusals_;
+  int loads_ = 0;
+  std::function<void()> after_read_;
+  std::optional<ConfigFollower> follower_;
+  async::TaskScope scope_{runtime_, [](const std::string&, const std::string& error) {
+                            ADD_FAILURE() << error;
+                          }};
+};
+
+TEST_F(ConfigFollowerTest, a_file_that_has_been_replaced_is_loaded) {
+  follow(1h);
+  replace("config", "two");
+  wait_until([&] { return applied_.size() == 1; });
+  EXPECT_THAT(applied_, ElementsAre("two"));
+}
+
+TEST_F(ConfigFollowerTest, so_is_one_that_the_configuration_rests_on) {
+  follow(1h);
+  replace("clouds", "other");
+  wait_until([&] { return applied_.size() == 1; });
+  std::filesystem::remove(path("clouds"));
+  wait_until([&] { return applied_.size() == 2; });
+}
+
+// A second name of the file in another directory: the kernel tells who watches that one.
+TEST_F(ConfigFollowerTest, a_change_without_an_event_is_found_by_looking) {
+  std::filesystem::create_directory(path("elsewhere"));
+  std::filesystem::create_hard_link(path("config"), path("elsewhere/config"));
+  follow(10ms);
+  std::ofstream(path("elsewhere/config")) << "three";
+  wait_until([&] { return !applied_.empty(); });
+  EXPECT_EQ(applied_.back(), "three");
+}
+
+TEST_F(ConfigFollowerTest, a_load_that_fails_is_tried_again_and_told_once) {
+  follow(1h);
+  replace("config", "bad");
+  wait_until([&] { return loads_ > 4; });
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("the old one stays in force: config: bad")));
+  replace("config", "two");
+  wait_until([&] { return !applied_.empty(); });
+  EXPECT_THAT(applied_, ElementsAre("two"));
+  // A later failure is another one.
+  replace("config", "bad");
+  wait_until([&] { return log_.size() == 2; });
+}
+
+TEST_F(ConfigFollowerTest, what_completes_a_file_after_it_was_read_counts) {
+  follow(1h, 1h);
+  after_read_ = [this] { replace("config", "complete"); };
+  replace("config", "two");
+  wait_until([&] { return applied_.size() == 2; });
+  EXPECT_THAT(applied_, ElementsAre("two", "complete"));
+}
+
+TEST_F(ConfigFollowerTest, who_asks_gets_it_loaded_and_told) {
+  follow(1h, 1h);
+  follower_->reload();
+  wait_until([&] { return applied_.size() == 1; });
+  replace("config", "bad");
+  wait_until([&] { return log_.size() == 1; });
+  follower_->reload();
+  wait_until([&] { return log_.size() == 2; });
+  EXPECT_THAT(log_, Contains(HasSubstr("bad")).Times(2));
+}
+
+TEST_F(ConfigFollowerTest, what_the_store_has_kept_from_being_done_is_done_again) {
+  using coordination::StoreError;
+  refusals_ = {2, StoreError(StoreError::Kind::disconnected, "gone")};
+  follow(1h);
+  replace("config", "two");
+  wait_until([&] { return !applied_.empty(); });
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("trying again: gone")));
+}
+
+}  // namespace
+}  // namespace nodepool::program
