@@ -147,8 +147,8 @@ class Provider {
   // networks, zones. Throws if the cloud cannot be asked.
   virtual Task<std::vector<std::string>> missing_in_cloud();
 
-  // Deletes what belongs to nodes that are gone. Called every minute; may take long. Throws what
-  // the cloud's failure is.
+  // Deletes what belongs to nodes and uploads that are gone. Called every minute; may take long.
+  // What fails is logged, and keeps nothing else.
   virtual Task<> remove_leaks();
 
   // --- providers that only hand out

@@ -19,6 +19,10 @@ Task<> Adapter::remove_resource(Resource resource) {
                    "cannot delete " + resource.type + " " + resource.id + ": not supported");
 }
 
+Task<std::map<std::string, std::int64_t>> Adapter::remove_leftovers() {
+  co_return std::map<std::string, std::int64_t>{};
+}
+
 Task<Limits> Adapter::limits() {
   co_return Limits{};
 }

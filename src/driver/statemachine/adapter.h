@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,12 +63,17 @@ class Adapter {
   // All machines that the credentials show, not only ours: whatever takes quota.
   virtual Task<std::vector<Instance>> instances() = 0;
 
-  // Everything that may be left over: what carries our metadata. Also called for periodic work of
-  // the adapter's own, every minute. By default, nothing.
+  // Everything that may be left over of nodes: what carries our metadata, machines included. By
+  // default, nothing.
   virtual Task<std::vector<Resource>> resources();
 
   // Deletes something that resources() showed.
   virtual Task<> remove_resource(Resource resource);
+
+  // Called every minute: deletes what the cloud leaves behind and nobody's mark is on. Returns how
+  // much of each type it has deleted, for metrics. What cannot be deleted keeps nothing else, and
+  // is logged. By default, nothing.
+  virtual Task<std::map<std::string, std::int64_t>> remove_leftovers();
 
   // The most that all machines may take together. By default there is no limit.
   virtual Task<Limits> limits();

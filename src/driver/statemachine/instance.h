@@ -32,7 +32,8 @@ struct Instance {
   model::Json node_attributes;  // the pool's go over them
 };
 
-// What a machine is called among the resources; its Resource::id is its external id.
+// What a machine is called among the resources; its Resource::id is its external id: the text that
+// it is, or the JSON of any other value.
 inline constexpr std::string_view kInstanceResource = "instance";
 
 // Something in the cloud that should go when nobody knows it any more.

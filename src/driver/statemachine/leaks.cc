@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace nodepool::driver {
 
 namespace {
@@ -12,6 +14,15 @@ std::string value_of(const Metadata& metadata, std::string_view key) {
 }
 
 }  // namespace
+
+bool may_be_machine(const model::Json& external_id, const std::string& resource_id) {
+  if (external_id.is_null()) return true;
+  const std::string text = external_id.string_value();
+  if (!text.empty()) return text == resource_id;
+  const auto shown = nlohmann::json::parse(resource_id, nullptr, false);
+  const auto known = nlohmann::json::parse(external_id.text, nullptr, false);
+  return shown.type() != known.type() || shown == known;  // whatever the order of the keys
+}
 
 std::vector<Resource> LeakDetector::look_at(const std::vector<Resource>& resources,
                                             const Known& known) {

@@ -9,6 +9,10 @@
 
 namespace nodepool::driver {
 
+// Whether the machine that resources() shows as `resource_id` may be the one with this external id.
+// Only ids that can be compared tell that it is another one.
+bool may_be_machine(const model::Json& external_id, const std::string& resource_id);
+
 // Which of a provider's resources belong to nobody any more. Whatever is seen for the first time is
 // only remembered: its record may be under way to this launcher, or the resource about to go.
 class LeakDetector {

@@ -51,6 +51,12 @@ Task<> remove_all_of(async::Runtime runtime, Adapter& adapter, model::Node node,
     Task<> removing = adapter.remove(instance.external_id);
     co_await remove_if_there(std::move(removing));
   }
+  const std::vector<Resource> resources = co_await adapter.resources();
+  for (const Resource& resource : resources) {
+    if (resource.type == kInstanceResource || !is_of_node(resource.metadata)) continue;
+    Task<> removing = adapter.remove_resource(resource);
+    co_await remove_if_there(std::move(removing));
+  }
 }
 
 }  // namespace nodepool::driver

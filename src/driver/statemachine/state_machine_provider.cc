@@ -51,7 +51,7 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       log_(context_.log.child("driver." + config_->name())),
       adapter_(std::move(adapter)),
       scanner_(context_.runtime, context_.threads),
-      leak_detector_(config_->name()),
+      leak_search_(context_, config_->name(), *adapter_, log_),
       calls_(std::make_shared<Calls>()) {}
 
 StateMachineProvider::~StateMachineProvider() = default;
@@ -258,44 +258,9 @@ std::optional<double> StateMachineProvider::uncertain_since(const model::Node& n
 // --- leaks
 // ---------------------------------------------------------------------------------------------
 
-// A node has one machine, whose id is known once it is ready: another one was made by an attempt
-// whose outcome nobody learned.
-bool StateMachineProvider::is_of_node(const std::string& node_id, const Resource& resource) const {
-  const model::Node* node = context_.nodes.find(node_id);
-  if (node == nullptr || node->provider != config_->name()) return false;
-  const std::string machine = node->external_id_text();
-  const bool is_made = !model::is_returnable(node->state) && node->state != model::NodeState::init;
-  return resource.type != kInstanceResource || !is_made || machine.empty() ||
-         machine == resource.id;
-}
-
 Task<> StateMachineProvider::remove_leaks() {
   const Call call(*this);
-  const std::vector<Resource> resources = co_await adapter_->resources();
-  if (!context_.nodes.ready() || !context_.images.ready()) co_return;
-  const auto uploads = context_.images.known_uploads(config_->name());
-  const std::vector<Resource> leaked = leak_detector_.look_at(
-      resources, {.node = [this](const std::string& id,
-                                 const Resource& resource) { return is_of_node(id, resource); },
-                  .upload =
-                      [&uploads](const std::string& build, const std::string& upload) {
-                        return uploads.contains({build, upload});
-                      }});
-  for (const Resource& resource : leaked) {
-    std::string failure;
-    try {
-      co_await adapter_->remove_resource(resource);
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::not_found) failure = error.what();
-    }
-    if (failure.empty()) {
-      log_.warning("Deleted leaked {} {}", resource.type, resource.id);
-      context_.metrics.count(
-          fmt::format("nodepool.provider.{}.leaked.{}s", config_->name(), resource.type));
-    } else {
-      log_.error("Leaked {} {} could not be deleted: {}", resource.type, resource.id, failure);
-    }
-  }
+  co_await leak_search_.run();
 }
 
 std::unique_ptr<Provider> StateMachineDriver::provider(std::shared_ptr<const ProviderConfig> config,

@@ -10,7 +10,7 @@
 
 #include "driver/driver.h"
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/leaks.h"
+#include "driver/statemachine/leak_search.h"
 #include "driver/statemachine/machine_launch.h"
 #include "driver/statemachine/state_machine_config.h"
 #include "nodescan/scanner.h"
@@ -64,14 +64,13 @@ class StateMachineProvider final : public Provider {
   const model::ImageUpload* upload_for(const model::Node& node, const MachineLabel& label) const;
   std::optional<double> uncertain_since(const model::Node& node) const;
   Task<> remove_machine(model::Node node);
-  bool is_of_node(const std::string& node_id, const Resource& resource) const;
 
   std::shared_ptr<const StateMachineConfig> config_;
   ProviderContext context_;
   telemetry::Logger log_;
   std::unique_ptr<Adapter> adapter_;
   nodescan::Scanner scanner_;
-  LeakDetector leak_detector_;
+  LeakSearch leak_search_;
   std::map<LabelKey, LabelFacts, std::less<>> labels_;
   std::map<std::string, std::vector<std::string>, std::less<>> zones_;  // by pool
   std::optional<Limits> limits_;                                        // as last heard

@@ -1,6 +1,6 @@
 #include "drivers/openstack/leftovers.h"
 
-#include <exception>
+#include <iterator>
 
 #include "driver/cloud_error.h"
 
@@ -9,38 +9,51 @@ namespace nodepool::drivers::openstack {
 using async::Task;
 using driver::CloudError;
 
-Task<> Leftovers::clean() {
+Task<std::map<std::string, std::int64_t>> Leftovers::remove() {
+  std::map<std::string, std::int64_t> removed;
   const bool has_network = co_await context_.api.has_network();
-  if (!has_network) co_return;
+  if (!has_network) co_return removed;
   try {
-    co_await clean_ports();
+    removed["port"] = co_await remove_ports();
   } catch (const CloudError& error) {
-    context_.log.error("Unused ports cannot be deleted: {}", error.what());
+    context_.log.error("Unused ports cannot be looked for: {}", error.what());
   }
   try {
-    co_await clean_floating_ips();
+    removed["floatingip"] = co_await remove_floating_ips();
   } catch (const CloudError& error) {
-    context_.log.error("Unattached floating IPs cannot be deleted: {}", error.what());
+    context_.log.error("Unattached floating IPs cannot be looked for: {}", error.what());
   }
+  std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
+  co_return removed;
 }
 
 // A port is DOWN for a moment while its server starts: it has to be so twice.
-Task<> Leftovers::clean_ports() {
+Task<std::int64_t> Leftovers::remove_ports() {
+  std::int64_t removed = 0;
   const async::Duration interval = context_.config.port_cleanup_interval();
   const auto now = context_.runtime.clock.now();
-  if (interval <= async::Duration::zero()) co_return;
-  if (ports_seen_at_ && now - *ports_seen_at_ <= interval) co_return;
+  if (interval <= async::Duration::zero()) co_return removed;
+  if (ports_seen_at_ && now - *ports_seen_at_ <= interval) co_return removed;
   std::set<std::string> unused = co_await unused_ports();
-  bool any_removed = false;
-  for (const std::string& id : unused) {
-    if (!ports_seen_.contains(id)) continue;
-    co_await context_.api.network().remove_port(id);
-    context_.log.warning("Deleted port {}, which was DOWN and belonged to nothing", id);
-    any_removed = true;
+  for (auto port = unused.begin(); port != unused.end();) {
+    const bool is_gone = ports_seen_.contains(*port) && co_await remove_port(*port);
+    removed += is_gone ? 1 : 0;
+    port = is_gone ? unused.erase(port) : std::next(port);
   }
-  if (any_removed) unused = co_await unused_ports();
   ports_seen_ = std::move(unused);
   ports_seen_at_ = now;
+  co_return removed;
+}
+
+Task<bool> Leftovers::remove_port(std::string id) {
+  try {
+    co_await context_.api.network().remove_port(id);
+  } catch (const CloudError& error) {
+    context_.log.error("Unused port {} cannot be deleted: {}", id, error.what());
+    co_return false;
+  }
+  context_.log.warning("Deleted port {}, which was DOWN and belonged to nothing", id);
+  co_return true;
 }
 
 Task<std::set<std::string>> Leftovers::unused_ports() {
@@ -53,15 +66,31 @@ Task<std::set<std::string>> Leftovers::unused_ports() {
   co_return ids;
 }
 
-Task<> Leftovers::clean_floating_ips() {
-  if (!context_.config.clean_floating_ips() || !context_.config.cloud().has_floating_ips) co_return;
+Task<std::int64_t> Leftovers::remove_floating_ips() {
+  std::int64_t removed = 0;
+  if (!context_.config.clean_floating_ips() || !context_.config.cloud().has_floating_ips) {
+    co_return removed;
+  }
   const std::vector<FloatingIp> list = co_await context_.api.network().floating_ips();
   for (const FloatingIp& floating_ip : list) {
     if (!floating_ip.port_id.empty()) continue;
-    co_await context_.api.network().remove_floating_ip(floating_ip.id);
-    context_.log.warning("Deleted floating IP {}, which was attached to nothing",
-                         floating_ip.address);
+    const bool is_gone = co_await remove_floating_ip(floating_ip);
+    removed += is_gone ? 1 : 0;
   }
+  co_return removed;
+}
+
+Task<bool> Leftovers::remove_floating_ip(FloatingIp floating_ip) {
+  try {
+    co_await context_.api.network().remove_floating_ip(floating_ip.id);
+  } catch (const CloudError& error) {
+    context_.log.error("Unattached floating IP {} cannot be deleted: {}", floating_ip.address,
+                       error.what());
+    co_return false;
+  }
+  context_.log.warning("Deleted floating IP {}, which was attached to nothing",
+                       floating_ip.address);
+  co_return true;
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,12 +16,15 @@ class Leftovers {
  public:
   explicit Leftovers(ServerContext context) : context_(std::move(context)) {}
 
-  // To be called every minute. Failures are logged: there is a next time.
-  async::Task<> clean();
+  // To be called every minute. Returns how many ports and floating IPs are deleted, by type. What
+  // fails is logged, and keeps nothing else.
+  async::Task<std::map<std::string, std::int64_t>> remove();
 
  private:
-  async::Task<> clean_ports();
-  async::Task<> clean_floating_ips();
+  async::Task<std::int64_t> remove_ports();
+  async::Task<std::int64_t> remove_floating_ips();
+  async::Task<bool> remove_port(std::string id);
+  async::Task<bool> remove_floating_ip(FloatingIp floating_ip);
   async::Task<std::set<std::string>> unused_ports();
 
   ServerContext context_;

@@ -14,12 +14,6 @@ namespace nodepool::drivers::openstack {
 using async::Task;
 using driver::CloudError;
 
-namespace {
-
-constexpr std::string_view kImageResource = "image";
-
-}  // namespace
-
 OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    std::shared_ptr<const OpenStackConfig> config,
                                    async::ThreadPool& threads, telemetry::Logger log,
@@ -57,7 +51,6 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
 }
 
 Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
-  co_await leftovers_.clean();
   std::vector<driver::Resource> resources;
   const auto list = co_await view_.servers(pace_.poll);
   for (const Server& server : list->servers()) {
@@ -66,21 +59,15 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
                          .id = server.id,
                          .metadata = server.metadata});
   }
-  // Uploads that a builder has begun and nobody has a record of any more.
-  const std::vector<Image> images = co_await api_.image().own_images();
-  for (const Image& image : images) {
-    resources.push_back(
-        {.type = std::string(kImageResource), .id = image.id, .metadata = image.properties});
-  }
   co_return resources;
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
-  if (resource.type == kImageResource) {
-    co_await api_.image().remove(std::move(resource.id));
-  } else {
-    co_await remove_server(context_, std::move(resource.id));
-  }
+  co_await remove_server(context_, std::move(resource.id));
+}
+
+Task<std::map<std::string, std::int64_t>> OpenStackAdapter::remove_leftovers() {
+  co_return co_await leftovers_.remove();
 }
 
 Task<driver::Limits> OpenStackAdapter::limits() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +34,7 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   async::Task<driver::Limits> limits() override;
   async::Task<std::vector<std::string>> missing() override;
   async::Task<driver::Resources> need(std::string pool, std::string label) override;

@@ -388,6 +388,26 @@ TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
   EXPECT_THAT(cloud_->server_ids(), ElementsAre("other"));
 }
 
+TEST_F(LaunchTest, what_else_may_have_been_made_is_taken_back_with_the_node) {
+  Node node = this->node(add_node());
+  LaunchJournal journal;
+  journal.steps["address"] = {installation_.clock.wall_seconds() - 10, std::nullopt};
+  node.launch_journal = journal.to_json();
+  installation_.write(node);
+  const Metadata ours{{"nodepool_node_id", node.id}, {"nodepool_provider_name", "cloud"}};
+  const Metadata others{{"nodepool_node_id", node.id}, {"nodepool_provider_name", "other"}};
+  cloud_->others = {{"address", "a1", ours}, {"address", "a2", others}, {"address", "a3", {}}};
+  cloud_->fail("remove address a1", {Kind::transient});
+  auto job = start().take_back(node.id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "remove address a1 went wrong");
+  job = process_->take_back(node.id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_THAT(cloud_->others, ElementsAre(testing::Field(&Resource::id, "a2"),
+                                          testing::Field(&Resource::id, "a3")));
+}
+
 TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_back) {
   Node node = this->node(add_node());
   node.launch_journal = Json{R"({"steps": 7})"};

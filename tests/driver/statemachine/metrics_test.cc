@@ -60,5 +60,13 @@ TEST_F(ProviderMetricsTest, leaks_that_were_deleted_are_counted_by_type) {
   EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.volumes:1|c"));
 }
 
+TEST_F(ProviderMetricsTest, what_the_cloud_left_behind_is_counted_when_it_is_deleted) {
+  cloud_->leftovers = {{"port", 3}, {"floatingip", 1}};
+  start();
+  process_->run(process_->provider().remove_leaks());
+  EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.ports:3|c"));
+  EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.floatingips:1|c"));
+}
+
 }  // namespace
 }  // namespace nodepool::driver

@@ -48,7 +48,8 @@ ScriptedConfig::ScriptedConfig() : StateMachineConfig(section()) {
 
 Task<> ScriptedAdapter::call(std::string name, std::function<void()> act) {
   cloud_->calls.push_back(name);
-  co_await runtime_.clock.sleep_for(cloud_->latency / 2);
+  co_await runtime_.clock.sleep_for(name == cloud_->hangs ? std::chrono::hours(24 * 365)
+                                                          : cloud_->latency / 2);
   std::optional<Fault> fault;
   if (auto& faults = cloud_->faults[name]; !faults.empty()) {
     fault = faults.front();
@@ -151,6 +152,12 @@ Task<> ScriptedAdapter::remove_resource(Resource resource) {
   co_await call("remove " + resource.type + " " + resource.id, act);
 }
 
+Task<std::map<std::string, std::int64_t>> ScriptedAdapter::remove_leftovers() {
+  const std::function<void()> act = [] {};
+  co_await call("remove leftovers", act);
+  co_return cloud_->leftovers;
+}
+
 Task<Limits> ScriptedAdapter::limits() {
   const std::function<void()> act = [] {};
   co_await call("limits", act);
@@ -173,6 +180,32 @@ Task<std::optional<std::string>> ScriptedAdapter::console_log(model::Json extern
   const std::function<void()> act = [] {};
   co_await call("console", act);
   co_return "console of " + external_id.string_value();
+}
+
+void ScriptedImages::call(const std::string& name) {
+  cloud_->calls.push_back(name);
+  auto& faults = cloud_->faults[name];
+  if (faults.empty()) return;
+  const Fault fault = faults.front();
+  faults.pop_front();
+  throw CloudError(fault.kind, name + " went wrong");
+}
+
+Task<std::string> ScriptedImages::upload(ProviderImage /*image*/, std::string name,
+                                         ImageFile /*file*/, Metadata /*metadata*/,
+                                         Progress /*progress*/) {
+  throw CloudError(CloudError::Kind::permanent, "no upload of " + name);
+}
+
+Task<> ScriptedImages::remove(std::string /*name*/, std::string external_id) {
+  call("remove image " + external_id);
+  std::erase_if(cloud_->images, [&](const CloudImage& image) { return image.id == external_id; });
+  co_return;
+}
+
+Task<std::vector<CloudImage>> ScriptedImages::list() {
+  call("images");
+  co_return cloud_->images;
 }
 
 void ScriptedAdapter::nodescan_failed(const model::Json& external_id) {

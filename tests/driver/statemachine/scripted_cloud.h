@@ -34,12 +34,15 @@ struct ScriptedCloud {
   std::size_t made = 0;            // disks and servers, of all times
 
   std::map<std::string, std::deque<Fault>, std::less<>> faults;  // by call; the first is the next
+  std::string hangs;                                             // a call that never ends
   async::Duration latency{};                                     // of each call
   async::Duration boot_time{};
   async::Duration hidden{};      // how long a new thing does not show in listings
   bool boots = true;             // otherwise a server does not come up
   Instance described;            // what a new server says of itself
   std::vector<Resource> others;  // in listings of resources
+  std::vector<CloudImage> images;
+  std::map<std::string, std::int64_t> leftovers;  // which are deleted
   std::vector<Instance> other_instances;
   Limits limits;
   std::string label_problem;
@@ -63,21 +66,39 @@ class ScriptedConfig final : public StateMachineConfig {
   MachineLabel& label(const std::string& name) { return machine_pools_.at("main").labels.at(name); }
 };
 
+// The images of a ScriptedCloud. Nothing can be uploaded.
+class ScriptedImages final : public ImageSupport {
+ public:
+  explicit ScriptedImages(std::shared_ptr<ScriptedCloud> cloud) : cloud_(std::move(cloud)) {}
+
+  Task<std::string> upload(ProviderImage image, std::string name, ImageFile file, Metadata metadata,
+                           Progress progress) override;
+  Task<> remove(std::string name, std::string external_id) override;
+  Task<std::vector<CloudImage>> list() override;
+
+ private:
+  void call(const std::string& name);
+
+  std::shared_ptr<ScriptedCloud> cloud_;
+};
+
 class ScriptedAdapter final : public Adapter {
  public:
   ScriptedAdapter(const async::Runtime& runtime, std::shared_ptr<ScriptedCloud> cloud)
-      : runtime_(runtime), cloud_(std::move(cloud)) {}
+      : runtime_(runtime), cloud_(std::move(cloud)), images_(cloud_) {}
 
   Task<Instance> create(CreateSpec spec, StateMachine& machine) override;
   Task<> remove(model::Json external_id) override;
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;
+  Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   Task<Limits> limits() override;
   Task<Resources> need(std::string pool, std::string label) override;
   Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
   Task<std::optional<std::string>> console_log(model::Json external_id) override;
   void nodescan_failed(const model::Json& external_id) override;
+  ImageSupport* images() override { return &images_; }
 
  private:
   using Things = std::vector<ScriptedCloud::Thing>;
@@ -90,6 +111,7 @@ class ScriptedAdapter final : public Adapter {
 
   async::Runtime runtime_;
   std::shared_ptr<ScriptedCloud> cloud_;
+  ScriptedImages images_;
 };
 
 }  // namespace nodepool::driver

@@ -7,6 +7,7 @@ using driver::CloudError;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 using Kind = CloudError::Kind;
 using Json = StandIn::Json;
@@ -71,13 +72,46 @@ TEST_F(ProjectTest, ports_that_stay_down_and_unused_are_deleted) {
   cloud_.ports.clear();
   const std::string unused = cloud_.add_port("", "id-net", "10.0.0.9", "compute:az1", "DOWN");
   const std::string router = cloud_.add_port("", "id-net", "10.0.0.1", "network:router", "DOWN");
-  loop_.run(adapter().resources());
+  EXPECT_THAT(loop_.run(adapter().remove_leftovers()), IsEmpty());
   EXPECT_THAT(cloud_.ports, SizeIs(2));
+  std::map<std::string, std::int64_t> removed;
   while (cloud_.ports.contains(unused)) {
     loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
-    loop_.run(adapter().resources());
+    removed = loop_.run(adapter().remove_leftovers());
   }
+  EXPECT_THAT(removed, ElementsAre(Pair("port", 1)));
   EXPECT_TRUE(cloud_.ports.contains(router));
+}
+
+TEST_F(ProjectTest, a_port_that_cannot_be_deleted_keeps_no_other) {
+  provider_options_ = "    port-cleanup-interval: 1\n";
+  cloud_.ports.clear();
+  cloud_.add_port("", "id-net", "10.0.0.8", "", "DOWN");
+  cloud_.add_port("", "id-net", "10.0.0.9", "", "DOWN");
+  loop_.run(adapter().remove_leftovers());
+  cloud_.fail("DELETE /network/ports/ID", {409});
+  while (cloud_.ports.size() == 2) {
+    loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
+    loop_.run(adapter().remove_leftovers());
+  }
+  EXPECT_EQ(cloud_.count("DELETE /network/ports/ID"), 2) << "of one pass";
+  EXPECT_THAT(log_, HasSubstr("cannot be deleted"));
+  while (!cloud_.ports.empty()) {
+    loop_.run(clock_.sleep_for(std::chrono::milliseconds(50)));
+    loop_.run(adapter().remove_leftovers());
+  }
+}
+
+TEST_F(ProjectTest, a_floating_ip_that_cannot_be_deleted_keeps_no_other) {
+  provider_options_ = "    clean-floating-ips: true\n";
+  for (const char* id : {"id-1", "id-2", "id-3"}) {
+    cloud_.floating_ips[id] = {
+        {"id", id}, {"floating_ip_address", id}, {"port_id", nullptr}, {"status", "DOWN"}};
+  }
+  cloud_.fail("DELETE /network/floatingips/ID", {409});
+  EXPECT_THAT(loop_.run(adapter().remove_leftovers()), ElementsAre(Pair("floatingip", 2)));
+  EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
+  EXPECT_THAT(loop_.run(adapter().remove_leftovers()), ElementsAre(Pair("floatingip", 1)));
 }
 
 TEST_F(ProjectTest, floating_ips_that_lead_nowhere_are_deleted_where_the_operator_says_so) {
@@ -87,12 +121,12 @@ TEST_F(ProjectTest, floating_ips_that_lead_nowhere_are_deleted_where_the_operato
   };
   add("id-free", nullptr);
   add("id-used", "id-port");
-  loop_.run(adapter().resources());
+  loop_.run(adapter().remove_leftovers());
   EXPECT_THAT(cloud_.floating_ips, SizeIs(2));
   provider_options_ = "    clean-floating-ips: true\n";
   loop_.run(adapter().stop());
   make_adapter();
-  loop_.run(adapter().resources());
+  loop_.run(adapter().remove_leftovers());
   EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
   EXPECT_TRUE(cloud_.floating_ips.contains("id-used"));
 }
