@@ -13,20 +13,26 @@ namespace nodepool::async {
 
 namespace {
 
-Task<> sleep_apart(Clock& clock, Clock::TimePoint when) {
+Task<> run_apart(Task<> limit) {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
-  co_await clock.sleep_until(when);
+  co_await std::move(limit);
 }
 
 }  // namespace
 
 Task<> with_deadline(Clock& clock, Clock::TimePoint when, Task<> task, std::string what) {
-  using boost::asio::experimental::awaitable_operators::operator||;
   co_await throw_if_cancelled();
   const WaitsFor waits(co_await boost::asio::this_coro::executor, "deadline:", what, when);
+  Task<> limited = with_limit(clock.sleep_until(when), std::move(task), what);
+  co_await std::move(limited);
+}
+
+Task<> with_limit(Task<> limit, Task<> task, std::string what) {
+  using boost::asio::experimental::awaitable_operators::operator||;
+  co_await throw_if_cancelled();
   std::exception_ptr failure;
   Task<> operation = keep_outcome(std::move(task), failure);
-  Task<> timer = sleep_apart(clock, when);
+  Task<> timer = run_apart(std::move(limit));
   const auto first = co_await (std::move(operation) || std::move(timer));
   if (!failure) co_return;
   if (first.index() == 0) std::rethrow_exception(failure);

@@ -14,6 +14,9 @@ namespace nodepool::async {
 // done, for the message) if it was cut short. A cancellation of the caller reaches the task.
 Task<> with_deadline(Clock& clock, Clock::TimePoint when, Task<> task, std::string what);
 
+// As with_deadline, where the time is not known beforehand: it is over when `limit` returns.
+Task<> with_limit(Task<> limit, Task<> task, std::string what);
+
 template <typename T>
 Task<T> with_deadline(Clock& clock, Clock::TimePoint when, Task<T> task, std::string what) {
   std::optional<T> result;

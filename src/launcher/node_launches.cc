@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "coordination/known_outcome.h"
 #include "coordination/path.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
@@ -20,6 +21,9 @@ using driver::Resources;
 using model::Node;
 using model::NodeState;
 
+// Ids have ten digits.
+constexpr std::string_view kBeyondAllIds = "9999999999";
+
 }  // namespace
 
 class NodeLaunches::Launch final : public driver::NodeLaunch {
@@ -35,7 +39,8 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
     Transaction transaction;
     locks_.check_in(transaction, lock);
     transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
-    const auto results = co_await context_.store.commit(std::move(transaction));
+    const auto results = co_await coordination::commit_until_known(context_.runtime, context_.store,
+                                                                   std::move(transaction));
     written(results.back().stat);
   }
 
@@ -60,7 +65,8 @@ NodeLaunches::NodeLaunches(LauncherContext& context, ProviderInService provider,
       provider_(std::move(provider)),
       pool_(std::move(pool)),
       locks_(locks),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      session_(context.store.session_id()) {}
 
 NodeLaunches::~NodeLaunches() = default;
 
@@ -98,18 +104,39 @@ void NodeLaunches::take_over(const model::NodeRequest& request, Node node, std::
   launches_.back()->lock = lock;
 }
 
-std::vector<Place> NodeLaunches::created(
-    const std::vector<coordination::OperationResult>& results) {
-  std::vector<Place> places;
+Task<std::vector<Place>> NodeLaunches::created(std::vector<coordination::OperationResult> results,
+                                               coordination::Stat request) {
+  bool answered = true;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     const coordination::OperationResult& result = results.at(first_operation_ + i);
-    Launch& launch = *launches_[i];
-    launch.node().id = std::string(coordination::base_name(result.path));
-    launch.written(result.stat);
-    launch.lock = locks_.add(model::node_lock_path(launch.node().id), /*root_exists=*/false);
-    places.push_back({launch.node().id, launch.lock});
+    if (result.path.empty()) {
+      answered = false;
+      break;
+    }
+    launches_[i]->node().id = std::string(coordination::base_name(result.path));
+    launches_[i]->written(result.stat);
   }
-  return places;
+  std::vector<Place> places;
+  if (!answered && !co_await find_created(request.mzxid)) co_return places;
+  for (const auto& launch : launches_) {
+    const std::string& id = launch->node().id;
+    launch->lock = locks_.add(model::node_lock_path(id), /*root_exists=*/false);
+    places.push_back({id, launch->lock});
+  }
+  co_return places;
+}
+
+// The records that this transaction has made. Returns whether all are there.
+Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known_,
+                                    std::string(kBeyondAllIds));
+  const auto& known = context_.nodes.all();
+  auto launch = launches_.begin();
+  for (auto entry = known.upper_bound(newest_known_); entry != known.end(); ++entry) {
+    if (entry->second.stat.czxid != transaction || launch == launches_.end()) continue;
+    (*launch++)->node() = entry->second;
+  }
+  co_return launch == launches_.end();
 }
 
 // --- quota
@@ -158,6 +185,20 @@ Resources NodeLaunches::taken_before(const std::string& pool, const std::string&
 // ------------------------------------------------------------------------------------
 
 Task<bool> NodeLaunches::begin() {
+  std::optional<bool> begun = co_await try_to_begin();
+  while (!begun) {
+    co_await coordination::wait_for_store(context_.runtime, context_.store);
+    if (context_.store.session_id() != session_) {
+      throw StoreError(StoreError::Kind::session_expired, "the session was lost");
+    }
+    const std::optional<bool> unchanged = co_await try_to_read_again();
+    if (unchanged == false) co_return false;
+    if (unchanged) begun = co_await try_to_begin();
+  }
+  co_return *begun;
+}
+
+Task<std::optional<bool>> NodeLaunches::try_to_begin() {
   Transaction building;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
@@ -170,33 +211,62 @@ Task<bool> NodeLaunches::begin() {
     acquired = taken.kind == coordination::LockSet::Outcome::Kind::acquired;
   } catch (const TransactionError& error) {
     log_.warning("A node was changed before it could be launched: {}", error.what());
+  } catch (const StoreError& error) {
+    if (!coordination::is_outage(error)) throw;
+    co_return std::nullopt;
   }
-  if (!acquired) co_return false;
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
+  for (std::size_t i = 0; acquired && i < launches_.size(); ++i) {
     launches_[i]->written(locks_.also_results().at(i).stat);
+  }
+  co_return acquired;
+}
+
+Task<std::optional<bool>> NodeLaunches::try_to_read_again() {
+  try {
+    co_return co_await read_again();
+  } catch (const StoreError& error) {
+    if (!error.is_answer() && !coordination::is_outage(error)) throw;
+    if (error.is_answer()) co_return false;
+  }
+  co_return std::nullopt;
+}
+
+// After an attempt to begin whose answer was lost: the records may have been written. Returns
+// whether nobody else has changed them.
+Task<bool> NodeLaunches::read_again() {
+  for (const auto& launch : launches_) {
+    const Node& node = launch->node();
+    const coordination::Entry entry = co_await context_.store.get(model::node_path(node.id));
+    const bool is_own = entry.stat.version == node.stat.version || entry.data == to_record(node);
+    if (!is_own) co_return false;
+    launch->written(entry.stat);
   }
   co_return true;
 }
 
 Task<bool> NodeLaunches::begin_again() {
   Transaction building;
+  const model::NodeRequest& request = launches_.front()->request();
+  building.check(model::request_path(request.id), request.stat.version);
+  std::vector<std::size_t> operations;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
     node.launcher = pool_.id;
     locks_.check_in(building, launch->lock);
+    operations.push_back(building.size());
     building.set(model::node_path(node.id), to_record(node), node.stat.version);
   }
   std::vector<coordination::OperationResult> results;
   try {
-    results = co_await context_.store.commit(std::move(building));
+    results = co_await coordination::commit_until_known(context_.runtime, context_.store,
+                                                        std::move(building));
   } catch (const TransactionError& error) {
     log_.debug("Not taken over, something has changed meanwhile: {}", error.what());
     co_return false;
   }
-  const std::size_t operations = results.size() / launches_.size();  // the write is each one's last
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launches_[i]->written(results[(i + 1) * operations - 1].stat);
+    launches_[i]->written(results.at(operations[i]).stat);
   }
   co_return true;
 }
@@ -226,6 +296,7 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
                      "the session was lost, and the nodes with it");
   }
   if (!failure_.empty()) co_return Outcome::failed;
+  if (lost_) co_return Outcome::lost;
   co_return refused_ ? Outcome::refused : Outcome::ready;
 }
 
@@ -233,7 +304,8 @@ Task<> NodeLaunches::run_one(Launch& launch) {
   const auto log =
       log_.about(launch.request().event_id.value_or(""), launch.request().id, launch.node().id);
   std::string failure;
-  bool refused = false;
+  auto state = NodeState::ready;
+  bool lost = false;
   try {
     const auto slot = co_await provider_.quota->launch_slot();
     log.info("Launching node with label {}", launch.node().type.front());
@@ -244,27 +316,36 @@ Task<> NodeLaunches::run_one(Launch& launch) {
     throw;
   } catch (const LaunchError& error) {
     failure = error.what();
-    refused = error.kind() == LaunchError::Kind::quota;
+    state = error.kind() == LaunchError::Kind::quota ? NodeState::aborted : NodeState::failed;
+  } catch (const StoreError& error) {
+    failure = error.what();
+    // What the store does not take, the cloud has answered; else it says whose the node is.
+    lost = error.kind() != StoreError::Kind::invalid;
+    state = NodeState::failed;
   } catch (const std::exception& error) {
     failure = error.what();
+    state = NodeState::failed;
   }
-  if (failure.empty()) {
+  if (lost) {
+    log.warning("The node is not launched any further: {}", failure);
+    lost_ = true;
+  } else if (state == NodeState::ready) {
     log.info("Node is ready");
   } else {
     log.error("Launch of node failed: {}", failure);
-    co_await end(launch, refused ? NodeState::aborted : NodeState::failed);
+    co_await end(launch, state);
   }
-  if (refused) {
+  if (!lost && state == NodeState::aborted) {
     refused_ = true;
     provider_.quota->refused();
-  } else if (failure_.empty()) {
+  } else if (!lost && failure_.empty()) {
     failure_ = failure;
   }
   --unfinished_;
   ended_.set();
 }
 
-// If the record cannot be written it stays `building`, which says the same once it is unlocked.
+// If the record is no longer this launcher's it stays as it is: others see what to do about it.
 Task<> NodeLaunches::end(Launch& launch, NodeState state) {
   launch.node().set_state(state, context_.runtime.clock.wall_seconds());
   try {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,31 +49,36 @@ class NodeLaunches {
   // Whether there is anything to launch.
   bool empty() const { return launches_.empty(); }
 
-  // After that commit. Returns the nodes in the order of the labels, with locks for them that are
-  // not taken yet.
-  std::vector<Place> created(const std::vector<coordination::OperationResult>& results);
+  // After that commit, in which `request` was written as well. Returns the nodes in the order of
+  // the labels, with locks for them that are not taken yet; none if they cannot be found: an answer
+  // that was lost leaves their ids to be looked for. Throws StoreError.
+  Task<std::vector<Place>> created(std::vector<coordination::OperationResult> results,
+                                   coordination::Stat request);
 
   // Whether what the nodes take is within the bounds, counting all nodes of the provider that were
   // recorded before them, by whomever. Launchers that decide at the same moment see each other's
   // records here: the store's order says who is to give way. Throws StoreError.
   Task<bool> fit(const QuotaBounds& bounds);
 
-  // Locks the new nodes, and writes them as `building`, in one transaction. Returns whether that
-  // was possible. Throws StoreError.
+  // Locks the new nodes, and writes them as `building`, in one transaction; waits for a store that
+  // is away. Returns whether that was possible. Throws StoreError if the session is lost;
+  // Cancelled.
   Task<bool> begin();
 
-  // The same for nodes that were taken over: they are `building` under this launcher's name.
+  // The same for nodes that were taken over: they are `building` under this launcher's name, for
+  // the request as it was then. Throws StoreError.
   Task<bool> begin_again();
 
   enum class Outcome {
     ready,    // all of them
     refused,  // by the provider's quota, at least one; none has failed
     failed,   // at least one, see failure()
+    lost,     // at least one: its record or its lock is no longer this launcher's; none has failed
   };
 
   // Launches them side by side. Returns when every launch has ended, each with its record in the
-  // state that tells. Throws, after all have ended, Cancelled, or StoreError if the session and
-  // with it the locks are lost.
+  // state that tells: a launch goes on while the store is away, and its writes wait. Throws, after
+  // all have ended, Cancelled, or StoreError if the session and with it the locks are lost.
   Task<Outcome> run();
 
   const std::string& failure() const { return failure_; }
@@ -80,6 +86,11 @@ class NodeLaunches {
  private:
   class Launch;
 
+  Task<bool> find_created(std::int64_t transaction);
+  // Nothing if the store was away.
+  Task<std::optional<bool>> try_to_begin();
+  Task<std::optional<bool>> try_to_read_again();
+  Task<bool> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
   driver::Resources taken_before(const std::string& pool, const std::string& tenant) const;
   Task<> run_one(Launch& launch);
@@ -91,10 +102,12 @@ class NodeLaunches {
   coordination::LockSet& locks_;
   telemetry::Logger log_;
   std::vector<std::unique_ptr<Launch>> launches_;
+  const std::int64_t session_;  // whose the request's lock is
   std::size_t first_operation_ = 0;
   std::string newest_known_;  // the id of the newest node that was known before these
   std::size_t unfinished_ = 0;
   bool refused_ = false;
+  bool lost_ = false;
   bool session_lost_ = false;
   std::string failure_;
   async::Event ended_{"a launch has ended"};

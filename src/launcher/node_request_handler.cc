@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "coordination/known_outcome.h"
 #include "decision/decision.h"
 #include "launcher/matching.h"
 #include "model/failure_text.h"
@@ -14,6 +15,7 @@ namespace nodepool::launcher {
 
 namespace {
 
+using coordination::commit_until_known;
 using coordination::LockSet;
 using coordination::StoreError;
 using coordination::Transaction;
@@ -49,12 +51,22 @@ class NodeRequestHandler::Writes {
 
   void committed(const std::vector<coordination::OperationResult>& results) const {
     for (const auto& [operation, node] : nodes_) {
-      context_.nodes.written(node, results.at(operation).stat);
+      const coordination::Stat& stat = results.at(operation).stat;
+      if (is_known(stat)) context_.nodes.written(node, stat);
     }
-    if (request_) context_.requests.written(request_->second, results.at(request_->first).stat);
+    if (!request_) return;
+    const coordination::Stat& stat = results.at(request_->first).stat;
+    if (is_known(stat)) context_.requests.written(request_->second, stat);
+  }
+
+  coordination::Stat request_stat(const std::vector<coordination::OperationResult>& results) const {
+    return results.at(request_->first).stat;
   }
 
  private:
+  // A record that others have changed again comes by its event.
+  static bool is_known(const coordination::Stat& stat) { return stat.mzxid != 0; }
+
   LauncherContext& context_;
   // With the index of the operation that writes each.
   std::vector<std::pair<std::size_t, Node>> nodes_;
@@ -137,7 +149,8 @@ Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   locks_.check_in(transaction, lock);
   try {
-    const auto results = co_await context_.store.commit(std::move(transaction));
+    const auto results =
+        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction));
     context_.nodes.written(node, results.front().stat);
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;  // somebody else was faster
@@ -186,7 +199,8 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   writes.request(transaction, request);
   locks_.release_in(transaction, request_lock_);
   try {
-    writes.committed(co_await context_.store.commit(std::move(transaction)));
+    writes.committed(
+        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction)));
     locks_.released();
   } catch (const TransactionError& error) {
     require_answer(error);
@@ -204,13 +218,13 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
                                                       QuotaBounds bounds) {
   const bool resumes = provider.provider->resumes();
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
-  if (!co_await prepare(*provider.provider, launches)) co_return Outcome::try_again;
-
-  // From here on the request is `pending`: whatever happens, it is to be answered or put back.
+  // Once the request is `pending` it is to be answered or put back, whatever happens.
   bool begun = false;
   std::exception_ptr failure;
   try {
-    if (!co_await launches.fit(bounds)) {
+    if (!co_await prepare(*provider.provider, launches)) {
+      log_.debug("Not begun");
+    } else if (!co_await launches.fit(bounds)) {
       log_.info("Another launcher has taken the room, trying again");
     } else {
       begun = co_await launches.begin();
@@ -236,6 +250,7 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
         outcome = co_await hand_out();
         break;
       case NodeLaunches::Outcome::refused:
+      case NodeLaunches::Outcome::lost:
         break;
       case NodeLaunches::Outcome::failed:
         decline_reason = "launch failed: " + launches.failure();
@@ -277,14 +292,16 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   launches.create_in(transaction, request, labels, choose_zone(provider));
   std::vector<coordination::OperationResult> results;
   try {
-    results = co_await context_.store.commit(std::move(transaction));
+    results = co_await commit_until_known(context_.runtime, context_.store, std::move(transaction));
   } catch (const TransactionError& error) {
     require_answer(error);
     log_.debug("Not begun, something has changed meanwhile: {}", error.what());
     co_return false;
   }
   writes.committed(results);
-  const std::vector<Place> created = launches.created(results);
+  const coordination::Stat written = writes.request_stat(results);
+  const std::vector<Place> created = co_await launches.created(std::move(results), written);
+  if (created.empty()) co_return false;
   auto next = created.begin();
   for (Place& place : places_) {
     if (place.node_id.empty()) place = *next++;
@@ -368,9 +385,11 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 // --- giving up
 // ----------------------------------------------------------------------------------------
 
-// Puts the request back, or declines it; frees its nodes. In one transaction if possible; if
-// something has changed meanwhile (the requestor has withdrawn the request, somebody has deleted a
-// node) each on its own. A lost lock leaves its record to whoever has the lock now.
+// Puts the request back, or declines it; frees its nodes. In one transaction if possible: the
+// request's version in it proves that the nodes are freed for the request that was to be served,
+// and not taken from one that has been answered meanwhile. If something has changed (the requestor
+// has withdrawn the request, somebody has deleted a node) each goes on its own. A lost lock leaves
+// its record to whoever has the lock now.
 Task<> NodeRequestHandler::let_go(std::string decline_reason) {
   Transaction transaction;
   Writes writes(context_);
@@ -378,11 +397,21 @@ Task<> NodeRequestHandler::let_go(std::string decline_reason) {
   put_back_in(transaction, writes, decline_reason);
   if (co_await commit_letting_go(std::move(transaction), writes)) {
     locks_.released();
-    co_return;
+  } else {
+    co_await let_go_one_by_one(std::move(decline_reason));
   }
+}
+
+Task<> NodeRequestHandler::let_go_one_by_one(std::string decline_reason) {
+  const std::string path = model::request_path(request_id_);
+  // A request that is gone does not come back: nothing is taken from anybody.
+  const bool is_gone = !co_await context_.store.exists(path);
+  if (is_gone) context_.requests.removed(request_id_);
   for (const Place& place : places_) {
     Transaction alone;
     Writes written(context_);
+    const NodeRequest* request = context_.requests.find(request_id_);
+    if (request != nullptr) alone.check(path, request->stat.version);
     free_in(alone, written, place);
     if (co_await commit_letting_go(std::move(alone), written)) locks_.released(place.lock);
   }
@@ -394,7 +423,8 @@ Task<> NodeRequestHandler::let_go(std::string decline_reason) {
 
 Task<bool> NodeRequestHandler::commit_letting_go(Transaction transaction, const Writes& writes) {
   try {
-    writes.committed(co_await context_.store.commit(std::move(transaction)));
+    writes.committed(
+        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction)));
   } catch (const StoreError& error) {
     log_.debug("Not let go at once: {}", error.what());
     co_return false;
@@ -403,16 +433,21 @@ Task<bool> NodeRequestHandler::commit_letting_go(Transaction transaction, const 
 }
 
 // A node that has not been locked has no machine: its record goes. One that is not ready is taken
-// back by its provider once it is unlocked.
+// back by its provider once it is unlocked. Of a request that has been answered, or put back, by
+// somebody else nothing is touched.
 void NodeRequestHandler::free_in(Transaction& transaction, Writes& writes, const Place& place) {
+  if (place.node_id.empty()) return;  // it has no record yet
+  const NodeRequest* request = context_.requests.find(request_id_);
   const Node* node = context_.nodes.find(place.node_id);
+  const bool is_ours = (request == nullptr || request->state == RequestState::pending) &&
+                       node != nullptr && node->allocated_to == request_id_;
   if (!locks_.held(place.lock)) {
-    if (node != nullptr && node->state == NodeState::init && node->allocated_to == request_id_) {
+    if (is_ours && node->state == NodeState::init) {
       transaction.remove(model::node_path(node->id), node->stat.version);
     }
     return;
   }
-  if (node != nullptr && node->state == NodeState::ready && node->allocated_to == request_id_) {
+  if (is_ours && node->state == NodeState::ready) {
     Node copy = *node;
     copy.allocated_to.reset();
     writes.node(transaction, copy);
@@ -475,7 +510,8 @@ Task<Outcome> NodeRequestHandler::write_decline(std::string reason) {
   writes.request(transaction, request);
   locks_.release_in(transaction, request_lock_);
   try {
-    writes.committed(co_await context_.store.commit(std::move(transaction)));
+    writes.committed(
+        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction)));
     locks_.released();
   } catch (const TransactionError& error) {
     require_answer(error);

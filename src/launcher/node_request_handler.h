@@ -30,7 +30,8 @@ class NodeRequestHandler {
   // Existing nodes alone are handed out in two commits: locks; nodes and request together. If nodes
   // are launched the request is `pending` meanwhile, and ends as `requested` again if the provider
   // refuses them for want of room, or if others were faster; or with the pool's decline if a launch
-  // fails otherwise. Nodes that became ready in vain are free then. Throws StoreError.
+  // fails otherwise. Nodes that became ready in vain are free then. A store that is away fails
+  // nothing: what is `pending` waits for it until the session has ended. Throws StoreError.
   Task<Outcome> fulfil(ProviderInService provider, std::vector<std::string> plan,
                        QuotaBounds bounds);
 
@@ -57,6 +58,7 @@ class NodeRequestHandler {
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
   Task<> let_go(std::string decline_reason);
+  Task<> let_go_one_by_one(std::string decline_reason);
   Task<bool> commit_letting_go(coordination::Transaction transaction, const Writes& writes);
   void free_in(coordination::Transaction& transaction, Writes& writes, const Place& place);
   void put_back_in(coordination::Transaction& transaction, Writes& writes,

@@ -20,10 +20,10 @@ class NodeLaunchesTest : public PartsFixture {
   ProviderInService sky() {
     config::ProviderSection section{.name = "sky", .driver = "cloud"};
     section.value = config::parse_yaml(kSky, "nodepool.yaml");
-    return {driver_.provider(
-                driver_.configure(section, config::Config()),
-                {runtime_, store_, nodes_, images_, threads_, log_, telemetry::Metrics()}),
-            nullptr, nullptr};
+    return {
+        driver_.provider(driver_.configure(section, config::Config()),
+                         {runtime_, store_, nodes_, images_, threads_, log_, telemetry::Metrics()}),
+        nullptr, nullptr};
   }
 
   // Records a node for a request, without any of the events since then.
@@ -32,7 +32,8 @@ class NodeLaunchesTest : public PartsFixture {
     request.id = "200-0000000000";
     coordination::Transaction transaction;
     launches.create_in(transaction, request, {"small"}, std::nullopt);
-    launches.created(loop_.run(store_.commit(std::move(transaction))));
+    auto results = loop_.run(store_.commit(std::move(transaction)));
+    loop_.run(launches.created(std::move(results), {}));
   }
 
   // What another launcher records, of which nothing is known here yet.

@@ -79,6 +79,7 @@ class ResumeTest : public LauncherFixture {
     // Not longer than it takes: the search for leaks would hide a machine too many.
     for (int i = 0; i < 120 && state(request_) != RequestState::fulfilled; ++i) pass(seconds(1));
     ASSERT_EQ(state(request_), RequestState::fulfilled);
+    EXPECT_THAT(read_request(request_).declined_by, IsEmpty());
     const std::vector<std::string> handed_out = read_request(request_).nodes;
     ASSERT_THAT(handed_out, SizeIs(2));
     EXPECT_THAT(handed_out, IsSupersetOf(begun));
@@ -143,6 +144,46 @@ TEST_F(ResumeTest, a_launcher_may_die_anywhere_and_another_one_takes_over) {
     expect_the_same_nodes_to_be_handed_out();
     if (HasFailure()) return;
   }
+}
+
+TEST_F(ResumeTest, the_connection_to_the_store_may_break_anywhere) {
+  bool ended = false;
+  for (std::size_t steps = 1; !ended; ++steps) {
+    SCOPED_TRACE(testing::Message() << "an outage after " << steps << " continuations");
+    ASSERT_LT(steps, kMany);
+    start(kFake);
+    ended = request_and_run_for(steps);
+    process_store().suspend_for_tests();
+    pass(seconds(7));
+    process_store().resume_for_tests();
+    expect_the_same_nodes_to_be_handed_out();
+    if (HasFailure()) return;
+    stop();
+  }
+}
+
+TEST_F(ResumeTest, the_session_may_end_anywhere) {
+  bool ended = false;
+  for (std::size_t steps = 1; !ended; ++steps) {
+    SCOPED_TRACE(testing::Message() << "the session ends after " << steps << " continuations");
+    ASSERT_LT(steps, kMany);
+    start(kFake);
+    ended = request_and_run_for(steps);
+    process_store().expire_for_tests();
+    expect_the_same_nodes_to_be_handed_out();
+    if (HasFailure()) return;
+    stop();
+  }
+}
+
+TEST_F(ResumeTest, a_store_that_is_away_for_longer_than_a_launch_may_take_fails_none) {
+  start(std::string(kFake) + "    launch-timeout: 60\n    launch-retries: 1\n");
+  ASSERT_FALSE(request_and_run_for(80));
+  ASSERT_THAT(begun_nodes(), SizeIs(2));
+  process_store().suspend_for_tests();
+  pass(minutes(30));
+  process_store().resume_for_tests();
+  expect_the_same_nodes_to_be_handed_out();
 }
 
 TEST_F(ResumeTest, launchers_may_die_again_and_again) {

@@ -42,7 +42,7 @@ struct MachineLaunch::Failure {
 MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
                              std::optional<UploadedImage> image)
     : context_(std::move(context)),
-      launch_(launch),
+      launch_(launch, context_.runtime.clock),
       image_(std::move(image)),
       metrics_(context_.metrics, context_.runtime.clock) {}
 
@@ -113,10 +113,21 @@ void MachineLaunch::begin_another_attempt() {
 }
 
 Task<> MachineLaunch::run_attempt() {
-  const auto deadline = context_.runtime.clock.now() + context_.config.launch_timeout();
   Task<> running = attempt();
-  co_await async::with_deadline(context_.runtime.clock, deadline, std::move(running),
-                                "launching the machine");
+  Task<> limit = time_is_over();
+  co_await async::with_limit(std::move(limit), std::move(running), "launching the machine");
+}
+
+// Returns when the cloud has had its time. While the store is away nothing is asked of the cloud.
+Task<> MachineLaunch::time_is_over() {
+  async::Duration granted = launch_.taken();
+  auto deadline = context_.runtime.clock.now() + context_.config.launch_timeout();
+  while (context_.runtime.clock.now() < deadline) {
+    co_await context_.runtime.clock.sleep_until(deadline);
+    const async::Duration taken = launch_.taken();
+    deadline += taken - granted;
+    granted = taken;
+  }
 }
 
 Task<> MachineLaunch::attempt() {

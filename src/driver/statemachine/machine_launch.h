@@ -8,6 +8,7 @@
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_config.h"
+#include "driver/statemachine/timed_saves.h"
 #include "nodescan/scanner.h"
 #include "telemetry/log.h"
 
@@ -40,6 +41,7 @@ class MachineLaunch {
 
   void describe_image();
   Task<> run_attempt();
+  Task<> time_is_over();
   Task<> attempt();
   Task<> undo();
   CreateSpec spec() const;
@@ -51,7 +53,7 @@ class MachineLaunch {
   const MachineLabel& label() const;
 
   MachineLaunchContext context_;
-  NodeLaunch& launch_;
+  TimedSaves launch_;
   std::optional<UploadedImage> image_;
   LaunchJournal journal_;
   LaunchMetrics metrics_;

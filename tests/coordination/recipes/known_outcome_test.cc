@@ -1,0 +1,140 @@
+#include "coordination/known_outcome.h"
+
+#include "async/event.h"
+#include "coordination/faulty/faulty_store.h"
+#include "coordination/lock.h"
+#include "tests/coordination/recipes/recipes_fixture.h"
+
+namespace nodepool::coordination {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Kind = StoreError::Kind;
+
+class KnownOutcomeTest : public RecipesTest {
+ protected:
+  KnownOutcomeTest() {
+    loop_.run(ensure_path(a_, "/record"));
+    EXPECT_TRUE(loop_.run(lock_.try_acquire()));
+  }
+
+  // Locked, and written with the version that was read.
+  Transaction write(const std::string& data) {
+    Transaction transaction;
+    lock_.check_in(transaction);
+    transaction.set("/record", data, version());
+    return transaction;
+  }
+
+  std::int32_t version() const { return server_.tree().get("/record").stat.version; }
+  std::string data() const { return server_.tree().get("/record").data; }
+
+  void commit(Transaction transaction) {
+    scope_.spawn("commit", keep_outcome(*this, std::move(transaction)));
+    settle();
+  }
+
+  static Task<> keep_outcome(KnownOutcomeTest& test, Transaction transaction) {
+    try {
+      test.results_ = co_await commit_until_known(test.runtime_, test.store_, transaction);
+      test.log_.emplace_back("done");
+    } catch (const StoreError& error) {
+      test.log_.emplace_back(to_string(error.kind()));
+    } catch (const async::Cancelled&) {
+      test.log_.emplace_back("cancelled");
+    }
+  }
+
+  FaultyStore store_{a_, runtime_, {}, 1};
+  Lock lock_{a_, random_, "/lock"};
+  std::vector<OperationResult> results_;
+};
+
+TEST_F(KnownOutcomeTest, a_write_whose_answer_was_lost_has_happened_once) {
+  store_.set_plan({.lost_answer = 1});
+  commit(write("new"));
+  EXPECT_THAT(log_, IsEmpty());
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("done"));
+  ASSERT_THAT(results_, SizeIs(2));
+  EXPECT_EQ(results_[1].stat.version, 1);
+  EXPECT_EQ(version(), 1);
+}
+
+TEST_F(KnownOutcomeTest, a_write_that_was_lost_itself_is_repeated) {
+  store_.set_plan({.lost_request = 1});
+  commit(write("new"));
+  pass(seconds(5));
+  EXPECT_EQ(version(), 0);
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("done"));
+  EXPECT_EQ(data(), "new");
+  EXPECT_EQ(results_.at(1).stat.version, 1);
+}
+
+TEST_F(KnownOutcomeTest, it_waits_for_a_store_that_is_out_of_reach) {
+  store_.set_plan({.disconnected = 1});
+  commit(write("new"));
+  pass(std::chrono::minutes(10));
+  EXPECT_THAT(log_, IsEmpty());
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("done"));
+}
+
+TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
+  Transaction late = write("late");
+  loop_.run(a_.set("/record", "meanwhile", 0));
+  commit(std::move(late));
+  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  // Also where an attempt has gone without an answer.
+  log_.clear();
+  late = write("late");
+  store_.set_plan({.lost_request = 1});
+  commit(late);
+  loop_.run(a_.set("/record", "again", 1));
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  EXPECT_EQ(data(), "again");
+}
+
+TEST_F(KnownOutcomeTest, a_lock_that_is_given_up_tells_though_the_record_has_changed_again) {
+  Transaction transaction;
+  transaction.set("/record", "handed out", 0);
+  lock_.release_in(transaction);
+  store_.set_plan({.lost_answer = 1});
+  commit(std::move(transaction));
+  loop_.run(b_.set("/record", "used", 1));
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("done"));
+  EXPECT_EQ(results_.at(0).stat.mzxid, 0) << "of a version that nobody can read any more";
+  EXPECT_EQ(data(), "used");
+}
+
+TEST_F(KnownOutcomeTest, the_end_of_the_session_ends_it) {
+  store_.set_plan({.lost_request = 1});
+  commit(write("new"));
+  a_.expire_for_tests();
+  settle();
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("session expired"));
+  EXPECT_EQ(version(), 0);
+}
+
+TEST_F(KnownOutcomeTest, whoever_waits_for_the_store_can_be_stopped) {
+  store_.set_plan({.disconnected = 1});
+  commit(write("new"));
+  loop_.run(scope_.stop());
+  EXPECT_THAT(log_, ElementsAre("cancelled"));
+}
+
+}  // namespace
+}  // namespace nodepool::coordination
