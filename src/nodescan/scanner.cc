@@ -52,10 +52,11 @@ std::string to_string(const Target& target) {
   return target.host + " on port " + std::to_string(target.port);
 }
 
+// What came back says more than that the time was over.
 ScanError timeout_error(const Target& target, const std::string& last_failure) {
-  std::string text = "Timeout connecting to " + to_string(target);
-  if (!last_failure.empty()) text += ": " + last_failure;
-  return {ScanError::Kind::timeout, text};
+  return {ScanError::Kind::timeout,
+          last_failure.empty() ? "Timeout connecting to " + to_string(target)
+                               : "Could not contact " + to_string(target) + ": " + last_failure};
 }
 
 }  // namespace

@@ -179,13 +179,13 @@ TEST_F(ScannerTest, a_server_that_never_comes_up_is_a_timeout) {
   const Outcome keys =
       failure_of(scanner.host_keys(kLoopback, port.number(), in(milliseconds(300)), &progress_));
   EXPECT_EQ(keys.error, ScanError::Kind::timeout);
-  EXPECT_EQ(keys.text, "Timeout connecting to " + place + ": Connection refused");
+  EXPECT_EQ(keys.text, "Could not contact " + place + ": Connection refused");
   EXPECT_GT(progress_.attempts, 1U);
 
   const Outcome connection = failure_of(scanner.connectable(
       kLoopback, port.number(), in(milliseconds(300)), Attempts::until_deadline));
   EXPECT_EQ(connection.error, ScanError::Kind::timeout);
-  EXPECT_EQ(connection.text, "Timeout connecting to " + place + ": Connection refused");
+  EXPECT_EQ(connection.text, "Could not contact " + place + ": Connection refused");
 }
 
 TEST_F(ScannerTest, a_server_without_a_common_key_exchange_is_tried_on_and_said_to_be_one) {
@@ -213,7 +213,7 @@ TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_ope
     const Outcome outcome =
         failure_of(scanner.host_keys(kLoopback, listener.port(), in(seconds(1)), &progress_));
     EXPECT_EQ(outcome.error, ScanError::Kind::timeout);
-    EXPECT_THAT(outcome.text, StartsWith("Timeout connecting to 127.0.0.1 on port "));
+    EXPECT_THAT(outcome.text, StartsWith("Could not contact 127.0.0.1 on port "));
     EXPECT_GT(progress_.attempts, 1U) << "one bad connection must not take all the time";
     EXPECT_LT(clock_.now() - start, seconds(30));
     // The other ends of the connections are in this process, too.

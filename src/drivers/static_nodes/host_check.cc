@@ -1,7 +1,11 @@
 #include "drivers/static_nodes/host_check.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <stdexcept>
 
 namespace nodepool::drivers::static_nodes {
@@ -18,11 +22,23 @@ nodescan::Limits scanner_limits() {
   return limits;
 }
 
+// The host's keys of the same type as this one; if there is none, all.
+std::vector<std::string> offered_instead_of(const std::string& key,
+                                            const std::vector<std::string>& found) {
+  const std::string type = key.substr(0, key.find(' ') + 1);
+  std::vector<std::string> offered;
+  std::ranges::copy_if(found, std::back_inserter(offered), [&type](const std::string& other) {
+    return !type.empty() && other.starts_with(type);
+  });
+  return offered.empty() ? found : offered;
+}
+
 void require_known_keys(const Host& host, const std::vector<std::string>& found) {
   for (const std::string& key : host.host_keys) {
     if (std::ranges::find(found, key) == found.end()) {
-      throw std::runtime_error("host key mismatches: the host does not have the configured key '" +
-                               key + "'");
+      throw std::runtime_error(fmt::format(
+          "host key mismatches: the host does not have the configured key '{}', it offers {}", key,
+          fmt::join(offered_instead_of(key, found), ", ")));
     }
   }
 }

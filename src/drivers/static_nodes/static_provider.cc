@@ -36,6 +36,7 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
       context_(std::move(context)),
       log_(context_.log.child("driver.static.StaticNodeProvider." + config_->name())),
       checker_(context_.runtime, context_.threads),
+      reports_(context_.runtime, context_.store, log_),
       scope_(context_.runtime, [log = log_](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       }) {}
@@ -53,6 +54,7 @@ Task<> StaticProvider::start() {
   }
   subscription_ =
       context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
+  reports_.start();
   for (const auto& [key, state] : states_) look_at(key);
   co_return;
 }
@@ -66,6 +68,7 @@ void StaticProvider::idle() {
 Task<> StaticProvider::stop() {
   idle();
   co_await scope_.join();
+  co_await reports_.stop();
 }
 
 // --- what the launcher asks
@@ -176,6 +179,7 @@ Task<> StaticProvider::work_on(HostKey key) {
   try {
     co_await bring_in_order(host, state);
     state.pause = {};
+    reports_.clear(key);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
@@ -233,8 +237,26 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
     if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, retire(id));
   }
   state.unchecked = false;
+  if (state.pause == async::Duration::zero()) {
+    state.failing_since = context_.runtime.clock.wall_seconds();
+  }
   state.pause = std::clamp(state.pause * 2, kFirstPause, kLongestPause);
+  report(host, state, reason);
   scope_.spawn("static host " + host.name + " (again)", look_again_later(host.key(), state.pause));
+}
+
+void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {
+  model::HostReport report;
+  report.provider = config_->name();
+  report.pool = host.pool;
+  report.host = host.name;
+  report.username = host.username;
+  report.port = host.connection_port;
+  report.labels = host.labels;
+  report.problem = reason;
+  report.since = state.failing_since;
+  report.next_look = std::chrono::duration<double>(state.pause).count();
+  reports_.report(host.key(), std::move(report));
 }
 
 Task<> StaticProvider::look_again_later(HostKey key, async::Duration pause) {
@@ -270,7 +292,7 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known,
                                     node.id);
   node.stat = results.front().stat;
-  if (is_registered_before(node)) co_return co_await withdraw(node);
+  if (is_registered_before(node, host)) co_return co_await withdraw(node);
   co_await put_into_service(node);
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
 }
@@ -316,12 +338,11 @@ Task<> StaticProvider::put_into_service_once_unlocked(std::string id) {
 }
 
 // Whether an earlier record stands for the same slot of the same host.
-bool StaticProvider::is_registered_before(const Node& node) const {
-  const auto& ids = context_.nodes.of_provider(config_->name());
-  return std::ranges::any_of(ids, [&](const std::string& id) {
-    const Node& other = *context_.nodes.find(id);
-    return id < node.id && other.slot == node.slot && host_key_of(other) == host_key_of(node) &&
-           other.state != NodeState::building && other.state != NodeState::deleting;
+bool StaticProvider::is_registered_before(const Node& node, const Host& host) const {
+  return std::ranges::any_of(states_.at(host.key()).nodes, [&](const std::string& id) {
+    const Node* other = context_.nodes.find(id);
+    return other != nullptr && id < node.id && other->slot == node.slot &&
+           other->state != NodeState::building && other->state != NodeState::deleting;
   });
 }
 

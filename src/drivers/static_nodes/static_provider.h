@@ -9,6 +9,7 @@
 #include "async/task_scope.h"
 #include "driver/driver.h"
 #include "drivers/static_nodes/host_check.h"
+#include "drivers/static_nodes/host_reports.h"
 #include "drivers/static_nodes/slot_plan.h"
 #include "drivers/static_nodes/static_config.h"
 #include "model/change_node.h"
@@ -44,6 +45,7 @@ class StaticProvider final : public driver::Provider {
     bool busy = false;            // a task works on it
     bool changed = false;         // … and something has changed since it began
     async::Duration pause{};      // before the next attempt, while it is out of order
+    double failing_since = 0;     // seconds since the epoch, while it is out of order
   };
 
   void on_node(const model::NodeTable::Change& change);
@@ -54,11 +56,12 @@ class StaticProvider final : public driver::Provider {
   Task<bool> all_exist(std::vector<std::string> ids);
   Task<> look_again_later(HostKey key, async::Duration pause);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
+  void report(const Host& host, const HostState& state, const std::string& reason);
 
   SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
   Task<> register_slot(const Host& host, std::int64_t slot, const HostFacts& facts);
-  bool is_registered_before(const model::Node& node) const;
+  bool is_registered_before(const model::Node& node, const Host& host) const;
   Task<> withdraw(model::Node node);
   Task<> put_into_service(model::Node node);
   Task<> put_into_service_once_unlocked(std::string id);
@@ -75,6 +78,7 @@ class StaticProvider final : public driver::Provider {
   driver::ProviderContext context_;
   telemetry::Logger log_;
   HostChecker checker_;
+  HostReports reports_;
   std::map<HostKey, HostState> states_;
   bool idle_ = false;
   coordination::Subscription subscription_;

@@ -1,0 +1,71 @@
+#include "model/host_report.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "coordination/path.h"
+#include "model/paths.h"
+#include "model/record_io.h"
+
+namespace nodepool::model {
+
+using coordination::StoreError;
+using coordination::Task;
+
+HostReport parse_host_report(const coordination::Entry& entry) {
+  record_io::Reader reader(entry.data);
+  HostReport report;
+  reader.field("provider", report.provider);
+  reader.field("pool", report.pool);
+  reader.field("host", report.host);
+  reader.field("username", report.username);
+  reader.field("port", report.port);
+  reader.field("labels", report.labels);
+  reader.field("problem", report.problem);
+  reader.field("since", report.since);
+  reader.field("next_look", report.next_look);
+  reader.field("launcher", report.launcher);
+  return report;
+}
+
+std::string to_record(const HostReport& report) {
+  record_io::Writer writer;
+  writer.field("provider", report.provider);
+  writer.field("pool", report.pool);
+  writer.field("host", report.host);
+  writer.field("username", report.username);
+  writer.field("port", report.port);
+  writer.field("labels", report.labels);
+  writer.field("problem", report.problem);
+  writer.field("since", report.since);
+  writer.field("next_look", report.next_look);
+  writer.field("launcher", report.launcher);
+  return writer.text();
+}
+
+Task<std::vector<HostReport>> read_host_reports(coordination::Store& store) {
+  std::vector<HostReport> reports;
+  std::vector<std::string> names;
+  try {
+    names = co_await store.children(std::string(kHostsRoot));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  for (const std::string& name : names) {
+    try {
+      const coordination::Entry entry =
+          co_await store.get(coordination::join_path(kHostsRoot, name));
+      reports.push_back(parse_host_report(entry));
+    } catch (const StoreError& error) {
+      if (error.kind() != StoreError::Kind::no_node) throw;  // in order again
+    } catch (const RecordError&) {
+      // Somebody else's.
+    }
+  }
+  std::ranges::sort(reports, {}, [](const HostReport& report) {
+    return std::tie(report.host, report.port, report.provider, report.launcher);
+  });
+  co_return reports;
+}
+
+}  // namespace nodepool::model
