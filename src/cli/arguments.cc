@@ -138,9 +138,11 @@ class Parser {
     add_name(info, "PROVIDER", info_.provider, "the provider's name");
     add_json(info, info_.json);
     CLI::App& explain = add<OnlineCommand>(
-        "explain", "say why a request waits, what becomes of a node, how a label is doing",
+        "explain",
+        "say why a request waits, what becomes of a node, how a label or a host is doing",
         explain_);
-    add_name(explain, "REQUEST|LABEL|NODE", explain_.subject, "an id, or a label's name");
+    add_name(explain, "REQUEST|LABEL|NODE|HOST", explain_.subject,
+             "an id, or the name of a label or of a static host");
     explain.add_flag("--online", explain_.online,
                      "also ask the clouds what they allow and what a node takes");
     CLI::App& history = add<OfflineCommand>(

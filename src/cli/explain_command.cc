@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/explanation/explanation.h"
+#include "cli/explanation/hosts.h"
 #include "cli/own_provider.h"
 #include "program/journal.h"
 
@@ -76,21 +77,15 @@ Task<int> perform(Session& session, Explain command) {
   const model::ImageTable* images = co_await session.images();
   const model::RequestTable* requests = co_await session.requests();
   const model::ComponentTable* components = co_await session.components();
-  const model::NodeRequest* request = requests->find(command.subject);
-  const model::Node* node = nodes->find(command.subject);
-  const bool is_label = session.config().labels.contains(command.subject);
-  if (request == nullptr && node == nullptr && !is_label) {
-    throw std::runtime_error(fmt::format(
-        "there is no request, node or label {}; `nodepool history {}` tells of what is gone",
-        command.subject, command.subject));
-  }
+  const std::string& subject = command.subject;
   Providers providers = configured_providers(session);
-  if (command.online && node == nullptr) {
-    std::vector<std::string> labels{command.subject};
-    if (request != nullptr) labels = request->node_types;
+  if (command.online && nodes->find(subject) == nullptr) {
+    const model::NodeRequest* request = requests->find(subject);
+    std::vector<std::string> labels =
+        request == nullptr ? std::vector<std::string>{subject} : request->node_types;
     co_await ask_clouds(session, std::move(labels), providers);
-    request = requests->find(command.subject);  // the tables have moved on
   }
+  std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
   const history::Journal journal = program::journal_of(session.config());
   const Knowledge knowledge{
       session.now(),
@@ -100,16 +95,22 @@ Task<int> perform(Session& session, Explain command) {
       components->pools(),
       session.config(),
       providers,
+      std::move(hosts),
       [&journal](const std::string& id) { return history::entries_of(journal, id); }};
   std::vector<std::string> lines;
-  if (request != nullptr) {
+  if (const model::NodeRequest* request = requests->find(subject)) {
     lines = explain_request(knowledge, *request);
-  } else if (node != nullptr) {
+  } else if (const model::Node* node = nodes->find(subject)) {
     lines = explain_node(knowledge, *node);
-  } else if (is_label) {
-    lines = explain_label(knowledge, command.subject);
+  } else if (session.config().labels.contains(subject)) {
+    lines = explain_label(knowledge, subject);
+  } else if (knows_host(knowledge, subject)) {
+    lines = explain_host(knowledge, subject);
   } else {
-    throw std::runtime_error(fmt::format("request {} is gone", command.subject));
+    throw std::runtime_error(
+        fmt::format("there is no request, node, label or host {}; `nodepool history {}` tells of "
+                    "what is gone",
+                    subject, subject));
   }
   for (const std::string& line : lines) session.context().out << line << '\n';
   co_return 0;

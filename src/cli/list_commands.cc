@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/explanation/hosts.h"
 #include "cli/listing/image_listings.h"
 #include "cli/listing/listings.h"
 
@@ -20,6 +21,10 @@ Task<int> perform(Session& session, ListNodes command) {
   const Detail detail = command.detail || command.json ? Detail::full : Detail::brief;
   const model::NodeTable* nodes = co_await session.nodes();
   print(session, node_listing(*nodes, session.now(), detail), command.json);
+  // There is no record of a node that such a host stands for.
+  const std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
+  const std::string missing = hosts_out_of_order(hosts);
+  if (!missing.empty()) session.context().err << "nodepool: " << missing << '\n';
   co_return 0;
 }
 

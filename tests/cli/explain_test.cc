@@ -5,6 +5,7 @@
 #include "coordination/tree.h"
 #include "history/journal.h"
 #include "model/component.h"
+#include "model/host_report.h"
 #include "model/paths.h"
 #include "tests/cli/cli_test.h"
 
@@ -179,6 +180,88 @@ TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
                                "    nodes: 1 ready; 1 can be handed out now\n"));
   EXPECT_THAT(out(), HasSubstr("1 request(s) wait for it\n\nRequest " + id));
   EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
+}
+
+TEST_F(ExplainTest, hosts_out_of_order_are_told_with_the_reason_and_the_next_look) {
+  add_pool("rack", {"small"});
+  model::HostReport report;
+  report.provider = "rack";
+  report.pool = "main";
+  report.host = "host7";
+  report.username = "ci";
+  report.port = 2222;
+  report.labels = {"small"};
+  report.problem = "Could not contact host7 on port 2222: Connection refused";
+  report.since = clock_.wall_seconds() - 600;
+  report.next_look = 60;
+  report.launcher = "l1";
+  run(coordination::ensure_path(store_, "/nodepool/hosts"));
+  run(store_.create("/nodepool/hosts/1", to_record(report), coordination::CreateMode::ephemeral));
+  run(store_.create("/nodepool/hosts/2", "garbage", coordination::CreateMode::ephemeral));
+  EXPECT_THAT(
+      explain("small"),
+      HasSubstr("    host host7 on port 2222 is out of order for 0:10:00: Could not contact "
+                "host7 on port 2222: Connection refused; l1 looks again within 0:01:00\n"));
+  EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
+  EXPECT_EQ(explain("host7"),
+            "Host host7\n"
+            "  ci on port 2222, of pool rack-main, label(s) small\n"
+            "    out of order for 0:10:00: Could not contact host7 on port 2222: Connection "
+            "refused; l1 looks again within 0:01:00\n");
+  EXPECT_EQ(nodepool({"list"}), 0);
+  EXPECT_THAT(out(), Not(HasSubstr("host7")));
+  EXPECT_EQ(err(), "nodepool: 1 host(s) out of order: host7; `nodepool explain HOST` says why\n");
+}
+
+TEST_F(ExplainTest, a_host_in_good_order_is_known_by_its_nodes) {
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.hostname = "host8";
+  node.slot = 1;
+  const std::string id = run(launcher_.add_node(node));
+  EXPECT_EQ(explain("host8"),
+            "Host host8\n  node " + id + ", slot 1, of pool rack-main is ready for 0:01:05\n");
+  EXPECT_EQ(nodepool({"list"}), 0);
+  EXPECT_EQ(err(), "");
+}
+
+TEST_F(ExplainTest, a_pool_that_does_not_react_is_no_promise) {
+  add_pool("rack", {"small"});
+  const std::string node = run(launcher_.add_node(make_node("small")));
+  EXPECT_THAT(explain("small"), HasSubstr("1 can be handed out now"));
+  EXPECT_THAT(explain(node), HasSubstr("the next request for one of its labels may get it"));
+  const std::string id = add_request({"small"});  // 65 s ago
+  const std::string sign = "does not react: it has not answered request " + id +
+                           " for 0:01:05, though it could; does its launcher on l1 hang";
+  EXPECT_THAT(explain(id), HasSubstr("    " + sign));
+  EXPECT_THAT(explain("small"), HasSubstr("nodes: 1 ready; 1 are free\n    " + sign));
+  EXPECT_THAT(explain(node), HasSubstr("next        nothing as it seems: rack-main " + sign));
+}
+
+TEST_F(ExplainTest, a_pool_need_not_react_to_what_is_not_at_its_turn) {
+  add_pool("rack", {"small"});
+  run(launcher_.add_node(make_node("small")));
+  add_request({"small", "small"});  // comes first, and waits for a second node
+  EXPECT_THAT(explain(add_request({"small"})), Not(HasSubstr("does not react")));
+  const std::string fresh = add_request(
+      {"large"}, [this](NodeRequest& request) { request.state_time = clock_.wall_seconds() - 1; });
+  EXPECT_THAT(explain(fresh), Not(HasSubstr("does not react")));
+}
+
+TEST_F(ExplainTest, a_pool_that_takes_no_node_back_does_not_react) {
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.state = NodeState::used;
+  const std::string id = run(launcher_.add_node(node));
+  EXPECT_THAT(explain("small"),
+              HasSubstr("does not react: node " + id + " was given back 0:01:05 ago"));
+}
+
+TEST_F(ExplainTest, without_any_launcher_ready_nodes_are_no_promise) {
+  run(launcher_.add_node(make_node("small")));
+  EXPECT_THAT(explain("small"),
+              HasSubstr("No pool is registered: no launcher runs, or none has a provider.\n1 "
+                        "node(s) are ready, and nobody hands them out.\n"));
 }
 
 TEST_F(ExplainTest, what_is_unknown_is_an_error_that_names_the_history) {

@@ -155,11 +155,40 @@ TEST_F(StaticHostsTest, a_wrong_host_key_and_an_unreachable_host_are_not_served)
   site_.wait_until("both warnings", [this, &nobody] {
     const std::string log = site_.log();
     return log.find("host key mismatches") != std::string::npos &&
-           log.find("Timeout connecting to 127.0.0.1 on port " + std::to_string(nobody.number())) !=
+           log.find("Could not contact 127.0.0.1 on port " + std::to_string(nobody.number())) !=
                std::string::npos;
   });
   site_.wait_until_all_ready(1);
   EXPECT_EQ(site_.json({"request", "a"}).at("nodes").size(), 1U);
+  // The commands tell as well, until the host is well.
+  site_.wait_until("the reports", [this] {
+    return site_.nodepool({"explain", "127.0.0.1"}).output.contains("on port") &&
+           site_.nodepool({"explain", "b"}).output.contains("out of order");
+  });
+  EXPECT_THAT(site_.nodepool({"explain", "b"}).output,
+              HasSubstr("does not have the configured key '" + good.host_keys().at(0) +
+                        "', it offers " + impostor.host_keys().at(0)));
+  const std::string unreachable = site_.nodepool({"explain", "c"}).output;
+  EXPECT_THAT(unreachable, HasSubstr("Connection refused; "));
+  EXPECT_THAT(unreachable, HasSubstr(" looks again within 0:0"));
+  EXPECT_THAT(unreachable, testing::Not(HasSubstr("imeout")));
+  EXPECT_THAT(site_.nodepool({"list"}).error, HasSubstr("1 host(s) out of order: 127.0.0.1"));
+  site_.configure(provider({host(good, "a"), host(impostor, "b")}));
+  site_.wait_until("all well", [this] { return site_.nodepool({"list"}).error.empty(); });
+}
+
+TEST_F(StaticHostsTest, a_launcher_that_is_stopped_is_noticed) {
+  const Sshd sshd;
+  site_.configure(provider({host(sshd, "a")}));
+  site_.start_launcher();
+  site_.wait_until_all_ready(1);
+  site_.signal_launcher(SIGSTOP);
+  const auto waiting = site_.start_nodepool({"request", "a"});
+  site_.wait_until("a sign", [this] {
+    return site_.nodepool({"explain", "a"}).output.contains("does not react");
+  });
+  site_.signal_launcher(SIGCONT);
+  EXPECT_EQ(waiting->wait(), 0) << waiting->standard_error();
 }
 
 TEST_F(StaticHostsTest, a_held_node_stays_and_a_deleted_one_is_registered_anew) {

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 
+#include "cli/explanation/hosts.h"
+#include "cli/explanation/silent_pools.h"
 #include "cli/explanation/text.h"
 #include "decision/decision.h"
 #include "model/lease.h"
@@ -105,6 +107,10 @@ std::string pool_says(const Knowledge& knowledge, const NodeRequest& request,
                      free_nodes(knowledge, request, pool));
 }
 
+void explain_silence(Text& text, const Knowledge& knowledge, const Component& pool) {
+  if (const auto sign = sign_of_silence(knowledge, pool)) text.line("    " + *sign);
+}
+
 void explain_pools(Text& text, const Knowledge& knowledge, const NodeRequest& request) {
   if (knowledge.pools.empty()) {
     text.line("No pool is registered: no launcher runs, or none has a provider.");
@@ -116,6 +122,7 @@ void explain_pools(Text& text, const Knowledge& knowledge, const NodeRequest& re
     const std::string paused = pool->paused ? " (paused: it has no room)" : "";
     text.line(fmt::format("  {} on {}{}", pool_name(*pool), pool->hostname, paused));
     text.line("    " + pool_says(knowledge, request, history, *pool));
+    explain_silence(text, knowledge, *pool);
     const ProviderFacts* provider = facts_of(knowledge, pool->provider_name);
     if (provider != nullptr && pool->supports(request.node_types)) {
       explain_room(text, records_of(knowledge), *provider, *pool, request.node_types);
@@ -137,10 +144,16 @@ void explain_nodes(Text& text, const Knowledge& knowledge, const std::string& re
 // --- what becomes of a node
 // -----------------------------------------------------------------------
 
-bool is_served(const Knowledge& knowledge, const Node& node) {
-  return std::ranges::any_of(knowledge.pools, [&node](const Component* pool) {
-    return pool->provider_name == node.provider;
-  });
+// Why nobody does anything with the node; nothing if somebody does.
+std::optional<std::string> neglect(const Knowledge& knowledge, const Node& node) {
+  std::optional<std::string> sign;
+  for (const Component* pool : knowledge.pools) {
+    if (pool->provider_name != node.provider) continue;
+    const auto silence = sign_of_silence(knowledge, *pool);
+    if (!silence) return std::nullopt;
+    sign = fmt::format("nothing as it seems: {} {}", pool_name(*pool), *silence);
+  }
+  return sign ? sign : "no registered launcher serves its provider: nothing";
 }
 
 std::string hold_ends(const Knowledge& knowledge, const Node& node) {
@@ -169,9 +182,7 @@ std::string ready_ends(const Knowledge& knowledge, const Node& node) {
 }
 
 std::string what_next(const Knowledge& knowledge, const Node& node, bool locked) {
-  if (!is_served(knowledge, node)) {
-    return "no registered launcher serves its provider: nothing";
-  }
+  if (const auto reason = neglect(knowledge, node)) return *reason;
   switch (node.state) {
     case NodeState::ready: {
       if (!node.allocated_to) return ready_ends(knowledge, node);
@@ -225,12 +236,28 @@ void explain_pool_of_label(Text& text, const Knowledge& knowledge, const Compone
   for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
   text.line(fmt::format("  {} on {}: priority {}{}", pool_name(pool), pool.hostname, pool.priority,
                         pool.paused ? ", paused: it has no room" : ""));
-  text.line(fmt::format("    nodes: {}; {} can be handed out now",
+  const bool is_silent = sign_of_silence(knowledge, pool).has_value();
+  text.line(fmt::format("    nodes: {}; {} {}",
                         counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
-                        knowledge.nodes.free(pool.provider_name, pool.name, label).size()));
+                        knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
+                        is_silent ? "are free" : "can be handed out now"));
+  explain_silence(text, knowledge, pool);
+  explain_hosts(text, knowledge, pool, label);
   if (const ProviderFacts* provider = facts_of(knowledge, pool.provider_name)) {
     explain_room(text, records_of(knowledge), *provider, pool, {label});
   }
+}
+
+void explain_absence(Text& text, const Knowledge& knowledge, const std::string& label) {
+  const auto ready = std::ranges::count_if(knowledge.nodes.all(), [&label](const auto& entry) {
+    return entry.second.state == NodeState::ready && entry.second.has_label(label);
+  });
+  if (knowledge.pools.empty()) {
+    text.line("No pool is registered: no launcher runs, or none has a provider.");
+  } else {
+    text.line("No registered pool offers it: requests for it fail.");
+  }
+  if (ready > 0) text.line(fmt::format("{} node(s) are ready, and nobody hands them out.", ready));
 }
 
 }  // namespace
@@ -309,7 +336,7 @@ std::vector<std::string> explain_label(const Knowledge& knowledge, const std::st
     is_offered = true;
     explain_pool_of_label(text, knowledge, *pool, label);
   }
-  if (!is_offered) text.line("No registered pool offers it: requests for it fail.");
+  if (!is_offered) explain_absence(text, knowledge, label);
 
   std::vector<const NodeRequest*> waiting;
   for (const auto& [order, id] : knowledge.requests.waiting()) {

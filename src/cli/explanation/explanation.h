@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "history/entry.h"
 #include "model/component.h"
+#include "model/host_report.h"
 #include "model/node_request.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
@@ -26,7 +27,8 @@ struct Knowledge {
   const model::RequestTable& requests;
   std::vector<const model::Component*> pools;  // those that are registered
   const config::Config& config;
-  const Providers& providers;  // those of `config`
+  const Providers& providers;            // those of `config`
+  std::vector<model::HostReport> hosts;  // those that are out of order
   // What the journal of this host has of a request; empty if it has none.
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };

@@ -1,0 +1,89 @@
+#include "cli/explanation/hosts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace nodepool::cli {
+
+namespace {
+
+using model::HostReport;
+using model::Node;
+
+// Of those that are out of order.
+constexpr std::size_t kMostHosts = 10;
+
+std::string next_look(const HostReport& report) {
+  return fmt::format("{} looks again within {}", report.launcher, duration_text(report.next_look));
+}
+
+std::string out_of_order(const Knowledge& knowledge, const HostReport& report) {
+  return fmt::format("out of order for {}: {}", duration_text(knowledge.now - report.since),
+                     report.problem);
+}
+
+std::vector<const Node*> nodes_of(const Knowledge& knowledge, std::string_view host) {
+  std::vector<const Node*> nodes;
+  for (const auto& [id, node] : knowledge.nodes.all()) {
+    if (node.slot && node.hostname == host) nodes.push_back(&node);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+void explain_hosts(Text& text, const Knowledge& knowledge, const model::Component& pool,
+                   const std::string& label) {
+  std::size_t count = 0;
+  for (const HostReport& report : knowledge.hosts) {
+    const bool concerns = report.provider == pool.provider_name && report.pool == pool.name &&
+                          report.launcher == pool.hostname &&
+                          std::ranges::find(report.labels, label) != report.labels.end();
+    if (!concerns || ++count > kMostHosts) continue;
+    text.line(fmt::format("    host {} on port {} is {}; {}", report.host, report.port,
+                          out_of_order(knowledge, report), next_look(report)));
+  }
+  if (count > kMostHosts) {
+    text.line(fmt::format("    … and {} more hosts are out of order", count - kMostHosts));
+  }
+}
+
+bool knows_host(const Knowledge& knowledge, std::string_view host) {
+  return std::ranges::find(knowledge.hosts, host, &HostReport::host) != knowledge.hosts.end() ||
+         !nodes_of(knowledge, host).empty();
+}
+
+std::vector<std::string> explain_host(const Knowledge& knowledge, std::string_view host) {
+  Text text;
+  text.line(fmt::format("Host {}", host));
+  for (const HostReport& report : knowledge.hosts) {
+    if (report.host != host) continue;
+    text.line(fmt::format("  {} on port {}, of pool {}-{}, label(s) {}", report.username,
+                          report.port, report.provider, report.pool,
+                          fmt::join(report.labels, ", ")));
+    text.line(fmt::format("    {}; {}", out_of_order(knowledge, report), next_look(report)));
+  }
+  for (const Node* node : nodes_of(knowledge, host)) {
+    text.line(fmt::format("  node {}, slot {}, of pool {}-{} is {} for {}", node->id, *node->slot,
+                          node->provider.value_or("?"), node->pool.value_or("?"),
+                          to_string(node->state),
+                          duration_text(knowledge.now - node->state_time)));
+  }
+  return std::move(text).lines();
+}
+
+std::string hosts_out_of_order(const std::vector<HostReport>& hosts) {
+  std::set<std::string> names;
+  for (const HostReport& report : hosts) names.insert(report.host);
+  if (names.empty()) return {};
+  const std::size_t shown = std::min(names.size(), kMostHosts);
+  std::string text = fmt::format("{} host(s) out of order: {}", names.size(),
+                                 fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
+  if (shown < names.size()) text += ", …";
+  return text + "; `nodepool explain HOST` says why";
+}
+
+}  // namespace nodepool::cli

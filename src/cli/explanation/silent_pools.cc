@@ -1,0 +1,95 @@
+#include "cli/explanation/silent_pools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "decision/decision.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using model::Component;
+using model::Node;
+using model::NodeRequest;
+
+// In seconds: a launcher answers within milliseconds, and when it looks first whether the hosts are
+// there within a few seconds.
+constexpr double kPatience = 15;
+
+// Whether there is a free node for each label.
+bool has_all(const Knowledge& knowledge, const Component& pool, const NodeRequest& request) {
+  std::map<std::string_view, std::size_t> wanted;
+  for (const std::string& label : request.node_types) ++wanted[label];
+  return std::ranges::all_of(wanted, [&](const auto& entry) {
+    const std::string label(entry.first);
+    return knowledge.nodes.free(pool.provider_name, pool.name, label).size() >= entry.second;
+  });
+}
+
+bool has_limit(const Knowledge& knowledge, const NodeRequest& request) {
+  return request.tenant_name && knowledge.config.tenant_limits.contains(*request.tenant_name);
+}
+
+// Whether a launcher that is alive would have served the request at once. Not if that depends on
+// what only the launcher knows: quotas, limits, who is at its turn.
+bool is_due(const Knowledge& knowledge, const Component& pool, const NodeRequest& request) {
+  if (request.declined(pool.id)) return false;
+  const auto provider = knowledge.providers.find(pool.provider_name);
+  const bool is_known = provider != knowledge.providers.end() && provider->second.config;
+  const std::int64_t concurrency = is_known ? provider->second.config->max_concurrency() : -1;
+  if (decision::screen(request, {&pool, concurrency}, knowledge.pools)) return false;
+  return pool.supports(request.node_types) && request.reuse && !has_limit(knowledge, request) &&
+         has_all(knowledge, pool, request);
+}
+
+// The request that has waited longest for what the pool would do at once.
+const NodeRequest* unanswered(const Knowledge& knowledge, const Component& pool) {
+  const NodeRequest* longest = nullptr;
+  std::set<std::string_view> wanted_before;  // earlier requests may come first
+  for (const auto& [order, id] : knowledge.requests.waiting()) {
+    const NodeRequest& request = *knowledge.requests.find(id);
+    const bool is_first = std::ranges::none_of(request.node_types, [&](const std::string& label) {
+      return wanted_before.contains(label);
+    });
+    wanted_before.insert(request.node_types.begin(), request.node_types.end());
+    const bool counts = is_first && knowledge.now - request.state_time > kPatience &&
+                        (longest == nullptr || request.state_time < longest->state_time);
+    if (counts && is_due(knowledge, pool, request)) longest = &request;
+  }
+  return longest;
+}
+
+const Node* left_lying(const Knowledge& knowledge, const Component& pool) {
+  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
+    const Node& node = *knowledge.nodes.find(id);
+    if (node.pool == pool.name && node.state == model::NodeState::used &&
+        !knowledge.nodes.is_locked(id) && knowledge.now - node.state_time > kPatience) {
+      return &node;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> sign_of_silence(const Knowledge& knowledge, const Component& pool) {
+  if (const NodeRequest* request = unanswered(knowledge, pool)) {
+    return fmt::format(
+        "does not react: it has not answered request {} for {}, though it could; does its launcher "
+        "on {} hang, or is it stopped?",
+        request->id, duration_text(knowledge.now - request->state_time), pool.hostname);
+  }
+  if (const Node* node = left_lying(knowledge, pool)) {
+    return fmt::format(
+        "does not react: node {} was given back {} ago; does its launcher on {} hang, or is it "
+        "stopped?",
+        node->id, duration_text(knowledge.now - node->state_time), pool.hostname);
+  }
+  return std::nullopt;
+}
+
+}  // namespace nodepool::cli
