@@ -189,8 +189,13 @@ class Parser {
     };
     CLI::App& build = add<OnlineCommand>("image-build", "have an image built now", build_image_);
     add_image(build, build_image_.image);
-    build.add_flag("--follow", build_image_.follow,
-                   "show what the build writes, and end with it: status 0 if it is ready");
+    CLI::Option* follow =
+        build.add_flag("--follow", build_image_.follow,
+                       "show what the build writes, and end with it: status 0 if it is ready");
+    build
+        .add_flag("--wait", build_image_.wait,
+                  "with --follow: wait also if no builder runs, or the image is paused")
+        ->needs(follow);
     add_image(add<OnlineCommand>("image-pause", "have an image not built any more", pause_image_),
               pause_image_.image);
     add_image(add<OnlineCommand>("image-unpause", "have it built again", unpause_image_),

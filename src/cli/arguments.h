@@ -53,6 +53,7 @@ struct ListAlienImages {
 struct BuildImage {
   std::string image;
   bool follow = false;  // show the build's output, and how it ends
+  bool wait = false;    // also for a builder, or for the end of a pause
 };
 struct PauseImage {
   std::string image;

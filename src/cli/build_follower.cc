@@ -1,8 +1,10 @@
 #include "cli/build_follower.h"
 
+#include <algorithm>
 #include <exception>
 #include <fstream>
 #include <ostream>
+#include <stdexcept>
 #include <vector>
 
 #include "async/file_watch.h"
@@ -24,19 +26,36 @@ std::string end_of(const ImageBuild* build) {
 
 }  // namespace
 
-BuildFollower::BuildFollower(Session& session, model::ImageTable& images, std::string image)
+BuildFollower::BuildFollower(Session& session, model::ImageTable& images,
+                             model::ComponentTable& components, std::string image, bool wait)
     : session_(session),
       images_(images),
+      components_(components),
       image_(std::move(image)),
-      subscription_(images.observe([this](const std::string& changed) {
-        if (changed == image_) changed_.set();
-      })) {
+      wait_(wait) {
+  subscriptions_.push_back(images.observe([this](const std::string& changed) {
+    if (changed == image_) changed_.set();
+  }));
+  subscriptions_.push_back(
+      components.observe([this](const model::ComponentTable::Change&) { changed_.set(); }));
   for (const ImageBuild* build : images_.builds_of(image_)) known_.insert(build->id);
+}
+
+bool BuildFollower::has_builder() const {
+  return std::ranges::any_of(components_.all(), [](const auto& entry) {
+    return entry.second.kind == model::Component::Kind::builder;
+  });
+}
+
+std::string BuildFollower::obstacle() const {
+  if (images_.is_paused(image_)) return "Image " + image_ + " is paused: see image-unpause";
+  if (!has_builder()) return "No builder is running";
+  return {};
 }
 
 Task<int> BuildFollower::run() {
   std::ostream& err = session_.context().err;
-  if (images_.is_paused(image_)) err << "Image " << image_ << " is paused: see image-unpause\n";
+  if (wait_ && !obstacle().empty()) err << obstacle() << ", waiting\n";
   const std::string id = co_await next_build();
   log_ = std::filesystem::path(session_.config().build_log_dir) / model::build_log_name(image_, id);
   const ImageBuild* build = images_.find_build(image_, id);
@@ -56,6 +75,9 @@ Task<std::string> BuildFollower::next_build() {
     for (const ImageBuild* build : images_.builds_of(image_)) {
       if (!known_.contains(build->id)) co_return build->id;
     }
+    if (!wait_ && !obstacle().empty()) {
+      throw std::runtime_error(obstacle() + ". Until that changes, what is asked for is not built");
+    }
     co_await changed_.wait();
   }
 }
@@ -69,6 +91,10 @@ Task<> BuildFollower::wait_for_end(std::string id) {
       show_news();
       const ImageBuild* build = images_.find_build(image_, id);
       if (build == nullptr || build->state != BuildState::building) break;
+      if (!wait_ && !has_builder()) {
+        throw std::runtime_error("No builder is running any more: build " + image_ + "-" + id +
+                                 " does not go on");
+      }
       co_await changed_.wait();
     }
   } catch (...) {

@@ -87,7 +87,10 @@ Task<int> perform(Session& session, BuildImage command) {
     throw std::runtime_error("Skipping build request for image " + command.image + "; paused");
   }
   std::optional<BuildFollower> follower;
-  if (command.follow) follower.emplace(session, *co_await session.images(), command.image);
+  if (command.follow) {
+    model::ComponentTable* components = co_await session.components();
+    follower.emplace(session, *co_await session.images(), *components, command.image, command.wait);
+  }
   co_await coordination::ensure_path(session.store(), model::build_request_path(command.image));
   if (follower) co_return co_await follower->run();
   co_return 0;

@@ -17,6 +17,7 @@ using testing::StartsWith;
 
 constexpr double kNow = 1'700'000'000.0;
 constexpr const char* kBuild1 = "0123456789abcdef0123456789abcdef";
+constexpr const char* kBuilder = "/nodepool/components/builder/b1-0000000000";
 constexpr const char* kBuild2 = "fedcba9876543210fedcba9876543210";
 
 class ImageTest : public CliTest {
@@ -30,6 +31,7 @@ class ImageTest : public CliTest {
     run(coordination::ensure_path(store_, path));
     run(store_.set(path, text, coordination::kAnyVersion));
   }
+  void register_builder() { put(kBuilder, R"({"hostname": "b1", "state": "running"})"); }
   std::string text_of(const std::string& path) { return run(store_.get(path)).data; }
   bool exists(const std::string& path) { return run(store_.exists(path)).has_value(); }
 
@@ -252,7 +254,55 @@ async::Task<> fail_to_build(coordination::Store& store) {
   co_await store.set(path, to_record(build), coordination::kAnyVersion);
 }
 
+// One that goes in the middle of it.
+async::Task<> begin_to_build_and_die(coordination::Store& store) {
+  const std::string path = model::build_path("deb", "b1");
+  model::ImageBuild build;
+  build.set_state(model::BuildState::building, kNow);
+  co_await coordination::ensure_path(store, path);
+  co_await store.set(path, to_record(build), coordination::kAnyVersion);
+  co_await store.remove(kBuilder, coordination::kAnyVersion);
+}
+
+TEST_F(ImageTest, whoever_follows_a_build_that_nobody_makes_is_told_so) {
+  EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
+  EXPECT_EQ(
+      err(),
+      "nodepool: No builder is running. Until that changes, what is asked for is not built\n");
+  EXPECT_TRUE(exists(model::build_request_path("deb")));
+  register_builder();
+  EXPECT_EQ(nodepool({"image-pause", "deb"}), 0);
+  EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
+  EXPECT_EQ(
+      err(),
+      "nodepool: Image deb is paused: see image-unpause. Until that changes, what is asked for "
+      "is not built\n");
+}
+
+TEST_F(ImageTest, whoever_follows_a_build_is_told_when_its_builder_goes) {
+  register_builder();
+  const coordination::Subscription asked =
+      store_.watch(model::build_request_path("deb"), [this](const coordination::WatchEvent& event) {
+        if (event.kind != coordination::WatchEvent::Kind::created) return;
+        scope_.spawn("builder", begin_to_build_and_die(store_));
+      });
+  EXPECT_EQ(nodepool({"image-build", "deb", "--follow"}), 1);
+  EXPECT_THAT(err(), EndsWith("No builder is running any more: build deb-b1 does not go on\n"));
+}
+
+TEST_F(ImageTest, whoever_wants_to_wait_waits_for_a_builder) {
+  const coordination::Subscription asked =
+      store_.watch(model::build_request_path("deb"), [this](const coordination::WatchEvent& event) {
+        if (event.kind != coordination::WatchEvent::Kind::created) return;
+        scope_.spawn("builder", fail_to_build(store_));
+      });
+  EXPECT_EQ(nodepool({"image-build", "deb", "--follow", "--wait"}), 1);
+  EXPECT_THAT(err(), testing::StartsWith("No builder is running, waiting\nBuild deb-b1 by "));
+  EXPECT_NE(nodepool({"image-build", "deb", "--wait"}), 0) << "there is nothing to wait for";
+}
+
 TEST_F(ImageTest, whoever_follows_a_build_is_told_why_it_has_failed) {
+  register_builder();
   config_ += "build-log-dir: " + (directory_.path() / "none").string() + "\n";
   const coordination::Subscription asked =
       store_.watch(model::build_request_path("deb"), [this](const coordination::WatchEvent& event) {
