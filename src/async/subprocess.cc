@@ -84,14 +84,15 @@ class BlockedSignals {
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   // What the program starts with. Signals that were being ignored when this process started stay
-  // ignored (`nohup`), except SIGPIPE: programs expect that one.
+  // ignored (`nohup`), except those that daemons ignore and programs expect.
   void restore_in_child() const {
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) {
       struct sigaction present{};
       if (sigaction(number, nullptr, &present) != 0) continue;
-      if (present.sa_handler != SIG_IGN || number == SIGPIPE) sigaction(number, &usual, nullptr);
+      const bool is_expected = number == SIGPIPE || number == SIGXFSZ;
+      if (present.sa_handler != SIG_IGN || is_expected) sigaction(number, &usual, nullptr);
     }
     sigprocmask(SIG_SETMASK, &before_, nullptr);
   }

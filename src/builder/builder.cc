@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/names.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
 #include "telemetry/version.h"
@@ -151,7 +152,13 @@ Task<> NodePoolBuilder::apply(config::Config config) {
   ProviderConfigs wanted;
   for (const config::ProviderSection& section : config.providers) {
     auto provider = drivers_.driver(section.driver).configure(section, config);
-    if (provider->managed_images()) wanted[section.name] = std::move(provider);
+    if (!provider->managed_images()) continue;
+    const std::string& format = provider->managed_images()->format;
+    if (!config::is_part_of_path(format)) {
+      throw std::runtime_error("provider " + section.name + ": '" + format +
+                               "' is no format of images");
+    }
+    wanted[section.name] = std::move(provider);
   }
   std::vector<std::shared_ptr<ImageProvider>> replaced;
   for (auto entry = context_.providers.begin(); entry != context_.providers.end();) {

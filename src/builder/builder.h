@@ -52,7 +52,8 @@ class NodePoolBuilder {
   Task<> start(config::Config config);
 
   // Goes over to another configuration. Builds and uploads under way go on with the one before.
-  // Throws config::ConfigError before anything has been changed.
+  // Throws config::ConfigError, and std::runtime_error for a format that cannot be part of a file's
+  // name, before anything has been changed.
   Task<> reconfigure(config::Config config);
 
   // Begins nothing new; returns when what is under way has been completed. Throws Cancelled.

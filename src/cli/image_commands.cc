@@ -6,6 +6,7 @@
 
 #include "cli/build_follower.h"
 #include "cli/commands.h"
+#include "config/names.h"
 #include "coordination/tree.h"
 #include "model/image_build.h"
 #include "model/image_paths.h"
@@ -59,11 +60,8 @@ auto parsed(const std::string& path, Parse parse) {
   }
 }
 
-// Names are parts of paths.
-void require_name(const std::string& image) {
-  if (image.empty() || image.contains('/')) {
-    throw std::runtime_error("'" + image + "' is no name of an image");
-  }
+void require_name(const std::string& name, const char* what = "a name of an image") {
+  if (!config::is_part_of_path(name)) throw std::runtime_error("'" + name + "' is not " + what);
 }
 
 // "deb-0123" -> "deb" and "0123".
@@ -72,6 +70,8 @@ std::pair<std::string, std::string> split_build(const std::string& id) {
   if (dash == std::string::npos) {
     throw std::runtime_error("'" + id + "' is no IMAGE-ID, as dib-image-list shows it");
   }
+  require_name(id.substr(0, dash));
+  require_name(id.substr(dash + 1), "an id of a build");
   return {id.substr(0, dash), id.substr(dash + 1)};
 }
 
@@ -145,6 +145,10 @@ Task<int> perform(Session& session, DeleteBuild command) {
 }
 
 Task<int> perform(Session& session, DeleteUpload command) {
+  require_name(command.image);
+  require_name(command.build_id, "an id of a build");
+  require_name(command.provider, "a name of a provider");
+  require_name(command.upload_id, "an id of an upload");
   const std::string path =
       model::upload_path(command.image, command.build_id, command.provider, command.upload_id);
   while (true) {

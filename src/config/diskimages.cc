@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "config/names.h"
 #include "config/wording.h"
 
 namespace nodepool::config {
 
 namespace {
+
+constexpr const char* kNamesOfFiles = "it becomes part of the names of files";
 
 // Told at the member that stands first in the file, whichever member the search began with.
 ConfigError circle_error(std::vector<const Section*> members) {
@@ -88,6 +91,20 @@ std::vector<const Section*> DiskImageFamily::lineage(const Section& entry) const
   return line;
 }
 
+void DiskImageFamily::check(const Section& entry) const {
+  const std::string name = entry.text("name");
+  if (!is_part_of_path(name)) {
+    throw entry.error("name", in_quotes(name) + " is no name of an image", kNamesOfFiles);
+  }
+  for (const char* key : {"formats", "keep-formats"}) {
+    for (const std::string& format : entry.texts(key)) {
+      if (is_part_of_path(format)) continue;
+      throw entry.error(key, in_quotes(format) + " is no format of images", kNamesOfFiles);
+    }
+  }
+  if (!entry.boolean("abstract")) check_builder(entry);
+}
+
 void DiskImageFamily::check_builder(const Section& entry) const {
   std::string builder = "diskimage-builder";
   std::string command;
@@ -108,8 +125,8 @@ void DiskImageFamily::check_builder(const Section& entry) const {
 std::map<std::string, DiskImage> DiskImageFamily::resolve() const {
   std::map<std::string, DiskImage> images;
   for (const Section& entry : *entries_) {
+    check(entry);
     if (entry.boolean("abstract")) continue;
-    check_builder(entry);
     DiskImage image;
     for (const Section* ancestor : lineage(entry)) apply(*ancestor, image);
     image.name = entry.text("name");

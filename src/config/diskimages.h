@@ -19,13 +19,16 @@ class DiskImageFamily {
   // not defined, or if the parents form a circle.
   std::vector<const Section*> lineage(const Section& entry) const;
 
-  // Throws ConfigError unless it is clear what makes the image of an entry that is not abstract.
-  void check_builder(const Section& entry) const;
+  // Throws ConfigError unless the entry's names can be parts of paths, and, if it is not abstract,
+  // it is clear what makes the image.
+  void check(const Section& entry) const;
 
   // All images to build, by name, with what they have from their ancestors. Throws ConfigError.
   std::map<std::string, DiskImage> resolve() const;
 
  private:
+  void check_builder(const Section& entry) const;
+
   const std::vector<Section>* entries_;
   std::map<std::string, const Section*, std::less<>> by_name_;
 };

@@ -47,7 +47,7 @@ void check_diskimages(const Section& root, std::vector<Problem>& problems) {
   for (const Section& entry : entries) {
     try {
       family.lineage(entry);
-      if (!entry.boolean("abstract")) family.check_builder(entry);
+      family.check(entry);
     } catch (const ConfigError& error) {
       problems.push_back(error.problem());
     }

@@ -212,6 +212,8 @@ int run(const Program& program, const Options& options, const Maker& make) {
 
 int run_daemon(const Program& program, int argc, const char* const* argv, const Maker& make) {
   try {
+    // A write beyond a limit of file sizes fails, like one on a full disk, and is reported.
+    ::signal(SIGXFSZ, SIG_IGN);
     const auto parsed = parse_options(program, argc, argv);
     if (const int* status = std::get_if<int>(&parsed)) return *status;
     return run(program, std::get<Options>(parsed), make);

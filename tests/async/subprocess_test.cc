@@ -65,11 +65,14 @@ TEST_F(SubprocessTest, handled_signals_have_their_usual_effect_on_the_program) {
   EXPECT_EQ(run({"sh", "-c", "kill -INT $$; exit 3"}).signal, SIGINT);
 }
 
-TEST_F(SubprocessTest, ignored_signals_stay_ignored_but_for_broken_pipes) {
+TEST_F(SubprocessTest, ignored_signals_stay_ignored_but_for_those_that_programs_expect) {
   const auto hangup = std::signal(SIGHUP, SIG_IGN);
   const auto pipe = std::signal(SIGPIPE, SIG_IGN);
   EXPECT_EQ(run({"sh", "-c", "kill -HUP $$; exit 3"}).exit_status, 3);
   EXPECT_EQ(run({"sh", "-c", "kill -PIPE $$; exit 3"}).signal, SIGPIPE);
+  const auto too_large = std::signal(SIGXFSZ, SIG_IGN);
+  EXPECT_EQ(run({"sh", "-c", "kill -XFSZ $$; exit 3"}).signal, SIGXFSZ);
+  std::signal(SIGXFSZ, too_large);
   std::signal(SIGHUP, hangup);
   std::signal(SIGPIPE, pipe);
 }

@@ -176,6 +176,15 @@ TEST_F(BuilderTest, a_failing_image_is_tried_less_and_less_often_and_blocks_no_o
   EXPECT_THAT(builds(BuildState::ready, "bad"), SizeIs(1));
 }
 
+TEST_F(BuilderTest, a_format_that_leads_elsewhere_is_refused) {
+  try {
+    start(yaml(kDeb, "  - {name: sky1, driver: sky, image-format: ../x, diskimages: []}\n"));
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "provider sky1: '../x' is no format of images");
+  }
+}
+
 TEST_F(BuilderTest, a_changed_image_is_tried_at_once) {
   workshop_->exit_codes["deb"] = 1;
   start(yaml(kDeb, kSky));

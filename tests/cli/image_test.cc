@@ -338,11 +338,19 @@ TEST_F(ImageTest, an_unknown_image_cannot_be_paused_but_unpaused) {
   EXPECT_EQ(err(), "");
   put_build("deb", "b1", model::BuildState::ready);
   for (const char* command : {"image-pause", "image-unpause"}) {
-    for (const char* name : {"deb/builds/b1", ""}) {
+    for (const char* name : {"deb/builds/b1", "", "..", "../x"}) {
       EXPECT_EQ(nodepool({command, name}), 1);
-      EXPECT_THAT(err(), HasSubstr("is no name of an image"));
+      EXPECT_THAT(err(), HasSubstr("is not a name of an image"));
     }
   }
+  for (const char* id : {"../x-b1", "..-b1", "deb-../b1", "deb-"}) {
+    EXPECT_EQ(nodepool({"dib-image-delete", id}), 1) << id;
+    EXPECT_THAT(err(), HasSubstr("is not ")) << id;
+  }
+  EXPECT_EQ(nodepool({"image-delete", "--provider", "..", "--image", "deb", "--build-id", "b1",
+                      "--upload-id", "1"}),
+            1);
+  EXPECT_EQ(err(), "nodepool: '..' is not a name of a provider\n");
 }
 
 TEST_F(ImageTest, a_build_is_marked_for_deletion) {

@@ -150,15 +150,37 @@ TEST(DiskImages, CanBeMadeByACommand) {
   EXPECT_EQ(images("diskimages: [{name: a}]").at("a").builder, "diskimage-builder");
 }
 
+std::string refusal_of_images(std::string_view text) {
+  try {
+    images(text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(DiskImages, HaveNamesThatCanBePartsOfPaths) {
+  for (const std::string name :
+       {"..", ".", "../x", "/etc/x", "a/b", "\"a\\n\"", "''"}) {
+    EXPECT_THAT(refusal_of_images("diskimages: [{name: " + name + "}]"),
+                HasSubstr("is no name of an image"))
+        << name;
+    EXPECT_THAT(refusal_of_images("diskimages: [{name: a, formats: [raw, " + name + "]}]"),
+                HasSubstr("is no format of images"))
+        << name;
+    EXPECT_THAT(
+        refusal_of_images("diskimages: [{name: a, abstract: true, keep-formats: [" + name + "]}]"),
+        HasSubstr("is no format of images"))
+        << name;
+  }
+  for (const std::string name : {"..a", "a..b", "deb-12.5", "-", "großes"}) {
+    EXPECT_EQ(refusal_of_images("diskimages: [{name: " + name + ", formats: [" + name + "]}]"), "")
+        << name;
+  }
+}
+
 TEST(DiskImages, AreRefusedWithoutAKnownBuilder) {
-  const auto error = [](std::string_view text) {
-    try {
-      images(text);
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
+  const auto error = refusal_of_images;
   EXPECT_THAT(error("diskimages: [{name: a, builder: command}]"),
               HasSubstr("needed with `builder: command`"));
   EXPECT_THAT(error("diskimages: [{name: a, builder: packer}]"),

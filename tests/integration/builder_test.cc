@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -63,6 +64,20 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   host_.builder().signal(SIGINT);
   EXPECT_EQ(host_.builder().wait(), 0);
   EXPECT_THAT(host_.records("dib-image-list", "failed"), Not(IsEmpty()));
+}
+
+TEST_F(BuilderProcess, a_limit_of_file_sizes_is_reported_and_does_not_kill) {
+  host_.start();
+  host_.wait_for("image-list", "ready");
+  constexpr rlim_t kLimit = 4096;  // bytes
+  const rlimit limit{kLimit, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(host_.builder().pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  ASSERT_EQ(host_.commands().nodepool({"image-build", "deb"}).status, 0);
+  host_.wait_for_output("storage failure");
+  EXPECT_TRUE(host_.builder().running());
+  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(host_.builder().pid(), RLIMIT_FSIZE, &none, nullptr), 0);
+  EXPECT_EQ(host_.stop(SIGTERM), 0);
 }
 
 TEST_F(BuilderProcess, a_build_can_be_followed) {
