@@ -14,6 +14,50 @@ bool is_repeatable(const Request& request) {
   return std::ranges::find(kIdempotent, request.method) != kIdempotent.end();
 }
 
+namespace {
+
+constexpr std::string_view kSecret = "***";
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+// What stands in a JSON string instead of quotes, backslashes and control characters.
+std::string escaped(std::string_view secret) {
+  std::string text;
+  for (const char c : secret) {
+    switch (c) {
+      case '"':
+      case '\\':
+        text.append({'\\', c});
+        break;
+      case '\n':
+        text += "\\n";
+        break;
+      case '\t':
+        text += "\\t";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string without_secrets(std::string text, const std::vector<std::string>& secrets) {
+  for (const std::string& secret : secrets) {
+    if (secret.empty()) continue;
+    replace_all(text, secret, kSecret);
+    if (const std::string json = escaped(secret); json != secret) replace_all(text, json, kSecret);
+  }
+  return text;
+}
+
 std::string_view Response::header(std::string_view name) const {
   const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
   return found == headers.end() ? std::string_view() : std::string_view(found->second);

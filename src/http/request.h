@@ -30,6 +30,8 @@ struct Request {
   Headers headers = {};  // their values are never logged
   std::string body = {};
   std::shared_ptr<const StreamedBody> streamed_body = {};  // instead of `body`
+  // What of the headers and the body nobody may read who reads an error: see without_secrets().
+  std::vector<std::string> secrets = {};
   std::string name = {};  // of the call, for logs and metrics: "compute: create server"
   // Whether it does no harm to send it twice. By default that depends on the method (RFC 9110
   // §9.2.2): a POST or PATCH is sent again only if it certainly has not arrived.
@@ -41,6 +43,10 @@ struct Request {
 };
 
 bool is_repeatable(const Request& request);
+
+// `text`, which a server has written, with "***" for each of `secrets` that stands in it: some
+// servers repeat in an error what they were asked. A secret is found as it is and as JSON has it.
+std::string without_secrets(std::string text, const std::vector<std::string>& secrets);
 
 // The answer, whatever its status says.
 struct Response {

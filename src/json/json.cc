@@ -58,11 +58,11 @@ class Builder final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  // A list or object whose end has not come. `value` stays where it is meanwhile: only the innermost
-  // one grows.
+  // A list or object whose end has not come. `value` stays where it is meanwhile: only the
+  // innermost one grows.
   struct Open {
     Json* value;
-    std::size_t place = 0;                                   // of the last key's value
+    std::size_t place = 0;                                    // of the last key's value
     std::unordered_map<std::string, std::size_t> index = {};  // places of keys, of a large object
   };
 

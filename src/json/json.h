@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-// JSON that comes from outside: records, answers of clouds, payloads, files. What others write may be
-// built to hurt: the library's own parser looks for each key of an object among all before it (a second
-// for 20,000 keys), and copying or writing a deep value takes the stack. Costly to include.
+// JSON that comes from outside: records, answers of clouds, payloads, files. What others write may
+// be built to hurt: the library's own parser looks for each key of an object among all before it (a
+// second for 20,000 keys), and copying or writing a deep value takes the stack. Costly to include.
 namespace nodepool::json {
 
 using Json = nlohmann::ordered_json;  // objects keep the order of their keys

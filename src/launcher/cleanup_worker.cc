@@ -50,8 +50,8 @@ void CleanupWorker::start() {
         gone_requests_.insert(change.id);
         look_soon();
       }));
-  subscriptions_.push_back(context_.nodes.observe(
-      [this](const model::NodeTable::Change&) { watch_what_is_new(); }));
+  subscriptions_.push_back(
+      context_.nodes.observe([this](const model::NodeTable::Change&) { watch_what_is_new(); }));
   subscriptions_.push_back(
       context_.components.observe([this](const model::ComponentTable::Change& change) {
         if (change.after == nullptr) look_soon();

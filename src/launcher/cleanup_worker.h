@@ -53,8 +53,8 @@ class CleanupWorker {
   LauncherContext& context_;
   telemetry::Logger log_;
   async::Event wake_{"there is something to clean up"};
-  bool look_is_due_ = false;  // without waiting for the interval
-  bool is_at_rest_ = false;   // until there is something to watch
+  bool look_is_due_ = false;             // without waiting for the interval
+  bool is_at_rest_ = false;              // until there is something to watch
   std::set<std::string> gone_requests_;  // whose locks are to be removed
   bool sweep_due_ = true;                // all locks are to be looked at
   std::vector<coordination::Subscription> subscriptions_;

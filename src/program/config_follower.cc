@@ -68,8 +68,7 @@ Task<> ConfigFollower::watch() {
 
 Task<> ConfigFollower::follow() {
   while (true) {
-    const async::Duration pause =
-        failure_.empty() ? pauses_.between_looks : pauses_.before_retry;
+    const async::Duration pause = failure_.empty() ? pauses_.between_looks : pauses_.before_retry;
     co_await look_.wait_until(runtime_.clock, runtime_.clock.now() + pause);
     const bool is_asked = std::exchange(is_asked_, false);
     const bool has_settled_anew = co_await has_changed();

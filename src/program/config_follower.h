@@ -77,7 +77,7 @@ class ConfigFollower {
   Source source_;
   Pauses pauses_;
   std::optional<async::FileWatch> watch_;  // nothing: the kernel has no more of them
-  Stamps read_;  // of all files, from before they were read: a later change is seen as one
+  Stamps read_;          // of all files, from before they were read: a later change is seen as one
   std::string failure_;  // why the last load was in vain; empty if it was not
   bool is_asked_ = false;
   async::Event look_{"a change of the configuration, or a wish to reload it"};

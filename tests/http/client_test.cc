@@ -305,5 +305,11 @@ TEST(RetryAfterTest, seconds_and_dates_are_understood_within_bounds) {
   EXPECT_EQ(retry_after("", 0), std::nullopt);
 }
 
+TEST(WithoutSecretsTest, a_secret_is_found_as_it_is_and_as_json_has_it) {
+  const std::vector<std::string> secrets = {"to\"ken", "", "pass"};
+  EXPECT_EQ(without_secrets(R"(to"ken {"a": "to\"ken", "b": "bypass"} pass)", secrets),
+            R"(*** {"a": "***", "b": "by***"} ***)");
+}
+
 }  // namespace
 }  // namespace nodepool::http

@@ -63,9 +63,11 @@ TEST_F(ReloadTest, the_builder_reloads_at_sighup_too) {
 // A provider of the fake cloud needs the clouds.yaml that it names.
 TEST_F(ReloadTest, a_file_that_is_missing_at_a_reload_is_waited_for) {
   start();
-  site_.configure(std::string(kOneHost) + "  - {name: sky, driver: fake, cloud: later, pools: []}\n");
+  site_.configure(std::string(kOneHost) +
+                  "  - {name: sky, driver: fake, cloud: later, pools: []}\n");
   wait_for_log("cloud later was not found");
-  site_.directory().write("clouds.yaml", "clouds: {later: {auth: {auth_url: 'http://127.0.0.1:1'}}}\n");
+  site_.directory().write("clouds.yaml",
+                          "clouds: {later: {auth: {auth_url: 'http://127.0.0.1:1'}}}\n");
   wait_for_log("Configuration reloaded: 1 pool(s) of 2 provider(s)");
   EXPECT_EQ(count(site_.log(), "cloud later was not found"), 1U);
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);

@@ -34,10 +34,10 @@ class ConfigFollowerTest : public testing::Test {
   // Follows with events, and with looks this far apart.
   void follow(async::Duration between_looks, async::Duration before_retry = 10ms) {
     const telemetry::Logger log(
-        telemetry::Log::to_consumer([this](telemetry::LogLevel level, std::string_view,
-                                           std::string_view message) {
-          if (level >= telemetry::LogLevel::warning) log_.emplace_back(message);
-        }),
+        telemetry::Log::to_consumer(
+            [this](telemetry::LogLevel level, std::string_view, std::string_view message) {
+              if (level >= telemetry::LogLevel::warning) log_.emplace_back(message);
+            }),
         "test");
     ConfigFollower::Source source{
         .files = {path("config")},
@@ -45,10 +45,10 @@ class ConfigFollowerTest : public testing::Test {
         .further_files =
             [this](const config::Config&) { return std::set<std::string>{path("clouds")}; },
         .apply = [this](config::Config config) { return apply(std::move(config)); }};
-    follower_.emplace(runtime_, log, std::move(source),
-                      ConfigFollower::Pauses{.settling = 1ms,
-                                             .between_looks = between_looks,
-                                             .before_retry = before_retry});
+    follower_.emplace(
+        runtime_, log, std::move(source),
+        ConfigFollower::Pauses{
+            .settling = 1ms, .between_looks = between_looks, .before_retry = before_retry});
     follower_->load();
     scope_.spawn("follower", follower_->run());
   }
@@ -102,9 +102,8 @@ class ConfigFollowerTest : public testing::Test {
   int loads_ = 0;
   std::function<void()> after_read_;
   std::optional<ConfigFollower> follower_;
-  async::TaskScope scope_{runtime_, [](const std::string&, const std::string& error) {
-                            ADD_FAILURE() << error;
-                          }};
+  async::TaskScope scope_{
+      runtime_, [](const std::string&, const std::string& error) { ADD_FAILURE() << error; }};
 };
 
 TEST_F(ConfigFollowerTest, a_file_that_has_been_replaced_is_loaded) {

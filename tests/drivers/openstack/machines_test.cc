@@ -209,6 +209,18 @@ TEST_F(AdapterTest, credentials_that_are_not_accepted_are_told_as_such) {
   EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
 }
 
+TEST_F(AdapterTest, what_a_cloud_repeats_of_a_request_has_no_secrets) {
+  cloud_.fail("POST /identity/auth/tokens", {400}, "REQUEST");
+  const auto login = failure_of(adapter().limits());
+  ASSERT_TRUE(login);
+  EXPECT_THAT(login->what(), HasSubstr(R"("password":"***")"));
+  cloud_.fail("GET /compute/limits", {400}, "REQUEST");
+  const auto call = failure_of(adapter().limits());
+  ASSERT_TRUE(call);
+  EXPECT_THAT(call->what(), HasSubstr(R"("x-auth-token", "***")"));
+  EXPECT_THAT(call->what(), Not(HasSubstr("token-")));
+}
+
 TEST_F(AdapterTest, a_machine_that_vanishes_is_no_reason_to_wait_for_ever) {
   cloud_.looks_until_active = 1'000'000;
   cloud_.servers_answer = R"({"servers": []})";

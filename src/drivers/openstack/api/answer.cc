@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <vector>
 
 #include "driver/cloud_error.h"
 
@@ -80,10 +81,11 @@ bool speaks_of_quota(std::string_view message) {
 async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
                                  std::string about) {
   const std::string call = about.empty() ? request.name : request.name + " " + about;
+  const std::vector<std::string> secrets = request.secrets;
   try {
     http::Response response = co_await client.send(std::move(request));
     if (response.is_success()) co_return response;
-    const std::string message = message_in(response.body);
+    const std::string message = http::without_secrets(message_in(response.body), secrets);
     throw CloudError(kind_of(response.status, message, effect),
                      fmt::format("{}: HTTP {}{}{}", call, response.status,
                                  message.empty() ? "" : ": ", presentable(message)));

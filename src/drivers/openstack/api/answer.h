@@ -11,8 +11,9 @@ namespace nodepool::drivers::openstack {
 enum class Effect { none, creates };
 
 // Sends the request, whose name says what for, and returns the answer if it is a success. Throws
-// CloudError: of what kind, the status, the text of the answer and the effect say.
-// `about` is the id of what the call is about, for messages; may be empty.
+// CloudError: of what kind, the status, the text of the answer and the effect say. That text is
+// without the request's secrets. `about` is the id of what the call is about, for messages; may be
+// empty.
 async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
                                  std::string about = {});
 

@@ -124,4 +124,14 @@ std::string auth_request(const Cloud& cloud) {
   return body.dump();
 }
 
+std::vector<std::string> secrets_of(const Cloud& cloud) {
+  std::vector<std::string> secrets;
+  for (const std::string_view name : {"password", "token", "application_credential_secret"}) {
+    if (const std::string_view value = cloud.auth_value(name); !value.empty()) {
+      secrets.emplace_back(value);
+    }
+  }
+  return secrets;
+}
+
 }  // namespace nodepool::drivers::openstack

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "drivers/openstack/clouds/cloud.h"
 
@@ -14,5 +15,8 @@ std::string token_url(const Cloud& cloud);
 // Reference: Identity API v3, POST /v3/auth/tokens. Holds secrets. Throws CloudsError for a type
 // that is not supported, and for what is missing.
 std::string auth_request(const Cloud& cloud);
+
+// Those that it may hold, for http::Request::secrets.
+std::vector<std::string> secrets_of(const Cloud& cloud);
 
 }  // namespace nodepool::drivers::openstack

@@ -72,6 +72,7 @@ async::Task<Identity::Token> Identity::ask() {
   try {
     request.url = token_url(cloud_);
     request.body = auth_request(cloud_);
+    request.secrets = secrets_of(cloud_);
   } catch (const CloudsError& error) {
     throw CloudError(CloudError::Kind::permanent, error.what());
   }

@@ -66,6 +66,7 @@ async::Task<http::Response> Service::send(Call call) {
                           .headers = call.headers,
                           .body = call.body.is_null() ? std::string() : call.body.dump(),
                           .streamed_body = call.streamed_body,
+                          .secrets = {token->id},
                           .name = name,
                           .deadline = call.deadline};
     request.headers.emplace_back("X-Auth-Token", token->id);

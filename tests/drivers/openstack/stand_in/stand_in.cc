@@ -1,6 +1,7 @@
 #include "tests/drivers/openstack/stand_in/stand_in.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -166,7 +167,8 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   if (!failure) co_return http::answer(reply.status, reply.body, reply.headers);
   if (*failure == -2) co_return http::answer(reply.status, "<html>");
   if (*failure <= 0) co_return std::string();
-  const std::string& message = failures_[name].message;
+  std::string message = failures_[name].message;
+  if (message == "REQUEST") message = fmt::format("{} {}", fmt::join(call.headers, " "), call.body);
   co_return http::answer(*failure, Json{{"error", {{"message", message}}}}.dump(),
                          *failure == 429 ? "Retry-After: 0\r\n" : "");
 }

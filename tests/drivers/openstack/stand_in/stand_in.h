@@ -38,7 +38,7 @@ class StandIn {
 
   // The next calls of this kind get these statuses; 0: the connection is cut, -1: the same once the
   // call has been carried out, -2: it has been carried out, and the answer is nonsense. Then all is
-  // well again.
+  // well again. "REQUEST" as the message: what the call has sent, headers and body.
   void fail(const std::string& call, std::vector<int> statuses,
             const std::string& message = "busy");
   // The same for the next calls of any kind, but for those that authenticate.
