@@ -1,0 +1,114 @@
+#include "launcher/provider_quota.h"
+
+#include <gmock/gmock.h>
+
+#include "config/yaml.h"
+#include "tests/launcher/cloud_double.h"
+#include "tests/launcher/parts_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class ProviderQuotaTest : public PartsFixture {
+ protected:
+  ProviderQuotaTest() {
+    cloud_->limits = {{"instances", 5}};
+    quota_.start();
+    subscription_ = quota_.observe([this] { ++changes_; });
+    settle();
+  }
+  ~ProviderQuotaTest() override { loop_.run(quota_.stop()); }
+
+  std::shared_ptr<driver::Provider> make_provider() {
+    config::Config config;
+    const config::ProviderSection section{
+        .name = "sky", .driver = "cloud", .max_concurrency = 2,
+        .value = config::parse_yaml("{name: sky, driver: cloud, pools: []}", "nodepool.yaml")};
+    return driver_.provider(driver_.configure(section, config),
+                            {runtime_, store_, nodes_, images_, threads_, log_});
+  }
+
+  std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
+  CloudDriver driver_{cloud_};
+  ProviderQuota quota_{runtime_, make_provider(), log_};
+  int changes_ = 0;
+  coordination::Subscription subscription_;
+};
+
+TEST_F(ProviderQuotaTest, the_answer_is_asked_for_again_when_it_is_old_and_somebody_wants_it) {
+  ASSERT_EQ(quota_.available(), (driver::Limits{{"instances", 5}}));
+  EXPECT_EQ(cloud_->questions, 1);
+  cloud_->limits = {{"instances", 6}};
+  pass(minutes(6));
+  EXPECT_EQ(cloud_->questions, 1) << "nobody wants to know";
+  EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 5}})) << "until the new one is there";
+  settle();
+  EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 6}}));
+  EXPECT_EQ(cloud_->questions, 2);
+}
+
+TEST_F(ProviderQuotaTest, an_answer_stays_in_use_while_the_cloud_gives_none) {
+  cloud_->limits_failure = "no route to host";
+  pass(minutes(6));
+  quota_.available();
+  settle();
+  EXPECT_EQ(quota_.available(), (driver::Limits{{"instances", 5}}));
+  EXPECT_EQ(quota_.failure(), "no route to host");
+}
+
+TEST_F(ProviderQuotaTest, a_refusal_ends_after_a_minute_or_when_a_machine_goes) {
+  quota_.refused();
+  EXPECT_TRUE(quota_.is_refusing());
+  pass(seconds(59));
+  EXPECT_TRUE(quota_.is_refusing());
+  pass(seconds(1));
+  EXPECT_FALSE(quota_.is_refusing());
+
+  quota_.refused();
+  quota_.machine_gone();
+  pass(seconds(4));
+  EXPECT_TRUE(quota_.is_refusing()) << "that may have been what was left of the refused one";
+  changes_ = 0;
+  pass(seconds(1));
+  EXPECT_FALSE(quota_.is_refusing());
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ProviderQuotaTest, other_limits_end_a_refusal) {
+  quota_.refused();
+  cloud_->limits = {{"instances", 9}};
+  settle();
+  EXPECT_FALSE(quota_.is_refusing());
+}
+
+TEST_F(ProviderQuotaTest, who_waits_for_launches_to_end_is_told) {
+  quota_.launches_begin(2);
+  quota_.launches_begin(1);
+  EXPECT_EQ(quota_.active_launches(), 3);
+  changes_ = 0;
+  quota_.launches_end(2);
+  EXPECT_EQ(quota_.active_launches(), 1);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ProviderQuotaTest, no_more_launches_run_at_once_than_max_concurrency) {
+  const auto first = loop_.run(quota_.launch_slot());
+  auto second = loop_.run(quota_.launch_slot());
+  bool has_third = false;
+  const auto take = [](ProviderQuota& quota, bool& has) -> Task<> {
+    const auto slot = co_await quota.launch_slot();
+    has = true;
+  };
+  scope_.spawn("third", take(quota_, has_third));
+  settle();
+  EXPECT_FALSE(has_third);
+  second.reset();
+  settle();
+  EXPECT_TRUE(has_third);
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
