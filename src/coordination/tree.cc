@@ -20,6 +20,19 @@ Task<> ensure_path(Store& store, std::string path) {
   co_await ensure_path(store, std::move(path));
 }
 
+Task<std::vector<OperationResult>> commit_with_parents(Store& store, Transaction transaction) {
+  std::string orphan;
+  try {
+    co_return co_await store.commit(transaction);
+  } catch (const TransactionError& error) {
+    const Transaction::Operation& refused = transaction.operations().at(error.index());
+    if (error.kind() != Kind::no_node || refused.kind != Transaction::Kind::create) throw;
+    orphan = refused.path;
+  }
+  co_await ensure_path(store, std::string(parent_path(orphan)));
+  co_return co_await store.commit(std::move(transaction));
+}
+
 Task<> remove_tree(Store& store, std::string path) {
   while (true) {
     try {

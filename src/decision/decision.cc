@@ -243,8 +243,9 @@ Decision judge(const NodeRequest& request, const PoolView& own, const Prospects&
 }
 
 bool declined_by_all(const NodeRequest& request, const std::vector<const Component*>& pools) {
-  return std::ranges::all_of(
-      pools, [&request](const Component* pool) { return request.declined(pool->id); });
+  return !pools.empty() && std::ranges::all_of(pools, [&request](const Component* pool) {
+    return request.declined(pool->id);
+  });
 }
 
 const std::string& preferred(std::string_view subject, const std::vector<const Component*>& pools) {

@@ -97,7 +97,7 @@ struct Prospects {
 // What the pool does about a request that screen() has left to it.
 Decision judge(const model::NodeRequest& request, const PoolView& own, const Prospects& prospects);
 
-// Whether all registered pools have declined the request.
+// Whether all registered pools have declined the request. If there are none, who knows?
 bool declined_by_all(const model::NodeRequest& request,
                      const std::vector<const model::Component*>& pools);
 

@@ -17,6 +17,9 @@ constexpr std::size_t kThreads = 8;
 // How long the own registrations may take to come back through the table of components.
 constexpr auto kRegistrationDeadline = std::chrono::seconds(10);
 
+// Before going on with a configuration after the store has failed; less if it is back before.
+constexpr auto kStorePause = std::chrono::seconds(1);
+
 model::Component launcher_component(const Launcher::Options& options) {
   model::Component component;
   component.kind = model::Component::Kind::launcher;
@@ -89,6 +92,9 @@ Task<> Launcher::start(config::Config config) {
   deleted_nodes_.start();
   expiry_.start();
   cleanup_.start();
+  registrations_ = components_.observe([this](const model::ComponentTable::Change& change) {
+    if (change.after == nullptr) registration_.removed(change.id);
+  });
   machines_ = nodes_.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   min_ready_.start();
   co_await apply(std::move(config));
@@ -148,7 +154,7 @@ Task<> Launcher::apply(config::Config config) {
   for (const auto& [name, provider] : replaced) providers_.erase(name);
   std::exception_ptr failure;
   try {
-    co_await go_over_to(std::move(config), std::move(wanted));
+    while (!co_await go_over_to(config, wanted)) co_await context_.pause_before_retry(kStorePause);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -166,17 +172,26 @@ Task<> Launcher::retire(ProviderInService provider) {
   co_await provider.provider->stop();
 }
 
-Task<> Launcher::go_over_to(config::Config config, ProviderConfigs wanted) {
-  for (const config::ProviderSection& section : config.providers) {
-    if (!providers_.contains(section.name)) {
-      co_await start_provider(section, wanted.at(section.name));
+// What has been done already is not done again. Returns whether the store was in reach all the
+// time.
+Task<bool> Launcher::go_over_to(const config::Config& config, const ProviderConfigs& wanted) {
+  try {
+    for (const config::ProviderSection& section : config.providers) {
+      if (!providers_.contains(section.name)) {
+        co_await start_provider(section, wanted.at(section.name));
+      }
     }
+    context_.tenant_limits = config.tenant_limits;
+    co_await stop_pool_workers_without_pool();
+    co_await start_missing_pool_workers();
+  } catch (const coordination::StoreError& error) {
+    if (error.kind() == coordination::StoreError::Kind::closed) throw;
+    log_.warning("Going over to the configuration takes longer: {}", error.what());
+    co_return false;
   }
-  context_.tenant_limits = config.tenant_limits;
-  co_await stop_pool_workers_without_pool();
-  co_await start_missing_pool_workers();
   expiry_.reconfigure(node_ages(config));
   min_ready_.reconfigure(config.labels);
+  co_return true;
 }
 
 Task<> Launcher::start_provider(const config::ProviderSection& section,
@@ -186,10 +201,17 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
           .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
                                         context_.log, context_.metrics});
   std::string failure;
+  std::exception_ptr store_failure;
   try {
     co_await provider->start();
+  } catch (const coordination::StoreError&) {
+    store_failure = std::current_exception();  // no fault of the provider
   } catch (const std::exception& error) {
     failure = error.what();
+  }
+  if (store_failure) {
+    co_await provider->stop();
+    std::rethrow_exception(store_failure);
   }
   if (!failure.empty()) {
     log_.error("Error starting provider {}: {}", section.name, failure);
@@ -258,6 +280,7 @@ Task<> Launcher::stop() {
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
   machines_.reset();
+  registrations_.reset();
   co_await stats_.stop();
   co_await min_ready_.stop();
   co_await cleanup_.stop();

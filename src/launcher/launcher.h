@@ -63,7 +63,7 @@ class Launcher {
   Task<> wait_for_tables();
   Task<> apply(config::Config config);
   Task<> retire(ProviderInService provider);
-  Task<> go_over_to(config::Config config, ProviderConfigs wanted);
+  Task<bool> go_over_to(const config::Config& config, const ProviderConfigs& wanted);
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
   Task<> stop_pool_workers_without_pool();
@@ -94,6 +94,7 @@ class Launcher {
   MinReadyWorker min_ready_;
   StatsWorker stats_;
   coordination::Subscription machines_;
+  coordination::Subscription registrations_;
   async::TaskScope tables_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended
   bool ready_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordination/path.h"
+#include "coordination/tree.h"
 #include "decision/decision.h"
 #include "model/paths.h"
 
@@ -211,7 +212,8 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
     transaction.create(model::request_path(kPriority), to_record(each),
                        coordination::CreateMode::ephemeral_sequential);
   }
-  const auto results = co_await context_.store.commit(std::move(transaction));
+  const auto results =
+      co_await coordination::commit_with_parents(context_.store, std::move(transaction));
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].id = coordination::base_name(results[i].path);
     context_.requests.written(std::move(requests[i]), results[i].stat);

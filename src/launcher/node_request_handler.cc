@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "coordination/known_outcome.h"
+#include "coordination/tree.h"
 #include "decision/decision.h"
 #include "launcher/matching.h"
 #include "model/failure_text.h"
@@ -99,7 +100,7 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
     }
     places_.push_back(std::move(place));
   }
-  const LockSet::Outcome taken = co_await locks_.try_acquire();
+  const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) {
     co_return taken.index == request_lock_ ? Outcome::locked : Outcome::try_again;
   }
@@ -118,6 +119,16 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
   co_await locks_.release();
   if (failure) std::rethrow_exception(failure);
   co_return outcome;
+}
+
+// The root of all requests' locks may have been removed by somebody: it is made anew.
+Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
+  LockSet::Outcome taken = co_await locks_.try_acquire();
+  if (taken.kind == LockSet::Outcome::Kind::gone && taken.index == request_lock_) {
+    co_await coordination::ensure_path(context_.store, std::string(model::kRequestLocksRoot));
+    taken = co_await locks_.try_acquire();
+  }
+  co_return taken;
 }
 
 // --- existing nodes
@@ -291,11 +302,19 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   }
   launches.create_in(transaction, request, labels, choose_zone(provider));
   std::vector<coordination::OperationResult> results;
+  bool is_something_gone = false;
   try {
     results = co_await commit_until_known(context_.runtime, context_.store, std::move(transaction));
   } catch (const TransactionError& error) {
     require_answer(error);
     log_.debug("Not begun, something has changed meanwhile: {}", error.what());
+    is_something_gone = error.kind() == StoreError::Kind::no_node;
+  }
+  if (results.empty()) {
+    // It may be what all nodes live in.
+    if (is_something_gone) {
+      co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
+    }
     co_return false;
   }
   writes.committed(results);
@@ -326,7 +345,7 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
 
 Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
   // The request's alone: whoever is at work on it after all finds the nodes' locks as they were.
-  const LockSet::Outcome taken = co_await locks_.try_acquire();
+  const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
   Outcome outcome = Outcome::done;
   std::exception_ptr failure;
@@ -366,7 +385,7 @@ bool NodeRequestHandler::find_places() {
 }
 
 Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
-  const LockSet::Outcome taken = co_await locks_.try_acquire();
+  const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
   const NodeRequest* request = context_.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) co_return Outcome::done;
@@ -483,7 +502,7 @@ void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& re
 }
 
 Task<Outcome> NodeRequestHandler::decline(std::string reason) {
-  const LockSet::Outcome taken = co_await locks_.try_acquire();
+  const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
   Outcome outcome = Outcome::try_again;
   std::exception_ptr failure;

@@ -48,6 +48,7 @@ class NodeRequestHandler {
  private:
   class Writes;
 
+  Task<coordination::LockSet::Outcome> take_locks();
   Task<bool> all_usable(driver::Provider& provider);
   Task<> take_out_of_service(model::Node node, std::size_t lock);
   Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);

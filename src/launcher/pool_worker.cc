@@ -148,7 +148,8 @@ void PoolWorker::observe() {
   subscriptions_.push_back(
       context_.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
   subscriptions_.push_back(
-      context_.components.observe([this](const model::ComponentTable::Change&) {
+      context_.components.observe([this](const model::ComponentTable::Change& change) {
+        if (change.after == nullptr) registration_.removed(change.id);
         line_.registry_has_changed();
         wake_.set();
       }));

@@ -30,7 +30,6 @@ Registration::Registration(const async::Runtime& runtime, coordination::Store& s
       }) {}
 
 async::Task<> Registration::start() {
-  co_await coordination::ensure_path(store_, kind_path(component_));
   session_ = store_.on_session([this](coordination::SessionState state) {
     if (state == coordination::SessionState::expired) {
       ++lost_sessions_;
@@ -38,13 +37,23 @@ async::Task<> Registration::start() {
     }
     if (state == coordination::SessionState::connected) changed_.set();
   });
-  co_await write();
+  while (path_.empty()) {
+    if (co_await try_to_write()) continue;
+    co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
+  }
   scope_.spawn("registration", keep_registered());
 }
 
 void Registration::update(Component component) {
   if (component == component_) return;
   component_ = std::move(component);
+  changed_.set();
+}
+
+void Registration::removed(std::string_view id) {
+  if (path_.empty() || path_ != coordination::join_path(kComponentsRoot, id)) return;
+  log_.warning("Registering anew: somebody has removed {}", path_);
+  path_.clear();
   changed_.set();
 }
 
@@ -79,23 +88,41 @@ async::Task<> Registration::unregister() {
 async::Task<> Registration::keep_registered() {
   while (true) {
     co_await changed_.wait();
-    bool failed = false;
-    try {
-      co_await write();
-    } catch (const StoreError& error) {
-      if (error.kind() == StoreError::Kind::closed) throw;
-      log_.warning("Could not register: {}", error.what());
-      failed = true;
-    }
-    if (failed) {
-      // Less if the session is back before.
-      co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
-      changed_.set();
-    }
+    if (co_await try_to_write()) continue;
+    // Less if the session is back before.
+    co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
+    changed_.set();
   }
 }
 
+// Returns whether the store was in reach.
+async::Task<bool> Registration::try_to_write() {
+  try {
+    co_await write();
+  } catch (const StoreError& error) {
+    if (error.kind() == StoreError::Kind::closed || error.kind() == StoreError::Kind::invalid) {
+      throw;
+    }
+    log_.warning("Could not register: {}", error.what());
+    co_return false;
+  }
+  co_return true;
+}
+
 async::Task<> Registration::write() {
+  bool is_parent_missing = false;
+  try {
+    co_await write_record();
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+    is_parent_missing = true;
+  }
+  if (!is_parent_missing) co_return;
+  co_await coordination::ensure_path(store_, kind_path(component_));
+  co_await write_record();
+}
+
+async::Task<> Registration::write_record() {
   std::string text = to_record(component_);
   if (!path_.empty() && text == written_) co_return;
   if (!path_.empty()) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "async/event.h"
 #include "async/runtime.h"
@@ -20,11 +21,16 @@ class Registration {
   Registration(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log,
                Component component);
 
-  // Registers; returns once the record exists.
+  // Registers; returns once the record exists, however long the store is out of reach. Throws
+  // StoreError if it refuses the record, Cancelled.
   async::Task<> start();
 
   // Changes the record soon, if `component` differs from what was last set.
   void update(Component component);
+
+  // Somebody has removed the component with this id of a ComponentTable: if it is this one, it is
+  // registered anew.
+  void removed(std::string_view id);
 
   const Component& component() const { return component_; }
 
@@ -37,7 +43,9 @@ class Registration {
 
  private:
   async::Task<> keep_registered();
+  async::Task<bool> try_to_write();
   async::Task<> write();
+  async::Task<> write_record();
   async::Task<bool> find_created();
 
   async::Runtime runtime_;

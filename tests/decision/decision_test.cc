@@ -231,6 +231,14 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "it gets what counts for it already";
 }
 
+TEST(DecisionTest, while_no_pool_is_known_to_be_registered_nothing_fails) {
+  NodeRequest request;
+  const Component own = pool("own", "rack", {"small"});
+  request.declined_by = {"own"};
+  EXPECT_TRUE(declined_by_all(request, {&own}));
+  EXPECT_FALSE(declined_by_all(request, {}));
+}
+
 TEST(DecisionTest, who_has_waited_long_is_not_passed) {
   Situation situation;
   situation.prospects.behind = "200-0000000000";

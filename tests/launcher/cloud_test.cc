@@ -569,6 +569,40 @@ TEST_F(CloudTest, two_launchers_of_one_provider_share_its_work_and_its_limits) {
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
+TEST_F(CloudTest, what_everything_lives_in_is_made_anew_when_somebody_removes_it) {
+  start(kCloud);
+  for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes"}) {
+    as_requestor(coordination::remove_tree(*requestor_, root));
+    const std::string id = request({"small"});
+    pass(seconds(1));
+    EXPECT_EQ(state(id), RequestState::fulfilled) << root;
+    cancel(id);
+  }
+}
+
+TEST_F(CloudTest, a_request_for_what_nobody_has_fails_though_the_root_of_locks_is_gone) {
+  start(kCloud);
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool/requests-lock"));
+  EXPECT_EQ(state(request({"unknown"})), RequestState::failed);
+}
+
+TEST_F(CloudTest, min_ready_asks_though_the_root_of_requests_is_gone) {
+  start(kMinReady);
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool/requests"));
+  pass(seconds(3));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+}
+
+TEST_F(CloudTest, pools_and_launchers_that_somebody_removes_register_anew) {
+  start(kCloud);
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool/components"));
+  pass(seconds(1));
+  EXPECT_THAT(children("/nodepool/components/pool"), SizeIs(1));
+  EXPECT_THAT(children("/nodepool/components/launcher"), SizeIs(1));
+  EXPECT_FALSE(is_paused());
+  EXPECT_EQ(state(request({"small"})), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, an_orderly_stop_puts_requests_back) {
   cloud_->launch_time = minutes(1);
   start(kCloud);

@@ -31,6 +31,9 @@ struct LauncherFixture::Process {
   async::Runtime runtime;
   std::unique_ptr<coordination::MemoryStore> store;
   std::unique_ptr<Launcher> launcher;
+  async::TaskScope tasks{runtime, [](const std::string& task, const std::string& error) {
+                           ADD_FAILURE() << task << ": " << error;
+                         }};
 };
 
 namespace {
@@ -95,6 +98,10 @@ std::unique_ptr<LauncherFixture::Process> LauncherFixture::make_process(const st
 void LauncherFixture::reconfigure(const std::string& yaml) {
   process_->loop.run(process_->launcher->reconfigure(parse(yaml)));
   settle();
+}
+
+void LauncherFixture::begin_to_reconfigure(const std::string& yaml) {
+  process_->tasks.spawn("reconfigure", process_->launcher->reconfigure(parse(yaml)));
 }
 
 void LauncherFixture::reconfigure_all_at_once(const std::string& yaml) {

@@ -37,6 +37,8 @@ class LauncherFixture : public testing::Test {
   // Starts another one beside it, which dies with the fixture.
   void start_another(const std::string& yaml);
   void reconfigure(const std::string& yaml);
+  // Returns before the launcher has done it; goes on in settle() and pass().
+  void begin_to_reconfigure(const std::string& yaml);
   // All launchers go over to it side by side: each runs a little in turn.
   void reconfigure_all_at_once(const std::string& yaml);
   void stop();

@@ -356,6 +356,14 @@ TEST_F(LauncherTest, held_and_ready_nodes_beyond_their_age_are_replaced) {
   }
 }
 
+TEST_F(LauncherTest, hosts_are_registered_anew_when_somebody_removes_all_nodes) {
+  start(kTwoHosts);
+  const std::size_t count = nodes().size();
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool/nodes"));
+  pass(seconds(5));
+  EXPECT_EQ(nodes(NodeState::ready).size(), count);
+}
+
 TEST_F(LauncherTest, a_pending_request_that_nobody_works_on_is_served) {
   start(kTwoHosts);
   const std::string user = request({"large"});
@@ -476,6 +484,22 @@ TEST_F(LauncherTest, a_reload_adds_changes_and_removes_hosts) {
   EXPECT_FALSE(exists(model::node_path(node)));
   EXPECT_THAT(nodes(), SizeIs(2));
   EXPECT_THAT(children("/nodepool/components/pool"), SizeIs(1)) << "the worker was kept";
+}
+
+TEST_F(LauncherTest, a_reload_while_the_store_is_away_is_done_when_it_is_back) {
+  start(kOneHost);
+  process_store().suspend_for_tests();
+  begin_to_reconfigure(R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: fake-a, labels: [small]}]}]}
+  - {name: more, driver: static, pools: [{name: main, nodes: [{name: fake-b, labels: [large]}]}]}
+)");
+  pass(seconds(5));
+  process_store().resume_for_tests();
+  pass(seconds(5));
+  EXPECT_EQ(read_request(request({"large"})).state, RequestState::fulfilled);
+  EXPECT_EQ(read_request(request({"small"})).state, RequestState::fulfilled);
 }
 
 TEST_F(LauncherTest, a_reload_without_changes_touches_nothing) {

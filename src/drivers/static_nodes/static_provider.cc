@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordination/path.h"
+#include "coordination/tree.h"
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
@@ -286,7 +287,8 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   Transaction creation;
   creation.create(model::node_path(""), to_record(node),
                   coordination::CreateMode::persistent_sequential);
-  const auto results = co_await context_.store.commit(std::move(creation));
+  const auto results =
+      co_await coordination::commit_with_parents(context_.store, std::move(creation));
   node.id = coordination::base_name(results.front().path);
   context_.nodes.written(node, results.front().stat);
   co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known,
