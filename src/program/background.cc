@@ -1,16 +1,25 @@
 #include "program/background.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
+
+#include "telemetry/harmless_text.h"
 
 namespace nodepool::program {
 
@@ -20,10 +29,51 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-void fork_and_leave() {
+// What a report begins with.
+constexpr char kGoesOn = '0';
+constexpr char kHasFailed = '1';
+
+// Whether this is the child.
+bool fork_off() {
   const pid_t child = ::fork();
   if (child < 0) fail("going to the background");
-  if (child > 0) ::_exit(EXIT_SUCCESS);
+  return child == 0;
+}
+
+// All that comes until the writer has closed the pipe; nothing if that takes longer.
+std::optional<std::string> read_report(int pipe, std::chrono::milliseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::string report;
+  std::array<char, 4096> buffer{};
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd waiting{.fd = pipe, .events = POLLIN, .revents = 0};
+    const int ready =
+        ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return std::nullopt;
+    const ssize_t size = ::read(pipe, buffer.data(), buffer.size());
+    if (size <= 0) return report;
+    report.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+}
+
+[[noreturn]] void wait_for_report(int pipe, const std::string& name,
+                                  std::chrono::milliseconds patience) {
+  const std::optional<std::string> report = read_report(pipe, patience);
+  if (!report) {
+    std::cerr << name << ": still starting; its log tells more" << std::endl;
+    ::_exit(EXIT_SUCCESS);
+  }
+  if (report->empty()) {
+    std::cerr << name << ": ended before it served; its log tells more" << std::endl;
+    ::_exit(EXIT_FAILURE);
+  }
+  if (report->size() > 1) {
+    std::cerr << name << ": " << telemetry::harmless_text(report->substr(1)) << std::endl;
+  }
+  ::_exit(report->front() == kGoesOn ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 }  // namespace
@@ -51,16 +101,61 @@ PidFile::~PidFile() {
   std::filesystem::remove(path_, ignored);
 }
 
-void detach() {
-  fork_and_leave();
+StartReport::~StartReport() {
+  if (pipe_ >= 0) ::close(pipe_);
+}
+
+StartReport::StartReport(StartReport&& other) noexcept : pipe_(std::exchange(other.pipe_, -1)) {}
+
+StartReport& StartReport::operator=(StartReport&& other) noexcept {
+  std::swap(pipe_, other.pipe_);
+  return *this;
+}
+
+void StartReport::serving() {
+  send(kGoesOn, {});
+}
+
+void StartReport::waiting(const std::string& what) {
+  send(kGoesOn, what);
+}
+
+void StartReport::failed(const std::string& why) {
+  send(kHasFailed, why);
+}
+
+// Who waited may be gone: then there is nobody to tell.
+void StartReport::send(char status, const std::string& text) {
+  if (pipe_ < 0) return;
+  const std::string report = status + text;
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  for (std::size_t at = 0; at < report.size();) {
+    const ssize_t size = ::write(pipe_, report.data() + at, report.size() - at);
+    if (size < 0 && errno != EINTR) break;
+    if (size > 0) at += static_cast<std::size_t>(size);
+  }
+  ::signal(SIGPIPE, before);
+  ::close(std::exchange(pipe_, -1));
+}
+
+StartReport detach(const std::string& name, std::chrono::milliseconds patience) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) < 0) fail("making a pipe");
+  if (!fork_off()) {
+    ::close(pipe[1]);
+    wait_for_report(pipe[0], name, patience);
+  }
+  ::close(pipe[0]);
+  StartReport report(pipe[1]);
   if (::setsid() < 0) fail("making a session");
-  fork_and_leave();
+  if (!fork_off()) ::_exit(EXIT_SUCCESS);
   if (::chdir("/") < 0) fail("changing to /");
   ::umask(0);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) fail("opening /dev/null");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
   ::close(null);
+  return report;
 }
 
 }  // namespace nodepool::program

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace nodepool::program {
@@ -22,9 +23,35 @@ class PidFile {
   std::string path_;
 };
 
-// Goes to the background: a new session, working directory "/", standard streams on /dev/null. The
-// calling process exits; what returns is its grandchild. Call it before any thread or event loop
-// exists. Throws std::system_error.
-void detach();
+// What becomes of a daemon's start, for the process that the user has started and that waits for
+// it. Only the first report counts. One made by default has nobody who waits.
+class StartReport {
+ public:
+  StartReport() = default;
+  // Without a report that process says that the daemon has ended, and exits with 1.
+  ~StartReport();
+  StartReport(StartReport&& other) noexcept;
+  StartReport& operator=(StartReport&& other) noexcept;
+
+  // That process exits with 0.
+  void serving();
+  // It prints what the daemon waits for, and exits with 0: the daemon goes on.
+  void waiting(const std::string& what);
+  // It prints why, and exits with 1.
+  void failed(const std::string& why);
+
+ private:
+  friend StartReport detach(const std::string& name, std::chrono::milliseconds patience);
+  explicit StartReport(int pipe) : pipe_(pipe) {}
+  void send(char status, const std::string& text);
+
+  int pipe_ = -1;
+};
+
+// Goes to the background: a new session, working directory "/", standard streams on /dev/null. What
+// returns is a grandchild of the calling process, which waits for the report and exits; if none
+// comes in time it says so and exits with 0. What it prints begins with `name`. Call it before any
+// thread or event loop exists. Throws std::system_error.
+StartReport detach(const std::string& name, std::chrono::milliseconds patience);
 
 }  // namespace nodepool::program

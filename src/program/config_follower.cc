@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coordination/error.h"
+#include "program/daemon_store.h"
 
 namespace nodepool::program {
 
@@ -98,7 +99,7 @@ Task<ConfigFollower::Stamps> ConfigFollower::stamps_now() {
 
 Task<> ConfigFollower::try_reload(bool is_asked) {
   std::string failure;
-  bool is_passing = false;
+  bool is_waiting = false;
   try {
     Task<> applying = source_.apply(load());
     co_await std::move(applying);
@@ -106,18 +107,18 @@ Task<> ConfigFollower::try_reload(bool is_asked) {
     throw;
   } catch (const coordination::StoreError& error) {
     failure = error.what();
-    is_passing = true;
+    is_waiting = is_passing(error);
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  report(failure, is_passing, is_asked);
+  report(failure, is_waiting, is_asked);
   failure_ = std::move(failure);
 }
 
 // Each failure once, however often it is met; but who asks gets an answer.
-void ConfigFollower::report(const std::string& failure, bool is_passing, bool is_asked) {
+void ConfigFollower::report(const std::string& failure, bool is_waiting, bool is_asked) {
   if (failure.empty() || (failure == failure_ && !is_asked)) return;
-  if (is_passing) {
+  if (is_waiting) {
     log_.warning("The configuration could not be reloaded, trying again: {}", failure);
   } else {
     log_.error("The configuration was not reloaded, the old one stays in force: {}", failure);

@@ -70,7 +70,7 @@ class ConfigFollower {
   async::Task<Stamps> stamps_now();
   void expect(const std::set<std::string>& files);
   async::Task<> try_reload(bool is_asked);
-  void report(const std::string& failure, bool is_passing, bool is_asked);
+  void report(const std::string& failure, bool is_waiting, bool is_asked);
 
   async::Runtime runtime_;
   telemetry::Logger log_;

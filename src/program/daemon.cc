@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -14,15 +15,19 @@
 #include "config/environment.h"
 #include "config/load.h"
 #include "coordination/error.h"
-#include "program/background.h"
 #include "program/log_config.h"
-#include "program/open_store.h"
 #include "telemetry/harmless_text.h"
 #include "telemetry/version.h"
 
 namespace nodepool::program {
 
 namespace {
+
+// Before a start that the store has kept from succeeding is begun anew.
+constexpr auto kStartAgain = std::chrono::seconds(1);
+
+// How long who starts a daemon in the background waits to hear that it serves.
+constexpr auto kStartPatience = std::chrono::minutes(1);
 
 std::shared_ptr<telemetry::Log> open_log(const Program& program, const Options& options) {
   using telemetry::LogLevel;
@@ -62,16 +67,17 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
       metrics_(open_metrics()),
       runtime_{loop_.executor(), clock_, random_},
       stack_dump_(runtime_, telemetry::Logger(log_sink_, "nodepool.stack_dump")),
+      store_(runtime_, log_),
       main_scope_(runtime_, reporter()),
       scope_(runtime_, reporter()),
-      follower_(
-          runtime_, log_,
-          {.files = own_files(),
-           .load = [this] { return load(); },
-           .further_files = [this](const config::Config& config) { return files(config); },
-           .apply = [this](config::Config config) { return reconfigure(std::move(config)); }}) {}
+      follower_(runtime_, log_,
+                {.files = own_files(),
+                 .load = [this] { return load(); },
+                 .further_files = [this](const config::Config& config) { return files(config); },
+                 .apply = [this](config::Config config) { return apply(std::move(config)); }}) {}
 
-void Daemon::run() {
+void Daemon::run(StartReport& report) {
+  report_ = &report;
   main_scope_.spawn("main", serve());
   loop_.run(main_scope_.join());
   if (failure_) std::rethrow_exception(failure_);
@@ -95,18 +101,19 @@ Task<> Daemon::serve_until_end() {
   // Before anything is read, so that none is missed.
   async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
   async::Signals hang_ups(runtime_.executor, {SIGHUP});
-  config::Config config = follower_.load();
-  if (config.store.is_default) {
+  config_ = follower_.load();
+  if (config_.store.is_default) {
     log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
-              config.store.sqlite_path);
+              config_.store.sqlite_path);
   }
   scope_.spawn("signals", watch_for_end(signals));
   scope_.spawn("wishes to reload", reload_when_asked(hang_ups));
-  scope_.spawn("serving", serve_with(std::move(config)));
+  scope_.spawn("configuration", follower_.run());
+  scope_.spawn("serving", begin());
   co_await over_.wait();
   co_await scope_.stop();
-  co_await stop();
-  if (store_) co_await close_store();
+  if (has_begun_) co_await stop();
+  if (store_.is_open()) co_await store_.close();
 }
 
 Task<> Daemon::watch_for_end(async::Signals& signals) {
@@ -131,11 +138,9 @@ Task<> Daemon::reload_when_asked(async::Signals& hang_ups) {
   }
 }
 
-Task<> Daemon::serve_with(config::Config config) {
+Task<> Daemon::begin() {
   try {
-    store_ = co_await open_store_in_time(runtime_, config.store, config.zookeeper, log_);
-    co_await start(std::move(config));
-    co_await follower_.run();
+    while (!co_await try_to_begin()) co_await clock_.sleep_for(kStartAgain);
   } catch (const async::Cancelled&) {
     throw;
   } catch (...) {
@@ -144,13 +149,49 @@ Task<> Daemon::serve_with(config::Config config) {
   }
 }
 
-Task<> Daemon::close_store() {
+// Whether it serves. A store that goes away meanwhile is no reason to end: all is begun anew, with
+// another session, so that nothing is left of what was registered.
+Task<bool> Daemon::try_to_begin() {
+  const std::function<void(const std::string&)> tell = [this](const std::string& what) {
+    report_->waiting(what);
+  };
+  co_await store_.open(config_, config_changed_, tell);
+  std::string failure;
   try {
-    co_await store_->close();
+    is_config_newer_ = false;
+    has_begun_ = true;
+    co_await start(config_);
   } catch (const coordination::StoreError& error) {
-    // All has been done that could be; locks end with the session.
-    log_.warning("The store could not be told of the end: {}", error.what());
+    if (!is_passing(error)) throw;
+    failure = error.what();
   }
+  if (!failure.empty()) {
+    log_.warning("The store went away during the start, which is begun anew: {}", failure);
+    co_await stop();
+    has_begun_ = false;
+    co_await store_.close();
+    co_return false;
+  }
+  serves_ = true;
+  if (is_config_newer_) follower_.reload();
+  report_->serving();
+  co_return true;
+}
+
+Task<> Daemon::apply(config::Config config) {
+  if (serves_) {
+    store_.reconfigure(config);
+    co_await reconfigure(std::move(config));
+    co_return;
+  }
+  // An error is better found now than when it is started with.
+  for (const config::ProviderSection& section : config.providers) {
+    drivers().driver(section.driver).configure(section, config);
+  }
+  config_ = std::move(config);
+  is_config_newer_ = true;
+  config_changed_.set();
+  log_.info("Configuration reloaded before the start");
 }
 
 std::vector<std::string> Daemon::own_files() const {
@@ -166,9 +207,14 @@ config::Config Daemon::load() {
   load.environment = config::process_environment();
   load.drivers = drivers().schemas();
   config::LoadResult result = config::load(load);
+  std::vector<std::string> warnings;
   for (const config::Problem& warning : result.warnings) {
-    log_.warning("{}", config::to_string(warning));
+    warnings.push_back(config::to_string(warning));
+    // A load that is tried again says nothing new.
+    if (std::ranges::find(warnings_, warnings.back()) == warnings_.end())
+      log_.warning("{}", warnings.back());
   }
+  warnings_ = std::move(warnings);
   return std::move(result.config);
 }
 
@@ -188,24 +234,36 @@ namespace {
 using Maker =
     std::function<std::unique_ptr<Daemon>(const Options&, std::shared_ptr<telemetry::Log>)>;
 
-int run(const Program& program, const Options& options, const Maker& make) {
+// Throws what is wrong before there is a log.
+int serve(const Program& program, const Options& options, const Maker& make, StartReport& report) {
   std::optional<PidFile> pid_file;
-  if (!options.foreground) {
-    PidFile::require_free(options.pid_file);
-    detach();
-    pid_file.emplace(options.pid_file);
-  }
+  if (!options.foreground) pid_file.emplace(options.pid_file);
   const auto log = open_log(program, options);
   const telemetry::Logger logger(log, "nodepool.NodePool");
   logger.info("{} {}", program.name, telemetry::version());
   if (options.repl) logger.warning("--repl is ignored: there is no Python console");
   try {
-    make(options, log)->run();
+    make(options, log)->run(report);
   } catch (const std::exception& error) {
     logger.error("{}", error.what());
+    report.failed(error.what());
     return EXIT_FAILURE;
   }
   return EXIT_SUCCESS;
+}
+
+int run(const Program& program, const Options& options, const Maker& make) {
+  StartReport report;
+  if (!options.foreground) {
+    PidFile::require_free(options.pid_file);
+    report = detach(program.name, kStartPatience);
+  }
+  try {
+    return serve(program, options, make, report);
+  } catch (const std::exception& error) {
+    report.failed(error.what());
+    throw;
+  }
 }
 
 }  // namespace

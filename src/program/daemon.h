@@ -14,7 +14,9 @@
 #include "config/config.h"
 #include "coordination/store.h"
 #include "driver/driver.h"
+#include "program/background.h"
 #include "program/config_follower.h"
+#include "program/daemon_store.h"
 #include "program/options.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -35,17 +37,18 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
 
   // Serves until it is told to end. Throws what went wrong.
-  void run();
+  void run(StartReport& report);
 
  protected:
   // What providers may be configured. Lasts as long as the daemon.
   virtual const driver::DriverRegistry& drivers() const = 0;
 
-  // Begins to serve; the store is open. Throws: the daemon ends with that.
+  // Begins to serve; the store is open. Throws: the daemon ends with that, unless the store has
+  // gone away. Then stop() follows, and another start() with another store().
   virtual Task<> start(config::Config config) = 0;
   // Goes over to another configuration. Throws: the one before stays in force.
   virtual Task<> reconfigure(config::Config config) = 0;
-  // Ends all; also after a start that has failed, or has not been.
+  // Ends all; also after a start that has failed.
   virtual Task<> stop() = 0;
   // Returns when it is time to end: by default at the first signal of SIGINT, SIGTERM and SIGUSR1.
   virtual Task<> wait_for_end(async::Signals& signals);
@@ -54,7 +57,7 @@ class Daemon {
   Task<int> next_signal(async::Signals& signals);
 
   const async::Runtime& runtime() const { return runtime_; }
-  coordination::Store& store() { return *store_; }
+  coordination::Store& store() { return store_.store(); }
   const std::shared_ptr<telemetry::Log>& log_sink() const { return log_sink_; }
   const telemetry::Logger& log() const { return log_; }
   const telemetry::Metrics& metrics() const { return metrics_; }
@@ -65,8 +68,10 @@ class Daemon {
   Task<> serve_until_end();
   Task<> watch_for_end(async::Signals& signals);
   Task<> reload_when_asked(async::Signals& hang_ups);
-  Task<> serve_with(config::Config config);
-  Task<> close_store();
+  Task<> begin();
+  Task<bool> try_to_begin();
+  // Goes over to a configuration that has been loaded anew.
+  Task<> apply(config::Config config);
   config::Config load();
   // The files that load() reads, …
   std::vector<std::string> own_files() const;
@@ -82,7 +87,14 @@ class Daemon {
   async::Random random_ = async::Random::from_system();
   async::Runtime runtime_;
   telemetry::StackDump stack_dump_;
-  std::unique_ptr<coordination::Store> store_;
+  DaemonStore store_;
+  StartReport* report_ = nullptr;
+  config::Config config_;         // to start with
+  bool is_config_newer_ = false;  // than what the start began with
+  async::Event config_changed_{"another configuration to start with"};
+  std::vector<std::string> warnings_;  // of the latest load
+  bool has_begun_ = false;             // start() has been called, and stop() has not since
+  bool serves_ = false;
   async::TaskScope main_scope_;
   async::TaskScope scope_;
   async::Event over_{"a signal to end, or a failure"};

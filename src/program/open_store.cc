@@ -16,13 +16,8 @@ namespace zk = coordination::zookeeper;
 using async::Task;
 using coordination::Store;
 using coordination::StoreError;
-using std::chrono::seconds;
 
 namespace {
-
-constexpr auto kFirstPause = std::chrono::milliseconds(250);
-constexpr auto kLongestPause = seconds(4);
-constexpr auto kBetweenWarnings = seconds(10);
 
 std::optional<zk::TlsFiles> tls_files(const config::ZooKeeperTls& tls) {
   if (tls.insecure_plaintext) return std::nullopt;
@@ -32,7 +27,9 @@ std::optional<zk::TlsFiles> tls_files(const config::ZooKeeperTls& tls) {
   return zk::TlsFiles{.ca = tls.ca, .cert = tls.cert, .key = tls.key};
 }
 
-zk::ZooKeeperOptions options_for(config::ZooKeeper zookeeper) {
+}  // namespace
+
+zk::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper) {
   zk::ZooKeeperOptions options;
   for (config::ZooKeeperServer& server : zookeeper.servers) {
     options.servers.push_back({std::move(server.host), static_cast<std::uint16_t>(server.port)});
@@ -45,10 +42,12 @@ zk::ZooKeeperOptions options_for(config::ZooKeeper zookeeper) {
   return options;
 }
 
+namespace {
+
 Task<std::unique_ptr<Store>> open_zookeeper(async::Runtime runtime, config::ZooKeeper zookeeper) {
   const std::string chroot = zookeeper.chroot;
   Task<std::unique_ptr<zk::ZooKeeperStore>> opening =
-      zk::open_store(runtime, options_for(std::move(zookeeper)));
+      zk::open_store(runtime, zookeeper_options(std::move(zookeeper)));
   std::unique_ptr<Store> store = co_await std::move(opening);
   if (chroot.empty() || co_await store->exists("/")) co_return store;
   co_await store->close();
@@ -70,36 +69,6 @@ Task<std::unique_ptr<Store>> open_store(async::Runtime runtime, config::StoreCho
   options.path = std::move(choice.sqlite_path);
   options.use = use;
   co_return co_await coordination::sqlite::open_store(runtime, std::move(options));
-}
-
-Task<std::unique_ptr<Store>> open_store_in_time(async::Runtime runtime, config::StoreChoice choice,
-                                                config::ZooKeeper zookeeper,
-                                                const telemetry::Logger& log) {
-  if (choice.kind == config::StoreChoice::Kind::zookeeper && zookeeper.tls.insecure_plaintext) {
-    log.warning(
-        "zookeeper-tls: insecure-plaintext is set: whoever can reach the network reads and changes "
-        "everything in ZooKeeper");
-  }
-  std::optional<async::Clock::TimePoint> warned;
-  async::Duration pause = kFirstPause;
-  while (true) {
-    try {
-      Task<std::unique_ptr<Store>> opening =
-          open_store(runtime, choice, zookeeper, coordination::StoreUse::create);
-      std::unique_ptr<Store> store = co_await std::move(opening);
-      if (warned) log.info("The store can be reached");
-      co_return store;
-    } catch (const StoreError& error) {
-      if (error.kind() != StoreError::Kind::disconnected) throw;
-      const async::Clock::TimePoint now = runtime.clock.now();
-      if (!warned || now - *warned >= kBetweenWarnings) {
-        log.warning("Waiting for the store: {}", error.what());
-        warned = now;
-      }
-    }
-    co_await runtime.clock.sleep_for(pause);
-    pause = std::min<async::Duration>(2 * pause, kLongestPause);
-  }
 }
 
 }  // namespace nodepool::program

@@ -6,7 +6,7 @@
 #include "config/config.h"
 #include "coordination/store.h"
 #include "coordination/store_use.h"
-#include "telemetry/log.h"
+#include "coordination/zookeeper/zookeeper_store.h"
 
 namespace nodepool::program {
 
@@ -19,12 +19,7 @@ async::Task<std::unique_ptr<coordination::Store>> open_store(async::Runtime runt
                                                              config::ZooKeeper zookeeper,
                                                              coordination::StoreUse use);
 
-// The same for a daemon, which creates the embedded store if there is none: waits for servers that
-// are out of reach, for as long as it takes, and logs that it does. Warns of a connection in plain
-// text. `log` outlives the task.
-async::Task<std::unique_ptr<coordination::Store>> open_store_in_time(async::Runtime runtime,
-                                                                     config::StoreChoice choice,
-                                                                     config::ZooKeeper zookeeper,
-                                                                     const telemetry::Logger& log);
+// The options that reach the ensemble. Throws StoreError(invalid) for incomplete `zookeeper-tls`.
+coordination::zookeeper::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper);
 
 }  // namespace nodepool::program

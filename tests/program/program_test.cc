@@ -2,8 +2,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "program/background.h"
@@ -84,7 +87,8 @@ TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {
   const std::string path = testing::TempDir() + "detach_" + std::to_string(::getpid());
   const pid_t child = ::fork();
   if (child == 0) {
-    detach();
+    StartReport report = detach("daemon", std::chrono::minutes(1));
+    report.serving();
     std::ofstream(path + ".new") << ::getsid(0) << ' ' << ::getpid() << ' '
                                  << std::filesystem::current_path().string();
     std::filesystem::rename(path + ".new", path);
@@ -102,6 +106,53 @@ TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {
   EXPECT_NE(session, pid) << "no session leader: it can never get a terminal again";
   EXPECT_EQ(directory, "/");
   std::filesystem::remove(path);
+}
+
+// What the process that was started prints and exits with, when the one in the background does
+// this.
+std::pair<int, std::string> started(const std::function<void(StartReport&)>& act,
+                                    std::chrono::milliseconds patience = std::chrono::minutes(1)) {
+  testing::internal::CaptureStderr();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    StartReport report = detach("daemon", patience);
+    act(report);
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return {WEXITSTATUS(status), testing::internal::GetCapturedStderr()};
+}
+
+TEST(StartReportTest, who_has_started_a_daemon_learns_what_has_become_of_it) {
+  using Result = std::pair<int, std::string>;
+  EXPECT_EQ(started([](StartReport& report) { report.serving(); }), Result(0, ""));
+  EXPECT_EQ(started([](StartReport& report) { report.failed("no such file"); }),
+            Result(1, "daemon: no such file\n"));
+  EXPECT_EQ(started([](StartReport& report) {
+              report.waiting("waiting for the store");
+              report.failed("too late to tell");
+            }),
+            Result(0, "daemon: waiting for the store\n"));
+  EXPECT_EQ(started([](StartReport& /*report*/) {}),
+            Result(1, "daemon: ended before it served; its log tells more\n"));
+}
+
+TEST(StartReportTest, who_has_started_a_daemon_does_not_wait_for_ever) {
+  int goes_on[2];
+  ASSERT_EQ(::pipe(goes_on), 0);
+  const auto start_slowly = [&goes_on](StartReport& report) {
+    ::close(goes_on[1]);
+    char nothing = 0;
+    while (::read(goes_on[0], &nothing, 1) > 0) {
+    }
+    report.serving();
+  };
+  const auto [status, text] = started(start_slowly, std::chrono::milliseconds(20));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(text, "daemon: still starting; its log tells more\n");
+  ::close(goes_on[0]);
+  ::close(goes_on[1]);
 }
 
 }  // namespace

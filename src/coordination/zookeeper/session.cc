@@ -28,6 +28,10 @@ void fail_loudly(const std::string& name, const std::string& error) {
   throw std::runtime_error("ZooKeeper store, task '" + name + "' failed: " + error);
 }
 
+std::shared_ptr<boost::asio::ssl::context> tls_context(const TlsFiles& files) {
+  return std::make_shared<boost::asio::ssl::context>(make_tls_context(files));
+}
+
 // A task that waits for its answer.
 struct Waiter {
   explicit Waiter(const async::Executor& executor) : done(executor) {}
@@ -46,7 +50,7 @@ Session::Session(async::Runtime runtime, ZooKeeperOptions options)
       timeout_(options_.session_timeout),
       watches_([this](const std::string& root) { unwatch(root); }),
       scope_(runtime, fail_loudly) {
-  if (options_.tls) tls_.emplace(make_tls_context(*options_.tls));
+  if (options_.tls) tls_ = tls_context(*options_.tls);
 }
 
 Task<std::shared_ptr<Session>> Session::open(async::Runtime runtime, ZooKeeperOptions options) {
@@ -234,10 +238,11 @@ Task<bool> Session::try_all_servers() {
 Task<bool> Session::try_server(Server server) {
   while (true) {
     Hello hello{credentials_, last_zxid_, options_.session_timeout};
+    const std::shared_ptr<boost::asio::ssl::context> tls = tls_;  // others may come meanwhile
     try {
       Task<Introduction> introducing =
           introduce(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
-                    tls_ ? &*tls_ : nullptr, std::move(hello));
+                    tls.get(), std::move(hello));
       Introduction introduction = co_await std::move(introducing);
       if (closing_) throw async::Cancelled();
       if (introduction.reply.timeout_ms > 0) {
@@ -291,6 +296,17 @@ void Session::lose_session() {
   last_zxid_ = 0;
   pipeline_.refuse_all(Kind::session_expired);
   enter(SessionState::expired);
+}
+
+void Session::reconfigure(const ZooKeeperOptions& options) {
+  ServerList servers(options.servers, runtime_.random);
+  if (tls_ && options.tls) tls_ = tls_context(*options.tls);
+  servers_ = std::move(servers);
+  const bool stays = std::ranges::any_of(
+      options.servers, [this](const Server& server) { return to_string(server) == server_; });
+  if (stays || state_ != SessionState::connected || closing_) return;
+  trouble_ = server_ + ": is not among the servers any more";
+  connection_->close();
 }
 
 // --- While connected

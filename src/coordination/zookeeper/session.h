@@ -61,6 +61,11 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionState state() const { return state_; }
   const Credentials& credentials() const { return credentials_; }
   const Paths& paths() const { return paths_; }
+  // As in ZooKeeperStore.
+  void reconfigure(const ZooKeeperOptions& options);
+  const std::string& trouble() const { return trouble_; }
+  const std::string& server() const { return server_; }
+
   // Milliseconds since the epoch.
   std::int64_t now() const;
 
@@ -100,7 +105,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const ZooKeeperOptions options_;
   const Paths paths_;
   ServerList servers_;
-  std::optional<boost::asio::ssl::context> tls_;
+  std::shared_ptr<boost::asio::ssl::context> tls_;  // null: plain text
 
   SessionState state_ = SessionState::suspended;
   bool closing_ = false;

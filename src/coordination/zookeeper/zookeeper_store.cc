@@ -142,6 +142,18 @@ Task<> ZooKeeperStore::close() {
   return Session::close(session_);
 }
 
+void ZooKeeperStore::reconfigure(const ZooKeeperOptions& options) {
+  session_->reconfigure(options);
+}
+
+const std::string& ZooKeeperStore::trouble() const {
+  return session_->trouble();
+}
+
+const std::string& ZooKeeperStore::server() const {
+  return session_->server();
+}
+
 std::string ZooKeeperStore::session_password_for_tests() const {
   return session_->credentials().password;
 }

@@ -86,6 +86,17 @@ class ZooKeeperStore final : public Store {
   // timeout.
   Task<> close() override;
 
+  // Goes on with these servers and certificates, whose files are read anew. A connection to a
+  // server that is still listed stays; the next one is made with them. The session goes along to
+  // servers that know it. Other options stay as they are. Throws StoreError(storage) for TLS files
+  // that cannot be used, StoreError(invalid) for no server: then nothing has changed.
+  void reconfigure(const ZooKeeperOptions& options);
+
+  // Why there is no connection, when there is none.
+  const std::string& trouble() const;
+  // The server at the other end of the latest connection, "host:port".
+  const std::string& server() const;
+
   // With the session's id, what takes the session over on another connection.
   std::string session_password_for_tests() const;
 

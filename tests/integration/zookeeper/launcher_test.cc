@@ -12,6 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class LauncherOnZooKeeper : public ZooKeeperSite {
@@ -57,6 +58,10 @@ class LauncherOnZooKeeper : public ZooKeeperSite {
     EXPECT_EQ(load.failed(), 0);
     EXPECT_EQ(load.served_twice(), 0);
     for (const std::string& trouble : load.troubles()) std::cout << "  " << trouble << "\n";
+  }
+
+  void wait_for_log(const std::string& text) {
+    host_.wait_until(text, [&] { return host_.log().contains(text); });
   }
 
   ProxyThread proxy_{ensemble_.tls_port(0)};
@@ -204,8 +209,65 @@ TEST_F(LauncherOnZooKeeper, connections_that_break_again_and_again_lose_nothing)
   start_behind_proxy("10.0", 5);
   serve_under([this] { proxy_.cut(); }, 30, 600, 10);
   wait_until_at_rest(5);
+  EXPECT_THAT(host_.log(), Not(HasSubstr(" ERROR "))) << "it heals itself";
   EXPECT_THAT(components("launcher"), SizeIs(1));
   EXPECT_THAT(components("pool"), SizeIs(1));
+}
+
+TEST_F(LauncherOnZooKeeper, it_says_when_zookeeper_goes_and_when_it_is_back) {
+  start_behind_proxy("2.0", 2);
+  const std::string server = "127.0.0.1:" + std::to_string(proxy_.port());
+  proxy_.sever();
+  wait_for_log("WARNING nodepool.NodePool: The connection to ZooKeeper is lost: " + server);
+  proxy_.restore();
+  wait_for_log("INFO nodepool.NodePool: Connected to ZooKeeper again, " + server + ", after ");
+  wait_for_log(" s, with the same session");
+  proxy_.sever();
+  wait_until("the end of the session", [this] { return components("launcher").empty(); });
+  proxy_.restore();
+  wait_for_log("WARNING nodepool.NodePool: The session with ZooKeeper has ended after ");
+  wait_for_log(" s, with a new session");
+  wait_until("a registration", [this] { return components("launcher").size() == 1; });
+  wait_until_at_rest(2);
+  EXPECT_THAT(host_.log(), Not(HasSubstr(" ERROR ")));
+}
+
+TEST_F(LauncherOnZooKeeper, it_moves_to_other_servers_and_keeps_its_session) {
+  const auto server = [this](std::size_t member) {
+    return std::to_string(ensemble_.tls_port(member));
+  };
+  host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(0)}, "10.0") + history(host_));
+  host_.configure(fake_hosts(1));
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  const auto launchers = components("launcher");
+  host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(1)}, "10.0") + history(host_));
+  host_.configure(fake_hosts(1));
+  wait_for_log("Connected to ZooKeeper again, 127.0.0.1:" + server(1));
+  EXPECT_THAT(host_.log(), HasSubstr(" s, with the same session"));
+  EXPECT_EQ(components("launcher"), launchers);
+  EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
+}
+
+TEST_F(LauncherOnZooKeeper, it_takes_up_certificates_that_are_replaced) {
+  const test_support::Certificates& files = ensemble_.certificates();
+  namespace fs = std::filesystem;
+  const auto copy = [this](const fs::path& file, const fs::path& name) {
+    fs::copy_file(file, host_.directory().path() / "next");
+    fs::rename(host_.directory().path() / "next", host_.directory().path() / name);
+  };
+  // At first the CA is one that has signed nothing.
+  const test_support::TemporaryDirectory elsewhere;
+  copy(test_support::Certificates(elsewhere).ca, "ca.pem");
+  std::string keys = zookeeper_keys();
+  keys.replace(keys.find(files.ca.string()), files.ca.string().size(),
+               (host_.directory().path() / "ca.pem").string());
+  host_.keep_records_in(keys + history(host_));
+  host_.configure(fake_hosts(1));
+  host_.start_launcher();
+  wait_for_log("certificate verify failed");
+  copy(files.ca, "ca.pem");
+  host_.wait_until_all_ready(1);
 }
 
 TEST_F(LauncherOnZooKeeper, of_two_launchers_one_is_killed_again_and_again) {

@@ -127,6 +127,20 @@ TEST_F(ZooKeeperEnsembleFaults, a_session_whose_only_member_hangs_too_long_is_lo
   EXPECT_EQ(run(store->get("/mine")).stat.ephemeral_owner, store->session_id());
 }
 
+TEST_F(ZooKeeperEnsembleFaults, a_session_moves_with_the_list_of_servers) {
+  const auto store = open_at(0, milliseconds(5000));
+  StateLog states(fixture_, *store);
+  run(store->create("/mine", "", CreateMode::ephemeral));
+  const std::int64_t session = store->session_id();
+  for (const std::size_t member : {1, 2, 0}) {
+    store->reconfigure(options_for(ensemble_, {member}, Security::tls));
+    ASSERT_TRUE(states.run_until(suspended));
+    ASSERT_TRUE(states.run_until(connected));
+    EXPECT_EQ(store->session_id(), session);
+    EXPECT_TRUE(run(store->exists("/mine")));
+  }
+}
+
 TEST_F(ZooKeeperEnsembleFaults, without_a_quorum_nothing_happens_until_it_is_back) {
   ZooKeeperOptions options = fixture_.options();
   options.session_timeout = milliseconds(2000);

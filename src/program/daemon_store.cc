@@ -1,0 +1,136 @@
+#include "program/daemon_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "program/open_store.h"
+
+namespace nodepool::program {
+
+namespace zk = coordination::zookeeper;
+using async::Task;
+using coordination::SessionState;
+using coordination::StoreError;
+
+namespace {
+
+constexpr auto kFirstPause = std::chrono::milliseconds(250);
+constexpr auto kLongestPause = std::chrono::seconds(4);
+constexpr auto kBetweenWarnings = std::chrono::seconds(10);
+
+bool uses_zookeeper(const config::StoreChoice& choice) {
+  return choice.kind == config::StoreChoice::Kind::zookeeper;
+}
+
+double seconds(async::Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+bool is_passing(const StoreError& error) {
+  using Kind = StoreError::Kind;
+  return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
+         error.kind() == Kind::session_expired;
+}
+
+Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
+                         const std::function<void(const std::string&)>& tell) {
+  warn_of_plaintext(config);
+  std::optional<async::Clock::TimePoint> warned;
+  async::Duration pause = kFirstPause;
+  while (true) {
+    choice_ = config.store;
+    settings_ = config.zookeeper;
+    try {
+      Task<std::unique_ptr<coordination::Store>> opening =
+          open_store(runtime_, choice_, settings_, coordination::StoreUse::create);
+      store_ = co_await std::move(opening);
+      break;
+    } catch (const StoreError& error) {
+      if (!is_passing(error)) throw;
+      const async::Clock::TimePoint now = runtime_.clock.now();
+      if (!warned) tell(std::string("waiting for the store: ") + error.what());
+      if (!warned || now - *warned >= kBetweenWarnings) {
+        log_.warning("Waiting for the store: {}", error.what());
+        warned = now;
+      }
+    }
+    const bool is_other = co_await changed.wait_until(runtime_.clock, runtime_.clock.now() + pause);
+    pause = is_other ? kFirstPause : std::min<async::Duration>(2 * pause, kLongestPause);
+  }
+  if (warned) log_.info("The store can be reached");
+  zookeeper_ = dynamic_cast<zk::ZooKeeperStore*>(store_.get());
+  if (zookeeper_ == nullptr) co_return;
+  session_ = store_->on_session([this](SessionState state) { on_session(state); });
+}
+
+void DaemonStore::warn_of_plaintext(const config::Config& config) const {
+  if (!uses_zookeeper(config.store) || !config.zookeeper.tls.insecure_plaintext) return;
+  log_.warning(
+      "zookeeper-tls: insecure-plaintext is set: whoever can reach the network reads and changes "
+      "everything in ZooKeeper");
+}
+
+void DaemonStore::reconfigure(const config::Config& config) {
+  const config::ZooKeeper& wanted = config.zookeeper;
+  if (config.store != choice_) {
+    log_.warning("The change of `store` counts when the daemon is started anew");
+    return;
+  }
+  if (zookeeper_ == nullptr) return;
+  if (wanted.chroot != settings_.chroot || wanted.timeout != settings_.timeout ||
+      wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext) {
+    log_.warning(
+        "Changes of ZooKeeper's `chroot`, `zookeeper-timeout` and `insecure-plaintext` count when "
+        "the daemon is started anew");
+    return;
+  }
+  // The files are read anew also if their paths are the same.
+  zookeeper_->reconfigure(zookeeper_options(wanted));
+  if (wanted.servers != settings_.servers) {
+    log_.info("ZooKeeper's servers have changed: there are {} now", wanted.servers.size());
+  }
+  settings_ = wanted;
+}
+
+void DaemonStore::on_session(SessionState state) {
+  const async::Clock::TimePoint now = runtime_.clock.now();
+  const double away = away_since_ ? seconds(now - *away_since_) : 0;
+  switch (state) {
+    case SessionState::suspended:
+      away_since_ = now;
+      log_.warning("The connection to ZooKeeper is lost: {}", zookeeper_->trouble());
+      break;
+    case SessionState::expired:
+      has_new_session_ = true;
+      log_.warning(
+          "The session with ZooKeeper has ended after {:.1f} s without a connection: its locks and "
+          "registrations are gone, and are made anew",
+          away);
+      break;
+    case SessionState::connected:
+      log_.info("Connected to ZooKeeper again, {}, after {:.1f} s, with {} session",
+                zookeeper_->server(), away,
+                std::exchange(has_new_session_, false) ? "a new" : "the same");
+      away_since_.reset();
+      break;
+    case SessionState::closed:
+      break;
+  }
+}
+
+Task<> DaemonStore::close() {
+  session_.reset();
+  try {
+    co_await store_->close();
+  } catch (const StoreError& error) {
+    // All has been done that could be; locks end with the session.
+    log_.warning("The store could not be told of the end: {}", error.what());
+  }
+  zookeeper_ = nullptr;
+  closed_ = std::move(store_);
+}
+
+}  // namespace nodepool::program

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "config/config.h"
+#include "coordination/error.h"
+#include "coordination/store.h"
+#include "coordination/zookeeper/zookeeper_store.h"
+#include "telemetry/log.h"
+
+namespace nodepool::program {
+
+// Whether what the store could not do now it may do a moment later, when servers are back.
+bool is_passing(const coordination::StoreError& error);
+
+// A daemon's store: is waited for, follows its configuration, and says in the log when it goes away
+// and comes back.
+class DaemonStore {
+ public:
+  DaemonStore(const async::Runtime& runtime, telemetry::Logger log)
+      : runtime_(runtime), log_(std::move(log)) {}
+
+  // Opens the store that `config` chooses; the embedded one is created if there is none. Waits for
+  // servers that are out of reach, for as long as it takes, and says so: in the log, and to `tell`
+  // once. `config` may be replaced meanwhile; `changed` is set then. Throws StoreError as
+  // open_store() for what waiting does not mend, and Cancelled.
+  async::Task<> open(const config::Config& config, async::Event& changed,
+                     const std::function<void(const std::string&)>& tell);
+
+  // Takes up other servers and certificates of ZooKeeper, with the same session; warns of changes
+  // that count at the next start. Throws StoreError for certificates that cannot be used: those of
+  // before stay.
+  void reconfigure(const config::Config& config);
+
+  // Whether there is one.
+  bool is_open() const { return store_ != nullptr; }
+  coordination::Store& store() { return *store_; }
+
+  // Ends the session. If nobody can be told, it ends at its timeout.
+  async::Task<> close();
+
+ private:
+  void on_session(coordination::SessionState state);
+  void warn_of_plaintext(const config::Config& config) const;
+
+  async::Runtime runtime_;
+  telemetry::Logger log_;
+  std::unique_ptr<coordination::Store> store_;
+  std::unique_ptr<coordination::Store> closed_;  // who has used it is there until the next one is
+  coordination::zookeeper::ZooKeeperStore* zookeeper_ = nullptr;  // the store, if it is one
+  config::StoreChoice choice_;
+  config::ZooKeeper settings_;  // what it was opened with
+  coordination::Subscription session_;
+  std::optional<async::Clock::TimePoint> away_since_;
+  bool has_new_session_ = false;
+};
+
+}  // namespace nodepool::program

@@ -1,0 +1,111 @@
+// A session that goes on with other servers and certificates.
+#include <gmock/gmock.h>
+
+#include <memory>
+
+#include "tests/coordination/zookeeper/fixture/faults.h"
+#include "tests/coordination/zookeeper/fixture/tcp_proxy.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::coordination::zookeeper {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Kind = StoreError::Kind;
+using enum SessionState;
+
+class ZooKeeperReconfigure : public FaultTest {
+ protected:
+  ZooKeeperReconfigure()
+      : FaultTest(options_for(shared_ensemble(1), {0}, Security::tls)),
+        proxy_(fixture_, shared_ensemble(1).tls_port(0)),
+        store_(fixture_.open(through_proxy())),
+        states_(fixture_, *store_) {
+    run(store_->create("/mine", "", CreateMode::ephemeral));
+  }
+
+  ZooKeeperOptions through_proxy() const {
+    ZooKeeperOptions options = fixture_.options();
+    options.servers = {{"localhost", proxy_.port()}};
+    return options;
+  }
+
+  // Certificates of an installation of their own.
+  TlsFiles foreign_files() {
+    const test_support::Certificates others(directory_);
+    return {.ca = others.ca, .cert = others.client, .key = others.client_key};
+  }
+
+  test_support::TemporaryDirectory directory_;
+  TcpProxy proxy_;
+  std::unique_ptr<ZooKeeperStore> store_;
+  StateLog states_;
+};
+
+TEST_F(ZooKeeperReconfigure, the_session_moves_to_a_server_that_is_listed) {
+  const std::int64_t session = store_->session_id();
+  store_->reconfigure(fixture_.options());
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_THAT(states_.states(), ElementsAre(suspended, connected));
+  EXPECT_THAT(store_->server(), HasSubstr(std::to_string(fixture_.options().servers[0].port)));
+  EXPECT_EQ(store_->session_id(), session);
+  EXPECT_TRUE(run(store_->exists("/mine")));
+  // The one that was left is of no importance any more.
+  proxy_.refuse(true);
+  proxy_.cut();
+  run(store_->set("/mine", "", kAnyVersion));
+  EXPECT_THAT(states_.states(), ElementsAre(suspended, connected));
+}
+
+TEST_F(ZooKeeperReconfigure, the_connection_to_a_server_that_stays_listed_stays) {
+  ZooKeeperOptions options = through_proxy();
+  options.servers.push_back(fixture_.options().servers[0]);
+  store_->reconfigure(options);
+  run(store_->set("/mine", "", kAnyVersion));
+  EXPECT_THAT(states_.states(), IsEmpty());
+  proxy_.refuse(true);
+  proxy_.cut();
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_TRUE(run(store_->exists("/mine")));
+}
+
+TEST_F(ZooKeeperReconfigure, other_certificates_count_for_the_next_connection) {
+  const std::int64_t session = store_->session_id();
+  ZooKeeperOptions options = through_proxy();
+  options.tls = foreign_files();
+  store_->reconfigure(options);
+  run(store_->set("/mine", "", kAnyVersion));
+  EXPECT_THAT(states_.states(), IsEmpty());
+  proxy_.cut();
+  ASSERT_TRUE(fixture_.run_until(
+      [this] { return store_->trouble().contains("certificate verify failed"); }));
+  store_->reconfigure(through_proxy());
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_EQ(store_->session_id(), session);
+  EXPECT_TRUE(run(store_->exists("/mine")));
+}
+
+TEST_F(ZooKeeperReconfigure, what_cannot_be_used_changes_nothing) {
+  const auto refusal = [this](const ZooKeeperOptions& options) {
+    try {
+      store_->reconfigure(options);
+    } catch (const StoreError& error) {
+      return std::make_optional(error.kind());
+    }
+    return std::optional<Kind>();
+  };
+  ZooKeeperOptions options = fixture_.options();
+  options.tls->key = directory_.write("half.key", "-----BEGIN PRIV");
+  EXPECT_EQ(refusal(options), Kind::storage);
+  options = fixture_.options();
+  options.servers.clear();
+  EXPECT_EQ(refusal(options), Kind::invalid);
+  proxy_.cut();
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_THAT(store_->server(), HasSubstr(std::to_string(proxy_.port())));
+}
+
+}  // namespace
+}  // namespace nodepool::coordination::zookeeper

@@ -1,0 +1,116 @@
+// Daemons that go to the background: who starts them learns whether they serve.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/support/child.h"
+#include "tests/support/network.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using test_support::Completed;
+using testing::HasSubstr;
+
+class BackgroundTest : public testing::TestWithParam<const char*> {
+ protected:
+  BackgroundTest() {
+    configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") + "\n");
+    log_to(path("log"));
+  }
+  ~BackgroundTest() override {
+    const pid_t pid = this->pid();
+    if (pid > 0) ::kill(pid, SIGKILL);
+  }
+
+  std::string path(const std::string& name) const { return directory_.path() / name; }
+  void configure(const std::string& text) { directory_.write("nodepool.yaml", text); }
+  void log_to(const std::string& file) {
+    directory_.write("logging.yaml",
+                     "version: 1\nhandlers: {f: {class: logging.FileHandler, filename: " + file +
+                         "}}\nroot: {level: INFO, handlers: [f]}\n");
+  }
+
+  Completed start(const std::string& pid_file) const {
+    return test_support::run({std::string(NODEPOOL_BINARIES) + "/" + GetParam(), "-c",
+                              path("nodepool.yaml"), "-l", path("logging.yaml"), "-p", pid_file});
+  }
+  Completed start() const { return start(path("pid")); }
+
+  void expect_refused(const Completed& started, const std::string& reason) const {
+    EXPECT_EQ(started.status, 1) << started.error;
+    EXPECT_THAT(started.error, HasSubstr(std::string(GetParam()) + ": "));
+    EXPECT_THAT(started.error, HasSubstr(reason));
+    EXPECT_EQ(pid(), 0);
+  }
+
+  // Of the daemon; 0 if there is none.
+  pid_t pid() const {
+    pid_t pid = 0;
+    std::ifstream(path("pid")) >> pid;
+    return pid;
+  }
+
+  // Ends the daemon, and waits until its pid file is gone.
+  void end() const {
+    ::kill(pid(), SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (fs::exists(path("pid")) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_FALSE(fs::exists(path("pid")));
+  }
+
+  test_support::TemporaryDirectory directory_;
+};
+
+TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
+  const Completed started = start();
+  EXPECT_EQ(started.status, 0);
+  EXPECT_EQ(started.error, "");
+  EXPECT_THAT(test_support::read_file(path("log")), HasSubstr("Serving "));
+  EXPECT_THAT(start().error, HasSubstr("already running as process " + std::to_string(pid())));
+  end();
+}
+
+TEST_P(BackgroundTest, what_is_wrong_is_printed) {
+  configure("labels: [{nam: a}]\n");
+  expect_refused(start(), "nodepool.yaml:1");
+  configure("store: sqlite:///proc/nowhere/nodepool.db\nimages-dir: " + path("images") + "\n");
+  expect_refused(start(), "/proc/nowhere");
+  log_to("/proc/nowhere/log");
+  expect_refused(start(), "cannot write the log file /proc/nowhere/log");
+  expect_refused(start("/proc/nowhere/pid"), "cannot write the pid file /proc/nowhere/pid");
+}
+
+TEST_P(BackgroundTest, a_store_that_is_away_is_waited_for_in_the_background) {
+  const test_support::ReservedPort nobody;
+  configure("zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(nobody.number()) +
+            "}]\nzookeeper-tls: {insecure-plaintext: true}\nimages-dir: " + path("images") + "\n");
+  const Completed started = start();
+  EXPECT_EQ(started.status, 0);
+  EXPECT_THAT(started.error, HasSubstr("waiting for the store"));
+  EXPECT_THAT(started.error, HasSubstr("127.0.0.1:" + std::to_string(nobody.number())));
+  // It takes up another store without a restart.
+  configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") + "\n");
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!test_support::read_file(path("log")).contains("Serving ") &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_THAT(test_support::read_file(path("log")), HasSubstr("Serving "));
+  end();
+}
+
+INSTANTIATE_TEST_SUITE_P(programs, BackgroundTest,
+                         testing::Values("nodepool-launcher", "nodepool-builder"));
+
+}  // namespace
+}  // namespace nodepool::integration
