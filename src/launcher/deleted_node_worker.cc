@@ -2,6 +2,7 @@
 
 #include "coordination/path.h"
 #include "decision/decision.h"
+#include "launcher/trouble.h"
 #include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
@@ -129,7 +130,7 @@ Task<> DeletedNodeWorker::look_again(std::string id, async::Duration pause) {
 }
 
 Task<> DeletedNodeWorker::work_on(std::string id) {
-  std::string failure;
+  bool has_failed = false;
   bool up_to_date = true;
   try {
     const Node* node = context_.nodes.find(id);
@@ -139,10 +140,10 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    failure = error.what();
+    log_trouble(log_.about({}, {}, id), "Could not take the node back, trying again", error);
+    has_failed = true;
   }
-  if (!failure.empty()) {
-    log_.about({}, {}, id).error("Could not take the node back, trying again: {}", failure);
+  if (has_failed) {
     co_await context_.pause_before_retry(kReturnRetryPause);
   } else if (up_to_date) {
     refused_.erase(id);

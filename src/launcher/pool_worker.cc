@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "launcher/trouble.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -348,7 +349,7 @@ Task<> PoolWorker::end(std::string request_id, Outcome outcome, std::exception_p
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    log_.about({}, request_id).error("Could not serve the request: {}", error.what());
+    log_trouble(log_.about({}, request_id), "Could not serve the request", error);
     pause = kFailurePause;
   }
   co_await look_again(std::move(request_id), pause);

@@ -5,8 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "coordination/error.h"
-#include "program/daemon_store.h"
+#include "coordination/outage.h"
 
 namespace nodepool::program {
 
@@ -107,7 +106,7 @@ Task<> ConfigFollower::try_reload(bool is_asked) {
     throw;
   } catch (const coordination::StoreError& error) {
     failure = error.what();
-    is_waiting = is_passing(error);
+    is_waiting = coordination::is_outage(error);
   } catch (const std::exception& error) {
     failure = error.what();
   }

@@ -14,7 +14,7 @@
 
 #include "config/environment.h"
 #include "config/load.h"
-#include "coordination/error.h"
+#include "coordination/outage.h"
 #include "program/log_config.h"
 #include "telemetry/harmless_text.h"
 #include "telemetry/version.h"
@@ -162,7 +162,7 @@ Task<bool> Daemon::try_to_begin() {
     has_begun_ = true;
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
-    if (!is_passing(error)) throw;
+    if (!coordination::is_outage(error)) throw;
     failure = error.what();
   }
   if (!failure.empty()) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "coordination/outage.h"
 #include "program/open_store.h"
 
 namespace nodepool::program {
@@ -29,12 +30,6 @@ double seconds(async::Duration duration) {
 
 }  // namespace
 
-bool is_passing(const StoreError& error) {
-  using Kind = StoreError::Kind;
-  return error.kind() == Kind::disconnected || error.kind() == Kind::unknown_outcome ||
-         error.kind() == Kind::session_expired;
-}
-
 Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
                          const std::function<void(const std::string&)>& tell) {
   warn_of_plaintext(config);
@@ -49,7 +44,7 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
       store_ = co_await std::move(opening);
       break;
     } catch (const StoreError& error) {
-      if (!is_passing(error)) throw;
+      if (!coordination::is_outage(error)) throw;
       const async::Clock::TimePoint now = runtime_.clock.now();
       if (!warned) tell(std::string("waiting for the store: ") + error.what());
       if (!warned || now - *warned >= kBetweenWarnings) {

@@ -8,15 +8,11 @@
 #include "async/event.h"
 #include "async/runtime.h"
 #include "config/config.h"
-#include "coordination/error.h"
 #include "coordination/store.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "telemetry/log.h"
 
 namespace nodepool::program {
-
-// Whether what the store could not do now it may do a moment later, when servers are back.
-bool is_passing(const coordination::StoreError& error);
 
 // A daemon's store: is waited for, follows its configuration, and says in the log when it goes away
 // and comes back.

@@ -268,6 +268,7 @@ Task<bool> Session::try_server(Server server) {
 
 void Session::adopt(Introduction introduction) {
   connection_ = std::move(introduction.connection);
+  is_broken_ = false;
   received_ = std::move(introduction.received);
   credentials_ = std::move(introduction.reply.credentials);
   timeout_ = std::chrono::milliseconds(introduction.reply.timeout_ms);
@@ -305,8 +306,7 @@ void Session::reconfigure(const ZooKeeperOptions& options) {
   const bool stays = std::ranges::any_of(
       options.servers, [this](const Server& server) { return to_string(server) == server_; });
   if (stays || state_ != SessionState::connected || closing_) return;
-  trouble_ = server_ + ": is not among the servers any more";
-  connection_->close();
+  break_off(server_ + ": is not among the servers any more");
 }
 
 // --- While connected
@@ -324,14 +324,20 @@ Task<> Session::until_lost(Task<> work, async::TaskScope& tasks) {
   try {
     co_await std::move(work);
   } catch (const ConnectionError& error) {
-    trouble_ = error.what();
+    break_off(error.what());
   } catch (const MalformedMessage& error) {
-    trouble_ = std::string("the server sent ") + error.what();
+    break_off(std::string("the server sent ") + error.what());
   } catch (const async::Cancelled&) {
     // Another of the tasks has found the trouble, or the store is being closed.
+    connection_->close();
   }
-  connection_->close();
   tasks.cancel();
+}
+
+// Ends the connection. What the other tasks find is a consequence: the first reason counts.
+void Session::break_off(std::string reason) {
+  if (!std::exchange(is_broken_, true)) trouble_ = std::move(reason);
+  connection_->close();
 }
 
 Task<> Session::write_requests() {

@@ -92,6 +92,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // While connected.
   Task<> serve();
   Task<> until_lost(Task<> work, async::TaskScope& tasks);
+  void break_off(std::string reason);
   Task<> write_requests();
   Task<> read_replies();
   Task<> keep_alive();
@@ -115,7 +116,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string trouble_;         // why there is no connection
 
   std::unique_ptr<Connection> connection_;
-  std::string server_;  // at its other end
+  bool is_broken_ = false;  // trouble_ says why
+  std::string server_;      // at its other end
   FrameBuffer received_;
   async::Clock::TimePoint last_received_;
   async::Clock::TimePoint last_sent_;
