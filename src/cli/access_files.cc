@@ -81,18 +81,22 @@ std::string ssh_arguments(const NodeAccess& node, const AccessPaths& paths) {
 
 std::string inventory_host(const NodeAccess& node, const AccessPaths& paths) {
   std::map<std::string, std::string> variables;
-  // Strings of records are marked: Ansible takes them as they are.
   const auto add = [&variables](const char* key, const std::string& value) {
+    if (!value.empty()) variables[key] = quoted(value);
+  };
+  // Not a template, whatever has_inventory_entry() lets through. (Not for names: with the mark,
+  // some versions of Ansible take "0000000001" for a number and "yes" for a truth value.)
+  const auto add_unsafe = [&variables](const char* key, const std::string& value) {
     if (!value.empty()) variables[key] = "!unsafe " + quoted(value);
   };
   add("ansible_host", node.host);
   add("ansible_user", node.username);
-  add("ansible_connection", node.connection_type);
-  add("ansible_shell_type", node.shell_type);
-  add("ansible_python_interpreter", node.python_path);
+  add_unsafe("ansible_connection", node.connection_type);
+  add_unsafe("ansible_shell_type", node.shell_type);
+  add_unsafe("ansible_python_interpreter", node.python_path);
   add("nodepool_node_id", node.id);
   if (node.port) variables["ansible_port"] = std::to_string(*node.port);
-  if (node.is_ssh()) variables["ansible_ssh_common_args"] = quoted(ssh_arguments(node, paths));
+  if (node.is_ssh()) add("ansible_ssh_common_args", ssh_arguments(node, paths));
   std::string text = "        " + quoted(node.name) + ":\n";
   for (const auto& [key, value] : variables) text += fmt::format("          {}: {}\n", key, value);
   return text;

@@ -72,22 +72,22 @@ TEST(AccessFilesTest, ansible_finds_nodes_in_groups_by_label) {
             "      hosts:\n"
             "        \"small-1\":\n"
             "          ansible_connection: !unsafe \"ssh\"\n"
-            "          ansible_host: !unsafe \"192.0.2.1\"\n"
+            "          ansible_host: \"192.0.2.1\"\n"
             "          ansible_port: 22\n"
             "          ansible_python_interpreter: !unsafe \"auto\"\n"
             "          ansible_ssh_common_args: \"-o StrictHostKeyChecking=yes -o "
             "UserKnownHostsFile='/tmp/x/known_hosts'\"\n"
-            "          ansible_user: !unsafe \"ada\"\n"
-            "          nodepool_node_id: !unsafe \"0000000001\"\n"
+            "          ansible_user: \"ada\"\n"
+            "          nodepool_node_id: \"0000000001\"\n"
             "        \"small-2\":\n"
             "          ansible_connection: !unsafe \"ssh\"\n"
-            "          ansible_host: !unsafe \"2001:db8::1\"\n"
+            "          ansible_host: \"2001:db8::1\"\n"
             "          ansible_port: 2222\n"
             "          ansible_python_interpreter: !unsafe \"auto\"\n"
             "          ansible_ssh_common_args: \"-o StrictHostKeyChecking=yes -o "
             "UserKnownHostsFile='/tmp/x/known_hosts'\"\n"
-            "          ansible_user: !unsafe \"ada\"\n"
-            "          nodepool_node_id: !unsafe \"0000000002\"\n");
+            "          ansible_user: \"ada\"\n"
+            "          nodepool_node_id: \"0000000002\"\n");
 }
 
 TEST(AccessFilesTest, a_record_cannot_smuggle_lines_into_a_file) {
@@ -164,12 +164,12 @@ TEST(AccessFilesTest, nodes_without_ssh_are_for_ansible_only) {
             "      hosts:\n"
             "        \"win-1\":\n"
             "          ansible_connection: !unsafe \"winrm\"\n"
-            "          ansible_host: !unsafe \"192.0.2.1\"\n"
+            "          ansible_host: \"192.0.2.1\"\n"
             "          ansible_port: 5986\n"
             "          ansible_python_interpreter: !unsafe \"auto\"\n"
             "          ansible_shell_type: !unsafe \"powershell\"\n"
-            "          ansible_user: !unsafe \"ada\"\n"
-            "          nodepool_node_id: !unsafe \"0000000001\"\n");
+            "          ansible_user: \"ada\"\n"
+            "          nodepool_node_id: \"0000000001\"\n");
 }
 
 TEST(AccessFilesTest, names_are_unique_though_labels_look_like_names) {

@@ -59,7 +59,7 @@ TEST_F(RunCommandTest, the_command_finds_its_nodes_and_its_status_is_returned) {
   EXPECT_THAT(written("env"), HasSubstr("NODEPOOL_NODES=0000000000\n"));
   EXPECT_THAT(written("ssh_config"), HasSubstr("Host small small-1 0000000000\n"));
   EXPECT_EQ(written("known_hosts"), "192.0.2.1 ssh-ed25519 AAAA\n");
-  EXPECT_THAT(written("inventory.yaml"), HasSubstr("ansible_host: !unsafe \"192.0.2.1\""));
+  EXPECT_THAT(written("inventory.yaml"), HasSubstr("ansible_host: \"192.0.2.1\""));
   EXPECT_EQ(written("mode"), "700\n");
   EXPECT_EQ(out() + err(), "");
   expect_given_back();

@@ -80,7 +80,15 @@ nlohmann::json Installation::json(std::vector<std::string> arguments) const {
 }
 
 std::vector<Installation::Row> Installation::nodes() const {
-  return json({"list", "--detail"}).get<std::vector<Row>>();
+  const Completed listed = nodepool({"list", "--detail", "--json"});
+  // Before the launcher has made the store there are none.
+  const bool no_store_yet = listed.error.contains("there is no store") ||
+                            listed.error.contains("no launcher has used it yet");
+  if (no_store_yet) return {};
+  if (listed.status != 0) {
+    throw std::runtime_error("exit status " + std::to_string(listed.status) + ": " + listed.error);
+  }
+  return nlohmann::json::parse(listed.output).get<std::vector<Row>>();
 }
 
 std::vector<Installation::Row> Installation::nodes(const std::string& state) const {

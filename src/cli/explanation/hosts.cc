@@ -69,8 +69,7 @@ std::vector<std::string> explain_host(const Knowledge& knowledge, std::string_vi
   for (const Node* node : nodes_of(knowledge, host)) {
     text.line(fmt::format("  node {}, slot {}, of pool {}-{} is {} for {}", node->id, *node->slot,
                           node->provider.value_or("?"), node->pool.value_or("?"),
-                          to_string(node->state),
-                          duration_text(knowledge.now - node->state_time)));
+                          to_string(node->state), duration_text(knowledge.now - node->state_time)));
   }
   return std::move(text).lines();
 }
@@ -80,8 +79,9 @@ std::string hosts_out_of_order(const std::vector<HostReport>& hosts) {
   for (const HostReport& report : hosts) names.insert(report.host);
   if (names.empty()) return {};
   const std::size_t shown = std::min(names.size(), kMostHosts);
-  std::string text = fmt::format("{} host(s) out of order: {}", names.size(),
-                                 fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
+  std::string text = fmt::format(
+      "{} host(s) out of order: {}", names.size(),
+      fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
   if (shown < names.size()) text += ", …";
   return text + "; `nodepool explain HOST` says why";
 }

@@ -123,6 +123,8 @@ Task<> HostReports::write(Record& record) {
   std::string path = coordination::join_path(
       model::kHostsRoot, fmt::format("{:x}-{}", store_.session_id(), record.id));
   if (record.path != path) {
+    // It went with its session, unless that ended just before the write.
+    if (!record.path.empty()) co_await remove(store_, record.path);
     record.path = std::move(path);
     record.written.clear();
     record.uncertain = false;

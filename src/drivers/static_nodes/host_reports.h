@@ -37,7 +37,7 @@ class HostReports {
     std::string id;
     std::string wanted;  // its text; empty: there is to be none
     std::string written;
-    std::string path;  // where it was written; the session is part of it
+    std::string path;        // where it was written; the session is part of it
     bool uncertain = false;  // a write has not been answered
   };
 
