@@ -152,6 +152,7 @@ struct Config {
   StoreChoice store = {};
   History history = {};
   std::optional<std::int64_t> max_hold_age = {};  // seconds; nothing: no limit
+  std::int64_t pool_timeout = 120;  // seconds that a request waits for a pool that is gone
   std::map<std::string, Label> labels = {};
   std::map<std::string, DiskImage> diskimages = {};
   std::vector<ProviderSection> providers = {};  // in the order of the file, each name once

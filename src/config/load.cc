@@ -168,6 +168,9 @@ std::map<std::string, TenantLimits> read_tenant_limits(const Section& root) {
   return tenants;
 }
 
+// Seconds: a year.
+constexpr std::int64_t kLongestPoolTimeout = 31'536'000;
+
 Config read_config(const Section& root, const DriverSchemas& drivers) {
   Config config;
   config.elements_dir = root.optional_text("elements-dir");
@@ -176,6 +179,8 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.build_log_retention = root.integer("build-log-retention");
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
+  config.pool_timeout = 
+      std::clamp<std::int64_t>(root.integer("pool-timeout"), 0, kLongestPoolTimeout);
   config.webapp = read_webapp(root);
   config.gearman_servers = read_gearman_servers(root);
   read_zookeeper_servers(root, config.zookeeper);

@@ -143,9 +143,10 @@ Decision wait_for_free_node(const NodeRequest& request, const Prospects& prospec
 // Whether the missing nodes may be launched now; if not, why.
 std::optional<Decision> short_of_room(const NodeRequest& request, const Prospects& prospects) {
   if (!prospects.provider_limits) {
-    return wait_for_room(prospects.why_unknown.empty()
-                             ? "the quota of the provider is not known yet"
-                             : "the quota of the provider is not known: " + prospects.why_unknown);
+    if (prospects.why_unknown.empty()) {  // not asked yet: there may be room
+      return Decision{Kind::wait, Until::quota_is_known, "the quota of the provider is not known yet"};
+    }
+    return wait_for_room("the quota of the provider is not known: " + prospects.why_unknown);
   }
   std::string reason;
   auto shortage = Shortage::provider;
@@ -173,6 +174,8 @@ std::string_view to_string(Until until) {
       return "the request changes";
     case Until::registry_changes:
       return "a pool goes, pauses or declines";
+    case Until::quota_is_known:
+      return "the provider has answered";
     case Until::there_is_room:
       return "a node is free or gone";
     case Until::tenant_takes_less:
@@ -186,7 +189,8 @@ std::string_view to_string(Until until) {
 }
 
 std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
-                               const std::vector<const Component*>& pools) {
+                               const std::vector<const Component*>& pools,
+                               std::string_view expected) {
   if (own.max_concurrency == 0) {
     return Decision{Kind::ignore, {}, "the provider's max-concurrency is 0"};
   }
@@ -194,6 +198,10 @@ std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
     return Decision{Kind::ignore, {}, fmt::format("it is {}", to_string(request.state))};
   }
   if (request.declined(own.component->id)) {
+    if (!expected.empty()) {
+      return Decision{Kind::wait, Until::registry_changes,
+                      fmt::format("pool {}, which is gone, may be back", expected)};
+    }
     // The last pool to decline may have gone before it could say so.
     if (declined_by_all(request, pools)) {
       return Decision{Kind::fail, {}, "every registered pool has declined it"};

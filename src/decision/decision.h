@@ -34,6 +34,7 @@ struct Decision {
   enum class Until {
     nothing,
     registry_changes,  // another pool should serve it: it may go away, pause, or decline
+    quota_is_known,    // of the provider
     there_is_room,     // a node that would do becomes free, or nodes take less than now
     tenant_takes_less,
     earlier_one_is_served,  // the request `behind`, or it goes, or waits for something else
@@ -60,8 +61,10 @@ struct PoolView {
 
 // The rules that look at the registered pools only: who is to serve the request? Nothing if it is
 // this pool's turn to judge what it can do. `pools` are all registered pools, this one among them.
+// `expected`: a pool that is gone, and may be back to serve the request; empty: none.
 std::optional<Decision> screen(const model::NodeRequest& request, const PoolView& own,
-                               const std::vector<const model::Component*>& pools);
+                               const std::vector<const model::Component*>& pools,
+                               std::string_view expected = {});
 
 // What serving one request would take, and what there is.
 struct Prospects {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
@@ -32,6 +34,9 @@ constexpr double kRegistrationEnds = 5;
 
 // What happens in quick succession is dealt with together.
 constexpr auto kGathering = std::chrono::seconds(5);
+
+// How long launches that were interrupted are left to whoever goes on with them.
+constexpr auto kInterruptedPause = std::chrono::seconds(30);
 
 // Locks removed in one transaction.
 constexpr std::size_t kLocksAtOnce = 100;
@@ -90,7 +95,7 @@ Task<> CleanupWorker::wait_until_due() {
     co_await wake_.wait();
     is_at_rest_ = false;
   }
-  const auto end = context_.runtime.clock.now() + kCleanupInterval;
+  const auto end = std::min(context_.runtime.clock.now() + kCleanupInterval, next_look_);
   while (!look_is_due_ && co_await wake_.wait_until(context_.runtime.clock, end)) {
   }
   look_is_due_ = false;
@@ -115,6 +120,8 @@ Task<> CleanupWorker::run() {
 
 Task<> CleanupWorker::look() {
   const model::IdSet pending = context_.requests.pending();
+  std::erase_if(interrupted_, [&](const auto& entry) { return !pending.contains(entry.first); });
+  next_look_ = async::Clock::TimePoint::max();
   for (const std::string& id : pending) co_await reset_if_lost(id);
   std::vector<std::string> waiting;
   for (const auto& [order, id] : context_.requests.waiting()) {
@@ -129,7 +136,54 @@ Task<> CleanupWorker::look() {
 // --- lost requests
 // ---------------------------------------------------------------------------------
 
+// Whether the launches have begun, and those who serve their pool still have time to go on.
+bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
+  const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
+  const bool can_be_resumed =
+      nodes.size() == request.node_types.size() &&
+      std::ranges::all_of(nodes, [this](const std::string& id) {
+        const NodeState state = context_.nodes.find(id)->state;
+        return state == NodeState::building || state == NodeState::ready;
+      });
+  if (!can_be_resumed) return false;
+  const auto now = context_.runtime.clock.now();
+  const auto since = interrupted_.try_emplace(request.id, now).first->second;
+  const async::Duration patience =
+      may_be_served_by_others(request)
+          ? async::Duration(kInterruptedPause)
+          : std::max<async::Duration>(kInterruptedPause, context_.absent_pools.patience());
+  if (now >= since + patience) return false;
+  next_look_ = std::min(next_look_, since + patience);
+  return true;
+}
+
+bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
+  return std::ranges::any_of(context_.components.pools(), [&](const model::Component* pool) {
+    return pool->supports(request.node_types) && !request.declined(pool->id);
+  });
+}
+
+// As the store says now: only requests of which it is certain that somebody works on them are
+// passed without a write.
+Task<bool> CleanupWorker::is_locked(std::string request_id) {
+  std::vector<std::string> line;
+  try {
+    line = co_await context_.store.children(model::request_lock_path(request_id));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  co_return !line.empty();
+}
+
 Task<> CleanupWorker::reset_if_lost(std::string request_id) {
+  const NodeRequest* known = context_.requests.find(request_id);
+  if (known == nullptr) co_return;
+  const model::IdSet& nodes = context_.nodes.allocated_to(request_id);
+  const bool is_worked_on = std::ranges::any_of(
+      nodes, [this](const std::string& id) { return context_.nodes.is_locked(id); });
+  if (is_worked_on) interrupted_.erase(request_id);
+  if (is_worked_on || is_left_to_others(*known)) co_return;
+  if (co_await is_locked(request_id)) co_return;
   coordination::Lock lock(context_.store, context_.runtime.random,
                           model::request_lock_path(request_id));
   if (!co_await lock.try_acquire()) co_return;  // somebody works on it
@@ -151,7 +205,10 @@ Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
   const auto log = log_.about(request.event_id.value_or(""), request.id);
   const model::IdSet nodes = context_.nodes.allocated_to(request.id);
   for (const std::string& id : nodes) {
-    if (!co_await free_node(id, request.id)) co_return;  // left for the next look
+    Transaction proof;
+    proof.check(model::request_path(request.id), request.stat.version);
+    lock.check_in(proof);
+    if (!co_await free_node(id, request.id, std::move(proof))) co_return;  // left for the next look
   }
   request.nodes.clear();
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
@@ -165,8 +222,8 @@ Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
 }
 
 // A launcher that could not learn what became of its last writes may have put the request back, and
-// left it a node. The request is read first: while it waits, nobody gives it a node that is not
-// free.
+// left it a node. Of the request as it is read first, which waits, no node is in use; that it is
+// still that one is proven with the write.
 Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
   NodeRequest request;
   try {
@@ -179,13 +236,16 @@ Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
   if (request.state != RequestState::requested) co_return;
   const model::IdSet nodes = context_.nodes.allocated_to(request_id);
   for (const std::string& id : nodes) {
-    if (!co_await free_node(id, request_id)) continue;
+    Transaction proof;
+    proof.check(model::request_path(request_id), request.stat.version);
+    if (!co_await free_node(id, request_id, std::move(proof))) continue;
     log_.about({}, request_id, id).info("Unallocated the node, its request is waiting without it");
   }
 }
 
 // Returns whether the request no longer has the node.
-Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id) {
+Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
+                                    Transaction proof) {
   const double now = context_.runtime.clock.wall_seconds();
   const auto free = [now, &request_id](Node& node) {
     if (node.allocated_to != request_id) return false;
@@ -194,8 +254,10 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id)
     return true;
   };
   Task<model::NodeChange> changing =
-      model::change_node(context_.runtime, context_.store, context_.nodes, node_id, free);
-  co_return co_await std::move(changing) != model::NodeChange::locked;
+      model::change_node(context_.runtime, context_.store, context_.nodes, node_id, free,
+                         std::move(proof));
+  const model::NodeChange change = co_await std::move(changing);
+  co_return change != model::NodeChange::locked && change != model::NodeChange::outdated;
 }
 
 // --- what is left of requests and nodes
@@ -213,6 +275,9 @@ Task<> CleanupWorker::delete_orphans() {
   for (const std::string& id : ids) {
     const Node* known = context_.nodes.find(id);
     if (known == nullptr || !is_orphan(*known)) continue;
+    // The table may not know the request yet; one that is gone from the store does not come back.
+    const std::string request = known->allocated_to.value_or("");
+    if (!request.empty() && co_await context_.store.exists(model::request_path(request))) continue;
     const double now = context_.runtime.clock.wall_seconds();
     const auto give_up = [this, now](Node& node) {
       if (!is_orphan(node)) return false;

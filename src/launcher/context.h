@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "coordination/store.h"
 #include "driver/driver.h"
+#include "launcher/absent_pools.h"
 #include "launcher/history_recorder.h"
 #include "launcher/usage.h"
 #include "model/component_table.h"
@@ -44,6 +45,14 @@ struct LauncherContext {
   Usage& usage;
   std::map<std::string, config::TenantLimits> tenant_limits = {};  // by tenant, as configured now
   std::set<std::string> own_pools = {};  // component ids of the pools of this launcher
+
+  AbsentPools absent_pools = {};
+
+  // The pool that the request is to wait for though all registered pools have declined it; empty:
+  // none.
+  std::string expected_pool(const model::NodeRequest& request) const {
+    return absent_pools.expected_for(request, components.pools(), nodes, runtime.clock.now());
+  }
 
   bool tables_ready() const {
     return nodes.ready() && requests.ready() && components.ready() && images.ready();

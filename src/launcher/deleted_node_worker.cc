@@ -155,10 +155,12 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
 }
 
 Task<bool> DeletedNodeWorker::free(std::string id) {
-  std::string request_id;
+  const std::string request_id = *context_.nodes.find(id)->allocated_to;
+  // The table of requests may be behind that of nodes. What is gone from the store does not come
+  // back, so nothing is taken from anybody.
+  if (co_await context_.store.exists(model::request_path(request_id))) co_return false;
   const auto change = [this, &request_id](Node& node) {
-    if (duty(node) != Duty::free) return false;
-    request_id = *node.allocated_to;
+    if (duty(node) != Duty::free || node.allocated_to != request_id) return false;
     node.allocated_to.reset();
     return true;
   };

@@ -88,6 +88,11 @@ Task<> Launcher::start(config::Config config) {
   tables_scope_.spawn("table of components", components_.run());
   tables_scope_.spawn("table of images", images_.run());
   co_await wait_for_tables();
+  context_.absent_pools.set_patience(std::chrono::seconds(config.pool_timeout));
+  context_.absent_pools.begin(context_.runtime.clock.now());
+  tables_scope_.spawn("pools that may be back", wait_for_absent_pools());
+  pools_ = components_.observe(
+      [this](const model::ComponentTable::Change& change) { on_component(change); });
   co_await registration_.start();
   deleted_nodes_.start();
   expiry_.start();
@@ -120,6 +125,35 @@ void Launcher::on_node(const model::NodeTable::Change& change) {
   if (change.after != nullptr || change.before->external_id.is_null()) return;
   const auto provider = providers_.find(change.before->provider.value_or(""));
   if (provider != providers_.end()) provider->second.quota->machine_gone();
+}
+
+void Launcher::on_component(const model::ComponentTable::Change& change) {
+  if (change.after == nullptr && change.before->kind == model::Component::Kind::pool) {
+    miss(*change.before);
+  }
+}
+
+void Launcher::miss(const model::Component& pool) {
+  context_.absent_pools.left(pool, context_.runtime.clock.now());
+  tables_scope_.spawn("pool " + pool.name + ", which may be back", wait_for_absent_pools());
+}
+
+// What is configured is offered, once its provider can be started.
+void Launcher::miss_pools_of(const driver::ProviderConfig& config) {
+  for (const auto& [name, pool] : config.pools()) {
+    model::Component absent;
+    absent.kind = model::Component::Kind::pool;
+    absent.id = config.name() + "-" + name;
+    absent.name = name;
+    absent.provider_name = config.name();
+    absent.supported_labels.assign(pool.labels.begin(), pool.labels.end());
+    miss(absent);
+  }
+}
+
+Task<> Launcher::wait_for_absent_pools() {
+  co_await context_.runtime.clock.sleep_for(context_.absent_pools.patience());
+  context_.absent_pools.time_has_passed();
 }
 
 Task<> Launcher::wait_for_tables() {
@@ -182,6 +216,8 @@ Task<bool> Launcher::go_over_to(const config::Config& config, const ProviderConf
       }
     }
     context_.tenant_limits = config.tenant_limits;
+    context_.absent_pools.set_patience(std::chrono::seconds(config.pool_timeout));
+    context_.absent_pools.time_has_passed();
     co_await stop_pool_workers_without_pool();
     co_await start_missing_pool_workers();
   } catch (const coordination::StoreError& error) {
@@ -215,6 +251,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   }
   if (!failure.empty()) {
     log_.error("Error starting provider {}: {}", section.name, failure);
+    miss_pools_of(provider->config());
     co_await provider->stop();
     co_return;
   }
@@ -281,6 +318,7 @@ Task<> Launcher::stop() {
   pool_workers_.clear();
   machines_.reset();
   registrations_.reset();
+  pools_.reset();
   co_await stats_.stop();
   co_await min_ready_.stop();
   co_await cleanup_.stop();

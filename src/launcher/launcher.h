@@ -72,6 +72,11 @@ class Launcher {
   std::optional<Resources> need_of(std::string_view provider, std::string_view pool,
                                    std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
+  void on_component(const model::ComponentTable::Change& change);
+  // A pool is waited for from now on.
+  void miss(const model::Component& pool);
+  void miss_pools_of(const driver::ProviderConfig& config);
+  Task<> wait_for_absent_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
 
   LauncherContext context_;
@@ -95,6 +100,7 @@ class Launcher {
   StatsWorker stats_;
   coordination::Subscription machines_;
   coordination::Subscription registrations_;
+  coordination::Subscription pools_;
   async::TaskScope tables_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended
   bool ready_ = false;

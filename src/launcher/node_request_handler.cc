@@ -229,7 +229,6 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
                                                       QuotaBounds bounds) {
   const bool resumes = provider.provider->resumes();
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
-  // Once the request is `pending` it is to be answered or put back, whatever happens.
   bool begun = false;
   std::exception_ptr failure;
   try {
@@ -244,7 +243,7 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
     failure = std::current_exception();
   }
   if (begun) co_return co_await finish(launches, resumes);
-  if (locks_.held(request_lock_)) co_await let_go({});
+  if (is_pending_ && locks_.held(request_lock_)) co_await let_go({});
   if (failure) std::rethrow_exception(failure);
   co_return Outcome::try_again;
 }
@@ -317,6 +316,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
     }
     co_return false;
   }
+  is_pending_ = true;
   writes.committed(results);
   const coordination::Stat written = writes.request_stat(results);
   const std::vector<Place> created = co_await launches.created(std::move(results), written);
@@ -427,6 +427,7 @@ Task<> NodeRequestHandler::let_go_one_by_one(std::string decline_reason) {
   const bool is_gone = !co_await context_.store.exists(path);
   if (is_gone) context_.requests.removed(request_id_);
   for (const Place& place : places_) {
+    if (place.node_id.empty()) continue;
     Transaction alone;
     Writes written(context_);
     const NodeRequest* request = context_.requests.find(request_id_);
@@ -494,7 +495,8 @@ void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& re
     request.declined_by.push_back(pool_.id);
     request.decline_reasons[pool_.id] = model::failure_text(reason);
   }
-  const bool failed = decision::declined_by_all(request, context_.components.pools());
+  const bool failed = decision::declined_by_all(request, context_.components.pools()) &&
+                      context_.expected_pool(request).empty();
   request.set_state(failed ? RequestState::failed : RequestState::requested,
                     context_.runtime.clock.wall_seconds());
   log_.info("Declining node request because: {}", model::failure_text(reason));

@@ -101,6 +101,7 @@ Task<> PoolWorker::stop() {
 }
 
 Task<> PoolWorker::unregister() {
+  context_.absent_pools.dismiss(identity_.id);
   co_await stop();
   co_await registration_.unregister();
   context_.own_pools.erase(identity_.id);
@@ -154,6 +155,10 @@ void PoolWorker::observe() {
         line_.registry_has_changed();
         wake_.set();
       }));
+  subscriptions_.push_back(context_.absent_pools.observe([this] {
+    line_.registry_has_changed();
+    wake_.set();
+  }));
   subscriptions_.push_back(context_.usage.observe([this](const Usage::Less& less) {
     if (less.provider == identity_.provider) line_.there_is_more_room();
     if (!less.tenant.empty()) line_.tenant_takes_less(less.tenant);
@@ -167,6 +172,7 @@ void PoolWorker::observe() {
 void PoolWorker::observe_provider() {
   provider_subscription_ = provider_.quota->observe([this] {
     line_.launch_has_ended();
+    line_.provider_has_answered();
     line_.there_is_more_room();
     wake_.set();
   });
@@ -226,7 +232,11 @@ void PoolWorker::consider(const Order& order) {
   if (waiting == context_.requests.waiting().end()) return;
   const NodeRequest* request = context_.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
-  std::optional<Decision> made = decision::screen(*request, view(), context_.components.pools());
+  const auto pools = context_.components.pools();
+  const std::string expected = decision::declined_by_all(*request, pools)
+                                   ? context_.expected_pool(*request)
+                                   : std::string();
+  std::optional<Decision> made = decision::screen(*request, view(), pools, expected);
   std::vector<std::string> plan;
   Prospects ahead;
   if (!made) {

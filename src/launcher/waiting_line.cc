@@ -192,6 +192,10 @@ void WaitingLine::label_is_free(std::string_view label) {
   wake_all(find_in(by_label_, label));
 }
 
+void WaitingLine::provider_has_answered() {
+  wake_all(find_in(by_cause_, Cause{Until::quota_is_known, {}}));
+}
+
 void WaitingLine::there_is_more_room() {
   wake_all(find_in(by_cause_, Cause{Until::there_is_room, {}}));
 }

@@ -59,6 +59,7 @@ class WaitingLine {
   void registry_has_changed();
   void launch_has_ended();
   void label_is_free(std::string_view label);
+  void provider_has_answered();
   void there_is_more_room();
   void tenant_takes_less(std::string_view tenant);
   // … for whoever waits because a limit is reached, whosever it is.

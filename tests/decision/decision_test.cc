@@ -194,6 +194,7 @@ TEST(DecisionTest, a_provider_whose_quota_is_unknown_is_waited_for) {
   situation.launches();
   situation.prospects.provider_limits.reset();
   EXPECT_EQ(situation.decide().reason, "the quota of the provider is not known yet");
+  EXPECT_EQ(situation.decide().until, Until::quota_is_known) << "no pool pauses for that";
   situation.prospects.why_unknown = "no route to host";
   EXPECT_EQ(situation.decide().reason, "the quota of the provider is not known: no route to host");
   EXPECT_EQ(situation.decide().until, Until::there_is_room);

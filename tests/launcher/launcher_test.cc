@@ -185,6 +185,38 @@ std::vector<std::string> many_labels(int count) {
   return labels;
 }
 
+constexpr auto kOtherRack = R"(
+labels: [{name: large}]
+providers:
+  - {name: hall, driver: static, pools: [{name: main, nodes: [{name: fake-z, labels: [large]}]}]}
+)";
+
+TEST_F(LauncherTest, a_label_whose_pools_are_gone_for_a_moment_is_no_reason_to_fail) {
+  start_another(kOneHost);
+  start(kOtherRack);
+  kill();
+  const std::string id = request({"large"});
+  pass(minutes(1));
+  EXPECT_EQ(read_request(id).state, RequestState::requested);
+  EXPECT_THAT(read_request(id).declined_by, SizeIs(1));
+  const std::string typo = request({"larg"});
+  EXPECT_EQ(read_request(typo).state, RequestState::failed) << "at once";
+  start(kOtherRack);
+  pass(seconds(2));
+  EXPECT_EQ(read_request(id).state, RequestState::fulfilled);
+}
+
+TEST_F(LauncherTest, pools_that_do_not_come_back_are_not_waited_for_any_longer) {
+  start_another(std::string(kOneHost) + "pool-timeout: 20\n");
+  start(kOtherRack);
+  kill();
+  const std::string id = request({"large"});
+  pass(seconds(19));
+  EXPECT_EQ(read_request(id).state, RequestState::requested);
+  pass(seconds(2));
+  EXPECT_EQ(read_request(id).state, RequestState::failed);
+}
+
 TEST_F(LauncherTest, a_request_for_more_than_anybody_needs_fails_with_a_short_reason) {
   start(kTwoHosts);
   for (const int count : {900, 40'000}) {

@@ -186,6 +186,47 @@ TEST_F(ResumeTest, a_store_that_is_away_for_longer_than_a_launch_may_take_fails_
   expect_the_same_nodes_to_be_handed_out();
 }
 
+// Of another provider, whose launcher knows nothing of the machines.
+constexpr auto kRack = R"(
+labels: [{name: rack}]
+providers:
+  - name: rack
+    driver: static
+    pools: [{name: main, nodes: [{name: fake-1, labels: [rack]}]}]
+)";
+
+TEST_F(ResumeTest, a_launcher_of_another_provider_leaves_it_time_to_come_back) {
+  start_another(kRack);
+  for (const auto absence : {seconds(15), seconds(45), seconds(100)}) {
+    SCOPED_TRACE(testing::Message() << "back after " << absence.count() << " s");
+    start(kFake);
+    ASSERT_FALSE(request_and_run_for(150));
+    ASSERT_THAT(begun_nodes(), SizeIs(3));
+    kill();
+    pass(absence);
+    EXPECT_EQ(state(request_), RequestState::pending);
+    start(kFake);
+    for (int i = 0; i < 60 && state(request_) != RequestState::fulfilled; ++i) pass(seconds(1));
+    ASSERT_EQ(state(request_), RequestState::fulfilled);
+    EXPECT_THAT(machines(), SizeIs(2)) << "the same ones";
+    accept(request_);
+    for (const std::string& id : begun_nodes()) {
+      if (read_node(id).state == NodeState::in_use) give_back(id);
+    }
+    pass(minutes(1));
+    stop();
+  }
+}
+
+TEST_F(ResumeTest, a_request_whose_pools_do_not_come_back_fails_in_the_end) {
+  start_another(kRack);
+  start(kFake);
+  ASSERT_FALSE(request_and_run_for(150));
+  kill();
+  pass(minutes(5));
+  EXPECT_EQ(state(request_), RequestState::failed);
+}
+
 TEST_F(ResumeTest, launchers_may_die_again_and_again) {
   for (std::size_t life = 20; life < 400; life += 7) {
     SCOPED_TRACE(testing::Message() << "deaths after " << life << " continuations each");

@@ -384,6 +384,7 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
       scope_.spawn("static host " + host.name + " (again)",
                    look_again_later(host.key(), kLongestPause));
       break;
+    case NodeChange::outdated:
     case NodeChange::unchanged:
     case NodeChange::gone:
       break;
