@@ -22,6 +22,10 @@ using model::NodeState;
 constexpr async::Duration kFirstPause = std::chrono::seconds(2);
 constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
+// Slots that are being registered at a time. Each reads what others have registered meanwhile; with
+// all at once, each would have to look at all.
+constexpr std::size_t kConcurrentRegistrations = 32;
+
 // Marks records that this driver has made: they have no pool worker to name.
 constexpr auto kLauncherName = "static driver";
 
@@ -38,6 +42,7 @@ StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> confi
       log_(context_.log.child("driver.static.StaticNodeProvider." + config_->name())),
       checker_(context_.runtime, context_.threads),
       reports_(context_.runtime, context_.store, log_),
+      registrations_(kConcurrentRegistrations),
       scope_(context_.runtime, [log = log_](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       }) {}
@@ -280,6 +285,7 @@ const model::Json& StaticProvider::attributes(const Host& host) const {
 // Launchers that register the same slot at the same moment see each other's records: the first one
 // stays. Until that is settled the record is `init`, which nobody is given.
 Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const HostFacts& facts) {
+  const auto turn = co_await registrations_.take();
   const std::string newest_known = model::newest_id(context_.nodes);
   Node node = make_node(host, slot, facts, config_->name(), attributes(host),
                         context_.runtime.clock.wall_seconds());

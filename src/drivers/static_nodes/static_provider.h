@@ -6,6 +6,7 @@
 #include <string>
 
 #include "async/event.h"
+#include "async/slots.h"
 #include "async/task_scope.h"
 #include "driver/driver.h"
 #include "drivers/static_nodes/host_check.h"
@@ -79,6 +80,7 @@ class StaticProvider final : public driver::Provider {
   telemetry::Logger log_;
   HostChecker checker_;
   HostReports reports_;
+  async::Slots registrations_;
   std::map<HostKey, HostState> states_;
   bool idle_ = false;
   coordination::Subscription subscription_;
