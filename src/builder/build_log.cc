@@ -1,10 +1,6 @@
 #include "builder/build_log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <stdexcept>
 #include <system_error>
@@ -19,8 +15,6 @@ namespace nodepool::builder {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr mode_t kMode = 0644;
 
 [[noreturn]] void log_failed(const std::string& doing, const fs::path& path,
                              const std::error_code& error) {
@@ -53,18 +47,17 @@ BuildLog::BuildLog(const Place& place, const std::string& image, const std::stri
   fs::create_directories(place.directory, error);
   if (error) log_failed("cannot make the directory", place.directory, error);
   delete_old_logs(place, image);
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
-  if (descriptor_ < 0)
-    log_failed("cannot write", path_, std::error_code(errno, std::generic_category()));
-}
-
-BuildLog::~BuildLog() {
-  ::close(descriptor_);
+  try {
+    file_ = std::make_shared<BoundedFile>(path_, place.limit);
+  } catch (const std::system_error& failure) {
+    log_failed("cannot write", path_, failure.code());
+  }
 }
 
 void BuildLog::write_line(const std::string& line) const {
-  const std::string text = line + "\n";
-  [[maybe_unused]] const auto written = ::write(descriptor_, text.data(), text.size());
+  file_->write_end();
+  file_->write(line + "\n");
+  file_->write_end();
 }
 
 }  // namespace nodepool::builder

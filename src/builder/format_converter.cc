@@ -21,7 +21,7 @@ Task<> FormatConverter::convert(Conversion wanted, const BuildLog& log) {
   try {
     const ProgramEnd end = co_await run(*std::move(arguments), wanted.build_timeout, log);
     if (end.exit_code != 0) problem = description(end, wanted.build_timeout);
-    const auto finish = [&] { wanted.store.finish_partial(output, wanted.format); };
+    const auto finish = [wanted, output] { wanted.store.finish_partial(output, wanted.format); };
     if (problem.empty()) co_await site_.threads.run("image that has been converted", finish);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();

@@ -53,9 +53,7 @@ Task<> FormatSupply::convert(ImageStore::Key key, std::set<std::string> formats,
                     .format = format,
                     .build_timeout = configured->second.build_timeout};
   const auto open_log = [place = context_.logs, key] {
-    return std::make_shared<BuildLog>(
-        BuildLog::Place{.directory = place.directory / "conversions", .retention = place.retention},
-        key.first, key.second);
+    return std::make_shared<BuildLog>(place.below("conversions"), key.first, key.second);
   };
   const auto log = co_await context_.threads.run("log of a conversion", open_log);
   log_.info("Converting build {} of image {} to {}: the output is in {}", build_id, image, format,

@@ -27,9 +27,9 @@ Task<ProgramEnd> run_logged(const ProgramSite& site, std::vector<std::string> ar
   async::Subprocess::Command command;
   command.environment = lines_of(environment);
   command.arguments = std::move(arguments);
-  command.output = log.descriptor();
   const auto timeout = std::chrono::seconds(std::min(build_timeout, kLongestTimeout));
-  Task<ProgramEnd> running = run_program(site.runtime, std::move(command), timeout, site.grace);
+  Task<ProgramEnd> running =
+      run_program(site.runtime, site.threads, std::move(command), log.file(), timeout, site.grace);
   const ProgramEnd end = co_await std::move(running);
   log.write_line(end.timed_out ? fmt::format("Ended after {} s: build-timeout", build_timeout)
                                : fmt::format("Exit code: {}", end.exit_code));

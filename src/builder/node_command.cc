@@ -96,10 +96,10 @@ Task<ProgramEnd> run_on_node(async::Runtime runtime, async::ThreadPool& threads,
   async::Subprocess::Command ssh;
   ssh.arguments = ssh_arguments(node, known_hosts->path(), command.command);
   ssh.environment = lines_of(command.environment);
-  ssh.output = log.descriptor();
   const async::Clock::TimePoint deadline = runtime.clock.now() + command.timeout;
   while (true) {
-    Task<ProgramEnd> running = run_program(runtime, ssh, deadline - runtime.clock.now(), kGrace);
+    Task<ProgramEnd> running =
+        run_program(runtime, threads, ssh, log.file(), deadline - runtime.clock.now(), kGrace);
     const ProgramEnd end = co_await std::move(running);
     const bool may_try_again = runtime.clock.now() + kLoginPause < deadline;
     if (end.exit_code != kSshFailed || !may_try_again) co_return end;

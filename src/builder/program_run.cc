@@ -3,15 +3,18 @@
 #include <csignal>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "async/deadline.h"
+#include "async/output_pipe.h"
 #include "async/task_scope.h"
 
 namespace nodepool::builder {
 
 namespace {
 
+using async::OutputPipe;
 using async::Subprocess;
 using async::Task;
 using Ending = Subprocess::Ending;
@@ -43,13 +46,44 @@ Task<> end_group(async::Clock& clock, Subprocess& program, async::Duration grace
   co_await program.wait();
 }
 
-}  // namespace
+// A round of this many reads is made on a thread at a time.
+constexpr int kReads = 16;
 
-Task<ProgramEnd> run_program(async::Runtime runtime, Subprocess::Command command,
-                             std::optional<async::Duration> timeout, async::Duration grace) {
-  command.own_group = true;
-  command.signal_when_orphaned = SIGTERM;
-  Subprocess program(runtime.executor, command);
+// Moves what there is to the file. Returns whether more may come.
+bool move_output(const OutputPipe::Reader& reader, BoundedFile& file) {
+  std::string text;
+  for (int i = 0; i < kReads; ++i) {
+    const auto found = reader.read(text);
+    if (found != OutputPipe::Reader::Found::some) {
+      return found == OutputPipe::Reader::Found::nothing;
+    }
+    file.write(text);
+  }
+  return true;
+}
+
+// Until nobody can write any more.
+Task<> follow_output(async::ThreadPool& threads, OutputPipe& pipe,
+                     std::shared_ptr<BoundedFile> file) {
+  const auto move = [reader = pipe.reader(), file] { return move_output(reader, *file); };
+  do {
+    co_await pipe.readable();
+  } while (co_await threads.run("log of a program", move));
+}
+
+// What the program has written last. Who has outlived it may go on writing: not for ever.
+Task<> take_last_output(async::ThreadPool& threads, OutputPipe& pipe,
+                        std::shared_ptr<BoundedFile> file) {
+  const auto move = [reader = pipe.reader(), file] {
+    move_output(reader, *file);
+    file->write_end();
+  };
+  co_await threads.run("log of a program", move);
+}
+
+Task<std::optional<Ending>> run_to_end(async::Runtime runtime, Subprocess& program,
+                                       std::optional<async::Duration> timeout,
+                                       async::Duration grace) {
   std::optional<Ending> ending;
   std::exception_ptr cancelled;
   try {
@@ -57,7 +91,7 @@ Task<ProgramEnd> run_program(async::Runtime runtime, Subprocess::Command command
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   }
-  if (ending) co_return ProgramEnd{ending->signal == 0 ? ending->exit_status : -ending->signal};
+  if (ending) co_return ending;
   // A task of its own, because nothing waits in one that has been cancelled.
   std::string failure;
   async::TaskScope scope(
@@ -65,7 +99,34 @@ Task<ProgramEnd> run_program(async::Runtime runtime, Subprocess::Command command
   scope.spawn("end of a program", end_group(runtime.clock, program, grace));
   co_await scope.join();
   if (cancelled) std::rethrow_exception(cancelled);
-  co_return ProgramEnd{.exit_code = 1, .timed_out = true};
+  co_return std::nullopt;
+}
+
+}  // namespace
+
+Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
+                             Subprocess::Command command, std::shared_ptr<BoundedFile> output,
+                             std::optional<async::Duration> timeout, async::Duration grace) {
+  OutputPipe pipe(runtime.executor);
+  command.own_group = true;
+  command.signal_when_orphaned = SIGTERM;
+  command.output = pipe.writing_end();
+  Subprocess program(runtime.executor, command);
+  pipe.close_writing_end();
+  async::TaskScope following(runtime, [](const std::string&, const std::string&) {});
+  following.spawn("output of a program", follow_output(threads, pipe, output));
+  std::optional<Ending> ending;
+  std::exception_ptr failure;
+  try {
+    ending = co_await run_to_end(runtime, program, timeout, grace);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await following.stop();
+  co_await take_last_output(threads, pipe, output);
+  if (failure) std::rethrow_exception(failure);
+  if (!ending) co_return ProgramEnd{.exit_code = 1, .timed_out = true};
+  co_return ProgramEnd{ending->signal == 0 ? ending->exit_status : -ending->signal};
 }
 
 }  // namespace nodepool::builder

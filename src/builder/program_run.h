@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "async/runtime.h"
 #include "async/subprocess.h"
+#include "async/thread_pool.h"
+#include "builder/bounded_file.h"
 
 namespace nodepool::builder {
 
@@ -16,9 +19,11 @@ struct ProgramEnd {
 // Runs a program in a process group of its own, for `timeout` at most, if there is one. After that,
 // and when it is cancelled, it is ended: the program gets SIGTERM, the whole group after half of
 // `grace`, and SIGKILL after `grace`. What is left of the group when the program ends is killed.
-// Returns, or throws Cancelled, when nothing of the group is left. Throws std::system_error if the
-// program cannot be run.
-async::Task<ProgramEnd> run_program(async::Runtime runtime, async::Subprocess::Command command,
+// What it writes goes to `output`. Returns, or throws Cancelled, when nothing of the group is left.
+// Throws std::system_error if the program cannot be run. `threads` outlive the task.
+async::Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
+                                    async::Subprocess::Command command,
+                                    std::shared_ptr<BoundedFile> output,
                                     std::optional<async::Duration> timeout, async::Duration grace);
 
 }  // namespace nodepool::builder

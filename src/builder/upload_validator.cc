@@ -131,9 +131,11 @@ Task<> UploadValidator::try_out(const UploadOnTrial& trial, ValidationNode& node
 
 Task<std::string> UploadValidator::run_command(const UploadOnTrial& trial,
                                                const model::Node& node) {
-  const BuildLog log(
-      {.directory = context_.logs.directory / "validations", .retention = context_.logs.retention},
-      trial.upload.image, trial.upload.build_id);
+  const auto open_log = [place = context_.logs, upload = trial.upload] {
+    return std::make_shared<BuildLog>(place.below("validations"), upload.image, upload.build_id);
+  };
+  const auto opened = co_await context_.threads.run("log of a validation", open_log);
+  const BuildLog& log = *opened;
   Task<ProgramEnd> running =
       run_on_node(context_.runtime, context_.threads, node,
                   {trial.validation.command, trial.validation.timeout, environment_}, log);

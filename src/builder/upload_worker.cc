@@ -286,17 +286,14 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
 
 Task<> UploadWorker::run_hook(const Job& job, std::string path) {
   const auto open_log = [place = context_.logs, upload = job.upload] {
-    return std::make_shared<BuildLog>(
-        BuildLog::Place{.directory = place.directory / "hooks", .retention = place.retention},
-        upload.image, upload.build_id);
+    return std::make_shared<BuildLog>(place.below("hooks"), upload.image, upload.build_id);
   };
   const auto log = co_await context_.threads.run("log of a hook", open_log);
   async::Subprocess::Command command;
   command.arguments = {job.hook, job.upload.provider, job.external_id, path};
   command.environment = lines_of(environment_);
-  command.output = log->descriptor();
-  Task<ProgramEnd> running =
-      run_program(context_.runtime, std::move(command), std::nullopt, kHookGrace);
+  Task<ProgramEnd> running = run_program(context_.runtime, context_.threads, std::move(command),
+                                         log->file(), std::nullopt, kHookGrace);
   const ProgramEnd end = co_await std::move(running);
   if (end.exit_code != 0) {
     throw std::runtime_error(fmt::format("post-upload-hook {}: exit code {}; its output is in {}",

@@ -256,6 +256,21 @@ TEST_F(ProgramsTest, children_that_are_left_over_end_with_the_program) {
   wait_until_gone(directory_.path() / "child.pid");
 }
 
+TEST_F(ProgramsTest, a_log_has_a_limit_and_the_build_goes_on) {
+  BuildJob noisy =
+      job(script("echo first; yes 0123456789 | head -n 1000000; echo last >&2; "
+                 "echo image > $DIB_IMAGE_FILENAME.raw"));
+  noisy.logs.limit = 10'000;
+  EXPECT_EQ(build(noisy).kind, BuildResult::Kind::ready);
+  const std::string text = read_file(log());
+  EXPECT_THAT(text, testing::StartsWith("first\n0123456789\n"));
+  EXPECT_THAT(text, testing::EndsWith("0123456789\nlast\nExit code: 0\n"));
+  // 11,000,011 bytes in all, of which 5,000 are there before and after the gap.
+  EXPECT_THAT(text,
+              HasSubstr("\n[... 10990011 bytes are left out here: the log may have 10000]\n"));
+  EXPECT_LT(text.size(), 10'200);
+}
+
 TEST_F(ProgramsTest, old_logs_of_the_image_go) {
   const fs::path logs = directory_.path() / "logs";
   const auto put = [&](const std::string& name, int age) {
@@ -398,6 +413,27 @@ TEST_F(ConversionTest, that_is_called_off_ends_qemu_img_and_what_it_has_started)
 }
 
 // --- the parts
+
+TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
+  const test_support::TemporaryDirectory directory;
+  const fs::path path = directory.path() / "log";
+  {
+    BoundedFile file(path, 10);
+    for (const char* text : {"abc", "de", "fghi", "", "j"}) file.write(text);
+    EXPECT_EQ(read_file(path), "abcde") << "as it comes";
+  }
+  EXPECT_EQ(read_file(path), "abcdefghij") << "nothing is missing";
+  fs::remove(path);
+  {
+    BoundedFile file(path, 10);
+    for (char next = 'a'; next <= 'z'; ++next) file.write(std::string(1, next));
+    file.write_end();
+    file.write("Exit code: 0\n");
+  }
+  EXPECT_EQ(read_file(path),
+            "abcde\n[... 16 bytes are left out here: the log may have 10]\nvwxyz"
+            "\n[... 8 bytes are left out here: the log may have 10]\ne: 0\n");
+}
 
 TEST(CommandLine, is_split_as_a_shell_does) {
   EXPECT_THAT(split_command("a  b\tc"), ElementsAre("a", "b", "c"));

@@ -160,8 +160,7 @@ std::string refusal_of_images(std::string_view text) {
 }
 
 TEST(DiskImages, HaveNamesThatCanBePartsOfPaths) {
-  for (const std::string name :
-       {"..", ".", "../x", "/etc/x", "a/b", "\"a\\n\"", "''"}) {
+  for (const std::string name : {"..", ".", "../x", "/etc/x", "a/b", "\"a\\n\"", "''"}) {
     EXPECT_THAT(refusal_of_images("diskimages: [{name: " + name + "}]"),
                 HasSubstr("is no name of an image"))
         << name;
