@@ -52,6 +52,12 @@ TEST_F(LogFileTest, lines_have_time_level_name_and_ids) {
                           MatchesRegex(begin + "  second line")));
 }
 
+TEST_F(LogFileTest, nobody_steers_the_terminal_of_who_reads_it) {
+  const Logger logger(open(), "nodepool");
+  logger.info("refused: {}", "\x1b[2Jfine\r");
+  EXPECT_THAT(lines(path_), ElementsAre(testing::HasSubstr(R"(refused: \x1b[2Jfine\x0d)")));
+}
+
 TEST_F(LogFileTest, the_longest_prefix_decides_the_level) {
   const auto log = open();
   EXPECT_FALSE(log->enabled("other", LogLevel::critical));
