@@ -23,7 +23,7 @@ namespace {
 
 telemetry::LogOptions log_options(const Arguments& arguments) {
   if (!arguments.debug && arguments.log_config)
-    return program::load_log_config(*arguments.log_config);
+    return program::load_log_config(*arguments.log_config).options;
   telemetry::LogOptions options;
   options.levels[""] = arguments.debug ? telemetry::LogLevel::debug : telemetry::LogLevel::info;
   return options;

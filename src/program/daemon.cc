@@ -29,11 +29,9 @@ constexpr auto kStartAgain = std::chrono::seconds(1);
 // How long who starts a daemon in the background waits to hear that it serves.
 constexpr auto kStartPatience = std::chrono::minutes(1);
 
-std::shared_ptr<telemetry::Log> open_log(const Program& program, const Options& options) {
+LogConfig log_config(const Program& program, const Options& options) {
   using telemetry::LogLevel;
-  if (options.log_config) {
-    return std::make_shared<telemetry::Log>(load_log_config(*options.log_config));
-  }
+  if (options.log_config) return load_log_config(*options.log_config);
   telemetry::LogOptions log;
   log.levels = {{"", LogLevel::info}};
   if (options.debug) log.levels["nodepool"] = LogLevel::debug;
@@ -43,7 +41,7 @@ std::shared_ptr<telemetry::Log> open_log(const Program& program, const Options& 
     log.target = telemetry::LogOptions::Target::file;
     log.file = "/var/log/nodepool/" + program.log_name + ".log";
   }
-  return std::make_shared<telemetry::Log>(log);
+  return {.options = std::move(log), .warnings = {}};
 }
 
 // A name that cannot be looked up ends the daemon: figures that nobody gets go unnoticed.
@@ -238,9 +236,11 @@ using Maker =
 int serve(const Program& program, const Options& options, const Maker& make, StartReport& report) {
   std::optional<PidFile> pid_file;
   if (!options.foreground) pid_file.emplace(options.pid_file);
-  const auto log = open_log(program, options);
+  const LogConfig config = log_config(program, options);
+  const auto log = std::make_shared<telemetry::Log>(config.options);
   const telemetry::Logger logger(log, "nodepool.NodePool");
   logger.info("{} {}", program.name, telemetry::version());
+  for (const std::string& warning : config.warnings) logger.warning("{}", warning);
   if (options.repl) logger.warning("--repl is ignored: there is no Python console");
   try {
     make(options, log)->run(report);

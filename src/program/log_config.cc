@@ -1,6 +1,9 @@
 #include "program/log_config.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <iterator>
 #include <stdexcept>
 #include <string_view>
 
@@ -13,6 +16,7 @@ namespace {
 using config::Value;
 using telemetry::LogLevel;
 using telemetry::LogOptions;
+using telemetry::LogRotation;
 
 std::string text_at(const Value& mapping, std::string_view key) {
   const Value* value = mapping.find(key);
@@ -39,13 +43,107 @@ const Value* handler_of(const Value& config, const Value* logger, const std::str
   return handler;
 }
 
-void apply_handler(const Value& handler, LogOptions& options) {
+std::int64_t integer_at(const Value& mapping, std::string_view key, std::int64_t otherwise) {
+  const Value* value = mapping.find(key);
+  const double number =
+      value == nullptr ? static_cast<double>(otherwise) : value->to_number().value_or(-1);
+  constexpr double kLargest = 1e15;
+  if (number < 0 || number > kLargest) {
+    throw std::runtime_error("handler: `" + std::string(key) + "` must be an integer");
+  }
+  return static_cast<std::int64_t>(number);
+}
+
+// The `when` of a TimedRotatingFileHandler. Reference: Python's logging.handlers.
+LogRotation rotation_by_time(const Value& handler, std::vector<std::string>& warnings) {
+  using Period = LogRotation::Period;
+  struct Unit {
+    std::string_view name;
+    std::int64_t seconds;
+    const char* suffix;
+  };
+  constexpr const char* kDate = "%Y-%m-%d";
+  static constexpr Unit kUnits[] = {{"S", 1, "%Y-%m-%d_%H-%M-%S"},
+                                    {"M", 60, "%Y-%m-%d_%H-%M"},
+                                    {"H", 3600, "%Y-%m-%d_%H"},
+                                    {"D", 86400, kDate}};
+  std::string when = text_at(handler, "when");
+  if (when.empty()) when = "H";
+  std::ranges::transform(when, when.begin(), [](unsigned char c) { return std::toupper(c); });
+  const std::int64_t interval = std::max<std::int64_t>(1, integer_at(handler, "interval", 1));
+  LogRotation rotation;
+  rotation.backups = static_cast<int>(integer_at(handler, "backupCount", 0));
+  const Value* utc = handler.find("utc");
+  rotation.utc = utc != nullptr && utc->truthy();
+  rotation.suffix = kDate;
+  if (handler.find("atTime") != nullptr) {
+    warnings.emplace_back("`atTime` is not supported: the log file rotates at midnight");
+  }
+  const auto* const unit = std::ranges::find(kUnits, when, &Unit::name);
+  if (unit != std::end(kUnits)) {
+    rotation.period = Period::fixed;
+    rotation.seconds = unit->seconds * interval;
+    rotation.suffix = unit->suffix;
+    return rotation;
+  }
+  if (interval > 1) warnings.push_back("`interval` is not supported with `when: " + when + "`");
+  if (when == "MIDNIGHT") {
+    rotation.period = Period::midnight;
+  } else if (when.size() == 2 && when[0] == 'W' && when[1] >= '0' && when[1] <= '6') {
+    rotation.period = Period::weekday;
+    rotation.weekday = when[1] - '0';
+  } else {
+    throw std::runtime_error("handler: `when: " + when + "` is no time to rotate at");
+  }
+  return rotation;
+}
+
+LogRotation rotation_by_size(const Value& handler) {
+  LogRotation rotation;
+  rotation.max_size = static_cast<std::uint64_t>(integer_at(handler, "maxBytes", 0));
+  rotation.backups = static_cast<int>(integer_at(handler, "backupCount", 0));
+  return rotation;
+}
+
+void apply_handler(const Value& handler, LogConfig& config) {
+  LogOptions& options = config.options;
+  const std::string kind = text_at(handler, "class");
   const std::string file = text_at(handler, "filename");
+  const std::string_view name = std::string_view(kind).substr(kind.rfind('.') + 1);
+  constexpr std::string_view kKnown[] = {"",
+                                         "StreamHandler",
+                                         "FileHandler",
+                                         "WatchedFileHandler",
+                                         "RotatingFileHandler",
+                                         "TimedRotatingFileHandler"};
+  if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
+    config.warnings.push_back("the handler class " + kind + " is not supported: messages go to " +
+                              (file.empty() ? "standard error" : file + ", without rotation"));
+  }
+  if (name == "RotatingFileHandler") options.rotation = rotation_by_size(handler);
+  if (name == "TimedRotatingFileHandler") {
+    options.rotation = rotation_by_time(handler, config.warnings);
+  }
   if (!file.empty()) {
     options.target = LogOptions::Target::file;
     options.file = file;
   } else if (text_at(handler, "stream") == "ext://sys.stdout") {
     options.target = LogOptions::Target::standard_output;
+  }
+}
+
+// What would be expected of the file and does not happen.
+void warn_of_ignored(const Value& config, std::vector<std::string>& warnings) {
+  for (const char* key : {"formatters", "filters"}) {
+    if (config.find(key) != nullptr) {
+      warnings.push_back("`" + std::string(key) + "` are ignored: all lines have the same form");
+    }
+  }
+  const Value* handlers = config.find("handlers");
+  if (handlers != nullptr && handlers->is_mapping() && handlers->as_mapping().size() > 1) {
+    warnings.emplace_back(
+        "of several handlers only the first of the logger `nodepool`, or else of the root logger, "
+        "is used");
   }
 }
 
@@ -59,7 +157,7 @@ std::string read(const std::string& path) {
 
 }  // namespace
 
-LogOptions load_log_config(const std::string& path) {
+LogConfig load_log_config(const std::string& path) {
   const std::string text = read(path);
   if (!path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json")) {
     throw std::runtime_error(path +
@@ -68,7 +166,9 @@ LogOptions load_log_config(const std::string& path) {
   }
   const Value config = config::parse_yaml(text, path);
   if (!config.is_mapping()) throw std::runtime_error(path + ": no logging configuration");
-  LogOptions options;
+  LogConfig result;
+  LogOptions& options = result.options;
+  warn_of_ignored(config, result.warnings);
   const Value* root = config.find("root");
   const Value* loggers = config.find("loggers");
   options.levels[""] = root == nullptr ? LogLevel::warning : level_of(*root, path);
@@ -80,11 +180,16 @@ LogOptions load_log_config(const std::string& path) {
   const Value* handler =
       handler_of(config, loggers == nullptr ? nullptr : loggers->find("nodepool"), path);
   if (handler == nullptr) handler = handler_of(config, root, path);
-  if (handler == nullptr) return options;
-  apply_handler(*handler, options);
+  if (handler == nullptr) return result;
+  try {
+    apply_handler(*handler, result);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
   const LogLevel least = level_of(*handler, path);
   for (auto& [name, level] : options.levels) level = std::max(level, least);
-  return options;
+  for (std::string& warning : result.warnings) warning = path + ": " + warning;
+  return result;
 }
 
 }  // namespace nodepool::program

@@ -1,15 +1,15 @@
 #include "telemetry/log.h"
 
-#include <spdlog/details/file_helper.h>
 #include <spdlog/details/os.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "telemetry/harmless_text.h"
@@ -20,19 +20,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kLevelNames = {"DEBUG", "INFO",     "WARNING",
                                                          "ERROR", "CRITICAL", "OFF"};
-
-// Identifies a file, to notice that a log rotation has put another one in its place.
-struct FileIdentity {
-  dev_t device = 0;
-  ino_t inode = 0;
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-
-  static FileIdentity of(const std::string& path) {
-    struct stat status{};
-    if (::stat(path.c_str(), &status) != 0) return {};
-    return {status.st_dev, status.st_ino};
-  }
-};
 
 std::string line_beginning(std::string_view logger, LogLevel level) {
   const auto now = std::chrono::system_clock::now();
@@ -73,14 +60,7 @@ std::optional<LogLevel> parse_log_level(std::string_view name) {
 
 struct Log::Output {
   std::mutex mutex;  // worker threads log too
-  std::unique_ptr<spdlog::details::file_helper> file;
-  FileIdentity identity;
-
-  void open(const std::string& path) {
-    file = std::make_unique<spdlog::details::file_helper>();
-    file->open(path, /*truncate=*/false);
-    identity = FileIdentity::of(path);
-  }
+  std::optional<LogFile> file;
 };
 
 Log::Log(LogOptions options) : Log(std::move(options), nullptr) {}
@@ -91,7 +71,7 @@ Log::Log(LogOptions options, Consumer consume)
       output_(std::make_unique<Output>()) {
   if (options_.target != LogOptions::Target::file) return;
   try {
-    output_->open(options_.file);
+    output_->file.emplace(options_.file, options_.rotation, std::time(nullptr));
   } catch (const std::exception& error) {
     throw std::runtime_error("cannot write the log file " + options_.file + ": " + error.what());
   }
@@ -124,11 +104,7 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
   }
   const std::string text = harmless_text(render(logger, level, message));
   if (output_->file) {
-    if (FileIdentity::of(options_.file) != output_->identity) output_->open(options_.file);
-    spdlog::memory_buf_t buffer;
-    buffer.append(text);
-    output_->file->write(buffer);
-    output_->file->flush();
+    output_->file->write(text, std::time(nullptr));
     return;
   }
   std::FILE* stream = options_.target == LogOptions::Target::standard_output ? stdout : stderr;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "telemetry/log_file.h"
+
 namespace nodepool::telemetry {
 
 enum class LogLevel { debug, info, warning, error, critical, off };
@@ -22,6 +24,7 @@ struct LogOptions {
   enum class Target { standard_output, standard_error, file };
   Target target = Target::standard_error;
   std::string file;  // for Target::file: opened for appending, again when it has been rotated away
+  LogRotation rotation = {};  // of the file
 
   // The level of each logger, by the longest matching dotted prefix of its name; "" is the root.
   std::map<std::string, LogLevel, std::less<>> levels{{"", LogLevel::info}};

@@ -127,7 +127,7 @@ TEST_F(ConfigCommandTest, a_logging_configuration_says_what_goes_where) {
                                                 "  nodepool: {level: DEBUG, handlers: [file]}\n"
                                                 "  kazoo: {level: WARNING, handlers: [console]}\n"
                                                 "root: {level: ERROR, handlers: [console]}\n");
-  const LogOptions options = program::load_log_config(file);
+  const LogOptions options = program::load_log_config(file).options;
   EXPECT_EQ(options.target, LogOptions::Target::file);
   EXPECT_EQ(options.file, log);
   EXPECT_EQ(options.levels.at("nodepool"), LogLevel::info);  // the handler wants no more
@@ -143,9 +143,30 @@ TEST_F(ConfigCommandTest, a_logging_configuration_may_be_json) {
       "log.json",
       R"({"version": 1, "handlers": {"out": {"class": "logging.StreamHandler", )"
       R"("stream": "ext://sys.stdout"}}, "root": {"level": "DEBUG", "handlers": ["out"]}})");
-  const LogOptions options = program::load_log_config(file);
+  const LogOptions options = program::load_log_config(file).options;
   EXPECT_EQ(options.target, LogOptions::Target::standard_output);
   EXPECT_EQ(options.levels.at(""), LogLevel::debug);
+}
+
+TEST_F(ConfigCommandTest, a_logging_configuration_may_rotate_its_file) {
+  const auto load = [this](const std::string& handler) {
+    return program::load_log_config(directory_.write(
+        "log.yaml", "handlers: {f: {filename: /tmp/x, " + handler + "}}\nroot: {handlers: [f]}\n"));
+  };
+  const auto by_size =
+      load("class: logging.handlers.RotatingFileHandler, maxBytes: 1000, backupCount: 3");
+  EXPECT_EQ(by_size.options.rotation.max_size, 1000U);
+  EXPECT_EQ(by_size.options.rotation.backups, 3);
+  EXPECT_THAT(by_size.warnings, testing::IsEmpty());
+  const auto by_time =
+      load("class: logging.handlers.TimedRotatingFileHandler, when: h, interval: 6, utc: true");
+  EXPECT_EQ(by_time.options.rotation.seconds, 6 * 3600);
+  EXPECT_TRUE(by_time.options.rotation.utc);
+  const auto weekly = load("class: logging.handlers.TimedRotatingFileHandler, when: W2");
+  EXPECT_EQ(weekly.options.rotation.weekday, 2);
+  EXPECT_THROW(load("class: logging.handlers.TimedRotatingFileHandler, when: never"),
+               std::runtime_error);
+  EXPECT_THAT(load("class: my.OwnHandler").warnings, testing::ElementsAre(HasSubstr("OwnHandler")));
 }
 
 TEST_F(ConfigCommandTest, a_logging_configuration_that_makes_no_sense_is_an_error) {
