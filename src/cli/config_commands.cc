@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "config/json_schema.h"
 #include "config/load.h"
+#include "config/outside_error.h"
 #include "config/validate.h"
 #include "config/yaml.h"
 
@@ -13,8 +14,10 @@ namespace nodepool::cli {
 
 namespace {
 
-// What the daemons do with the file. Throws ConfigError.
-config::Config load_as_a_daemon(const Context& context, const Arguments& arguments) {
+// What the daemons do with the file. What it refers to need not be on this machine. Throws
+// ConfigError.
+config::Config load_as_a_daemon(const Context& context, const Arguments& arguments,
+                                const telemetry::Logger& log) {
   config::LoadOptions options;
   options.path = arguments.config;
   options.secure_path = arguments.secure;
@@ -22,7 +25,11 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
   options.drivers = context.drivers.schemas();
   config::LoadResult loaded = config::load(options);
   for (const config::ProviderSection& section : loaded.config.providers) {
-    context.drivers.driver(section.driver).configure(section, loaded.config);
+    try {
+      context.drivers.driver(section.driver).configure(section, loaded.config);
+    } catch (const config::OutsideError& error) {
+      log.warning("{}: the daemons need it; `--online` asks the clouds", error.what());
+    }
   }
   return std::move(loaded.config);
 }
@@ -61,7 +68,10 @@ std::string findings(const Context& context, const Arguments& arguments,
     return list;
   }
   try {
-    check_tls(load_as_a_daemon(context, arguments), arguments, log);
+    check_tls(load_as_a_daemon(context, arguments, log), arguments, log);
+  } catch (const config::OutsideError& error) {
+    log.warning("{}: unless the secure file (-s) has others, the daemons refuse to start",
+                error.what());
   } catch (const config::ConfigError& error) {
     return std::string("Loading failed\n") + error.what();
   }

@@ -7,6 +7,7 @@
 #include "config/consistency.h"
 #include "config/diskimages.h"
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "config/wording.h"
 #include "config/yaml.h"
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::string_view kSqliteScheme = "sqlite://";
 constexpr std::string_view kZooKeeper = "zookeeper";
+
+// Nodes to keep ready with one label. Each is a request and a node in the store, whatever comes of
+// it: a few zeros too many must not fill that.
+constexpr std::int64_t kMostReady = 10'000;
 
 int read_port(const Section& section, std::string_view key) {
   const Value* given = section.find(key);
@@ -60,11 +65,7 @@ std::vector<GearmanServer> read_gearman_servers(const Section& root) {
 
 // One chroot holds for all servers, whichever of them it stands at.
 void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
-  const std::vector<Section> sections = root.sections("zookeeper-servers");
-  if (sections.empty()) return;
-  zookeeper.servers.clear();
-  zookeeper.chroot.clear();
-  for (const Section& server : sections) {
+  for (const Section& server : root.sections("zookeeper-servers")) {
     zookeeper.servers.push_back({.host = server.text("host"), .port = read_port(server, "port")});
     const std::string chroot = read_chroot(server);
     if (chroot.empty()) continue;
@@ -74,6 +75,16 @@ void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
                          "all servers have the same, or only one of them says it");
     }
     zookeeper.chroot = chroot;
+  }
+}
+
+void read_servers_of_main_file(const Section& root, const LoadOptions& options,
+                               ZooKeeper& zookeeper) {
+  try {
+    read_zookeeper_servers(root, zookeeper);
+  } catch (const ConfigError& error) {
+    if (options.secure_path) throw;
+    throw OutsideError(error.problem());
   }
 }
 
@@ -108,6 +119,9 @@ std::map<std::string, Label> read_labels(const Section& root) {
     Label label{.name = section.text("name"),
                 .min_ready = section.integer("min-ready"),
                 .max_ready_age = section.integer("max-ready-age")};
+    if (label.min_ready > kMostReady) {
+      throw section.error("min-ready", "must be at most " + std::to_string(kMostReady));
+    }
     labels.insert_or_assign(label.name, std::move(label));
   }
   return labels;
@@ -183,7 +197,6 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
       std::clamp<std::int64_t>(root.integer("pool-timeout"), 0, kLongestPoolTimeout);
   config.webapp = read_webapp(root);
   config.gearman_servers = read_gearman_servers(root);
-  read_zookeeper_servers(root, config.zookeeper);
   config.zookeeper.timeout = read_zookeeper_timeout(root);
   const std::vector<Section> diskimages = root.sections("diskimages");
   config.diskimages = DiskImageFamily(diskimages).resolve();
@@ -195,7 +208,6 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
 }
 
 void apply_secure(const Section& secure, Config& config) {
-  read_zookeeper_servers(secure, config.zookeeper);
   const Value* tls = secure.find("zookeeper-tls");
   if (tls != nullptr && tls->truthy()) config.zookeeper.tls = read_zookeeper_tls(secure);
 
@@ -285,16 +297,20 @@ LoadResult load(const LoadOptions& options) {
   result.config = read_config(root, options.drivers);
   result.warnings = find_warnings(root, options.drivers);
 
-  if (options.secure_path) {
-    const Value secure_document = read_document(*options.secure_path, options.environment);
-    if (!secure_document.is_null()) {
-      const Section secure(secure_document, secure_schema(), *options.secure_path, "");
-      apply_secure(secure, result.config);
-      std::ranges::move(
-          check_leniently(secure_document, secure_schema(), {.file = *options.secure_path}),
-          std::back_inserter(result.warnings));
-    }
+  const std::string secure_path = options.secure_path.value_or("");
+  const Value secure_document =
+      secure_path.empty() ? Value() : read_document(secure_path, options.environment);
+  bool has_other_servers = false;
+  if (!secure_document.is_null()) {
+    const Section secure(secure_document, secure_schema(), secure_path, "");
+    apply_secure(secure, result.config);
+    read_zookeeper_servers(secure, result.config.zookeeper);
+    has_other_servers = !result.config.zookeeper.servers.empty();
+    std::ranges::move(check_leniently(secure_document, secure_schema(), {.file = secure_path}),
+                      std::back_inserter(result.warnings));
   }
+  // Those of the secure file replace the others, whatever these are like.
+  if (!has_other_servers) read_servers_of_main_file(root, options, result.config.zookeeper);
   result.config.store = choose_store(root, result.config, result.warnings);
   result.config.history = read_history(root, result.config.store);
   sort_by_place(result.warnings);

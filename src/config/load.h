@@ -27,7 +27,8 @@ struct LoadResult {
 // starts with: unknown keys and odd types are warnings. What cannot work is refused: broken YAML, a
 // missing name, an unknown driver or parent, parents in a circle, text where a number is needed.
 // What a provider's section refers to is left to its driver.
-// Does not wait and does not retry: a missing file is an error like any other. Throws ConfigError.
+// Does not wait and does not retry: a missing file is an error like any other. Throws ConfigError;
+// OutsideError for ZooKeeper's servers that a secure file, which was not given, could replace.
 LoadResult load(const LoadOptions& options);
 
 }  // namespace nodepool::config

@@ -69,6 +69,34 @@ TEST_F(ConfigCommandTest, certificates_for_zookeeper_may_be_in_the_secure_file) 
   EXPECT_THAT(error, HasSubstr("zookeeper-tls: missing `cert` and `key`"));
 }
 
+TEST_F(ConfigCommandTest, what_is_on_other_machines_is_a_warning) {
+  config_ =
+      "labels: [{name: l}]\n"
+      "providers:\n"
+      "  - {name: sky, driver: fake, cloud: far, pools: []}\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 0) << log;
+  EXPECT_THAT(log, HasSubstr("WARNING nodepool.config_validator: " + file() +
+                             ":3:38: providers[0] (sky).cloud: cloud far was not found"));
+  // What is wrong in the file itself is found all the same.
+  config_ =
+      "labels: [{name: l}]\n"
+      "providers:\n"
+      "  - {name: sky, driver: fake, cloud: far,\n"
+      "     pools: [{name: p, labels: [{name: l, cloud-image: none, min-ram: 1}]}]}\n";
+  const auto [broken, error] = validate();
+  EXPECT_EQ(broken, 1);
+  EXPECT_THAT(error, HasSubstr("the provider has no cloud image `none`"));
+}
+
+TEST_F(ConfigCommandTest, servers_may_be_in_the_secure_file) {
+  config_ = "zookeeper-servers: [{host: a, chroot: nowhere}]\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(log, HasSubstr("WARNING nodepool.config_validator: " + file() + ":1:"));
+  EXPECT_THAT(log, HasSubstr("unless the secure file (-s) has others"));
+}
+
 TEST_F(ConfigCommandTest, broken_yaml_is_said_to_be) {
   config_ = "labels: [\n";
   const auto [status, log] = validate();

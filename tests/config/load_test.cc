@@ -309,6 +309,21 @@ TEST(Load, LetsTheSecureFileDecideForZooKeeper) {
   EXPECT_EQ(config.store.kind, StoreChoice::Kind::zookeeper);
 }
 
+TEST(Load, DoesNotJudgeServersThatTheSecureFileReplaces) {
+  const Config config = load_text("zookeeper-servers: [{host: a, chroot: nowhere}]",
+                                  "zookeeper-servers: [{host: b, chroot: /np}]")
+                            .config;
+  EXPECT_EQ(config.zookeeper.servers.at(0).host, "b");
+  EXPECT_EQ(config.zookeeper.chroot, "/np");
+}
+
+TEST(Load, RefusesToKeepMoreNodesReadyThanAStoreCouldHold) {
+  EXPECT_EQ(load_text("labels: [{name: a, min-ready: 10000}]").config.labels.at("a").min_ready,
+            10000);
+  EXPECT_THAT(refusal("labels: [{name: a, min-ready: 100000000}]"),
+              HasSubstr("labels[0].min-ready: must be at most 10000"));
+}
+
 TEST(Load, RefusesABrokenSecureFile) {
   constexpr std::string_view kMain = "diskimages: [{name: a}, {name: base, abstract: true}]";
   EXPECT_EQ(refusal(kMain, "diskimages: [{name: b, env-vars: {X: y}}]"),

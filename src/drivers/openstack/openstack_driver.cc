@@ -1,5 +1,6 @@
 #include "drivers/openstack/openstack_driver.h"
 
+#include "config/outside_error.h"
 #include "drivers/openstack/api/auth_request.h"
 #include "drivers/openstack/clouds/cloud_files.h"
 #include "drivers/openstack/config/openstack_config.h"
@@ -21,10 +22,10 @@ std::shared_ptr<const driver::ProviderConfig> OpenStackDriver::configure(
     auth_request(result->cloud());
   } catch (const CloudsError& error) {
     const config::Value* cloud = section.value.find("cloud");
-    throw config::ConfigError({.file = section.file,
-                               .mark = cloud == nullptr ? section.value.mark() : cloud->mark(),
-                               .path = section.path + ".cloud",
-                               .message = error.what()});
+    throw config::OutsideError({.file = section.file,
+                                .mark = cloud == nullptr ? section.value.mark() : cloud->mark(),
+                                .path = section.path + ".cloud",
+                                .message = error.what()});
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "config/nodepool_schema.h"
+#include "config/outside_error.h"
 #include "config/section.h"
 #include "drivers/openstack/clouds/cloud_files.h"
 #include "drivers/openstack/config/openstack_schema.h"
@@ -51,7 +52,7 @@ Cloud cloud_of(const config::Section& provider, const config::Environment& envir
     return find_cloud(provider.optional_text("cloud"), provider.optional_text("region-name"),
                       environment);
   } catch (const CloudsError& error) {
-    throw provider.error("cloud", error.what());
+    throw config::OutsideError(provider.error("cloud", error.what()).problem());
   }
 }
 
@@ -75,13 +76,15 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
     : StateMachineConfig(section) {
   const config::Schema schema = config::provider_schema(openstack_schema());
   const config::Section provider(section.value, schema, section.file, section.path);
-  cloud_ = cloud_of(provider, environment);
   load_provider(provider);
   const Images images = load_images(provider, config);
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, section, config, images);
   }
   load_validations(provider);
+  // Last, so that what is wrong in the file itself is found without it.
+  cloud_ = cloud_of(provider, environment);
+  managed_images_->format = cloud_.image_format;
 }
 
 void OpenStackConfig::load_provider(const config::Section& provider) {
@@ -101,7 +104,6 @@ OpenStackConfig::Images OpenStackConfig::load_images(const config::Section& prov
                                                      const config::Config& config) {
   Images found;
   driver::ManagedImages& managed = managed_images_.emplace();
-  managed.format = cloud_.image_format;
   managed.name_format = provider.text("image-name-format");
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
