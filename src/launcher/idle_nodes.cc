@@ -1,6 +1,7 @@
 #include "launcher/idle_nodes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "coordination/error.h"
 #include "model/change_node.h"
@@ -14,7 +15,8 @@ using model::NodeState;
 using Shortage = decision::Decision::Shortage;
 using TimesBy = std::map<std::string, std::multiset<double>>;
 
-// A deletion that takes longer than this, in seconds, is not waited for.
+// A deletion that takes longer than this, in seconds, is not waited for. And a request that has
+// waited so long may have the room of another pool's idle nodes.
 constexpr double kPatience = 300;
 
 // Before another node is tried when one could not be had.
@@ -46,13 +48,13 @@ IdleNodes::IdleNodes(LauncherContext& context, const PoolIdentity& pool, const P
 void IdleNodes::on_node(const model::NodeTable::Change& change) {
   forget_deletion(change.id);
   const Node* node = change.after;
-  if (node == nullptr || node->state != NodeState::deleting || node->provider != pool_.provider) {
-    return;
+  if (node == nullptr || node->state != NodeState::deleting) return;
+  const Deletion deletion{node->provider.value_or(""), node->pool.value_or(""),
+                          node->tenant_name.value_or(""), node->state_time};
+  if (deletion.provider == pool_.provider) {
+    times_.insert(deletion.since);
+    times_by_pool_[deletion.pool].insert(deletion.since);
   }
-  const Deletion deletion{node->pool.value_or(""), node->tenant_name.value_or(""),
-                          node->state_time};
-  times_.insert(deletion.since);
-  times_by_pool_[deletion.pool].insert(deletion.since);
   times_by_tenant_[deletion.tenant].insert(deletion.since);
   deleting_.emplace(change.id, deletion);
 }
@@ -61,8 +63,10 @@ void IdleNodes::forget_deletion(const std::string& id) {
   const auto entry = deleting_.extract(id);
   if (entry.empty()) return;
   const Deletion& deletion = entry.mapped();
-  times_.extract(deletion.since);
-  remove_time(times_by_pool_, deletion.pool, deletion.since);
+  if (deletion.provider == pool_.provider) {
+    times_.extract(deletion.since);
+    remove_time(times_by_pool_, deletion.pool, deletion.since);
+  }
   remove_time(times_by_tenant_, deletion.tenant, deletion.since);
 }
 
@@ -82,30 +86,52 @@ double IdleNodes::latest_deletion(Shortage shortage, const std::string& tenant) 
 }
 
 void IdleNodes::recycle(Shortage shortage, const std::string& tenant,
-                        const std::vector<std::string>& plan) {
+                        const std::vector<std::string>& plan, double since) {
   if (retiring_ || shortage == Shortage::none) return;
-  const double left =
-      latest_deletion(shortage, tenant) + kPatience - context_.runtime.clock.wall_seconds();
-  if (left > 0) {
-    if (waiting_) return;
-    waiting_ = true;
-    scope_.spawn("wait for a deletion in pool " + pool_.name, wait(std::min(left, kPatience)));
-    return;
+  const double now = context_.runtime.clock.wall_seconds();
+  const double left = latest_deletion(shortage, tenant) + kPatience - now;
+  if (left > 0) return look_again_in(left);
+  std::optional<std::string> id = oldest(shortage, tenant, plan, {{pool_.provider, pool_.name}});
+  if (!id && shortage != Shortage::pool) {
+    id = oldest(shortage, tenant, plan, others_at_the_limit(shortage));
+    if (id && now < since + kPatience) return look_again_in(since + kPatience - now);
   }
-  const std::optional<std::string> id = oldest(shortage, tenant, plan);
   if (!id) return;
   retiring_ = true;
   scope_.spawn("recycle node " + *id, retire(*id));
 }
 
+void IdleNodes::look_again_in(double seconds) {
+  if (std::exchange(waiting_, true)) return;
+  scope_.spawn("room for pool " + pool_.name, wait(std::min(seconds, kPatience)));
+}
+
+// The pools whose nodes count for the limit: a tenant's is for all providers.
+IdleNodes::Pools IdleNodes::others_at_the_limit(Shortage shortage) const {
+  Pools pools;
+  for (const model::Component* pool : context_.components.pools()) {
+    if (shortage == Shortage::tenant || pool->provider_name == pool_.provider) {
+      pools.emplace(pool->provider_name, pool->name);
+    }
+  }
+  return pools;
+}
+
 std::optional<std::string> IdleNodes::oldest(Shortage shortage, const std::string& tenant,
-                                             const std::vector<std::string>& plan) const {
+                                             const std::vector<std::string>& plan,
+                                             const Pools& pools) const {
+  const auto counts = [&](const Node& node) {
+    return shortage != Shortage::tenant ||
+           (node.tenant_name == tenant && !Usage::of_tenant(node).empty());
+  };
   const Node* oldest = nullptr;
-  for (const std::string& id : context_.nodes.free(pool_.provider, pool_.name)) {
-    const Node* node = context_.nodes.find(id);
-    if (shortage == Shortage::tenant && node->tenant_name != tenant) continue;
-    if (stock_.is_reserved(id) || std::ranges::find(plan, id) != plan.end()) continue;
-    if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
+  for (const auto& [provider, pool] : pools) {
+    for (const std::string& id : context_.nodes.free(provider, pool)) {
+      const Node* node = context_.nodes.find(id);
+      if (!counts(*node)) continue;
+      if (stock_.is_reserved(id) || std::ranges::find(plan, id) != plan.end()) continue;
+      if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
+    }
   }
   return oldest == nullptr ? std::nullopt : std::optional(oldest->id);
 }

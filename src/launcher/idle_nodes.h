@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "async/task_scope.h"
@@ -17,7 +18,8 @@
 namespace nodepool::launcher {
 
 // Makes room for a waiting request: the pool's oldest node that nobody has asked for is deleted.
-// Nodes of other pools are theirs to give up. One at a time: not while some node that counts for
+// Nodes of other pools are theirs to give up, unless the request has waited long for room that
+// these have: nothing else might ever end it. One at a time: not while some node that counts for
 // the same limit is being deleted anyway, unless that takes long.
 class IdleNodes {
  public:
@@ -29,24 +31,29 @@ class IdleNodes {
   void on_node(const model::NodeTable::Change& change);
 
   // Deletes an idle node of the pool, of `tenant` if that is who is at its limit, if there is one
-  // and it is time; but none of `plan`, which the waiting request is going to have.
+  // and it is time; but none of `plan`, which the waiting request is going to have. It was made at
+  // `since`, in seconds since the epoch.
   void recycle(decision::Decision::Shortage shortage, const std::string& tenant,
-               const std::vector<std::string>& plan);
+               const std::vector<std::string>& plan, double since);
 
  private:
   // For whom a node that is being deleted counts, and since when it is, in seconds since the epoch.
   struct Deletion {
+    std::string provider;
     std::string pool;
     std::string tenant;
     double since = 0;
   };
   using Times = std::multiset<double>;
+  using Pools = std::set<std::pair<std::string, std::string>>;  // provider, name
 
   void forget_deletion(const std::string& id);
   double latest_deletion(decision::Decision::Shortage shortage, const std::string& tenant) const;
   std::optional<std::string> oldest(decision::Decision::Shortage shortage,
-                                    const std::string& tenant,
-                                    const std::vector<std::string>& plan) const;
+                                    const std::string& tenant, const std::vector<std::string>& plan,
+                                    const Pools& pools) const;
+  Pools others_at_the_limit(decision::Decision::Shortage shortage) const;
+  void look_again_in(double seconds);
   Task<> retire(std::string id);
   Task<> wait(double seconds);
 
@@ -56,8 +63,8 @@ class IdleNodes {
   telemetry::Logger log_;
   async::TaskScope& scope_;
   std::function<void()> look_again_;
-  // Nodes of the provider that are being deleted, by id, and since when those are of one pool, and
-  // of one tenant.
+  // Nodes that are being deleted, by id, and since when: those of the provider, of each of its
+  // pools, and of each tenant.
   std::map<std::string, Deletion> deleting_;
   Times times_;
   std::map<std::string, Times> times_by_pool_;

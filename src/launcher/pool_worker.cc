@@ -34,6 +34,8 @@ constexpr auto kPeerPause = std::chrono::seconds(1);
 // may still be on their way.
 constexpr auto kResumePause = std::chrono::milliseconds(250);
 
+constexpr double kMillisecondsPerSecond = 1000;
+
 // Whether what was to be written is too large for the store: it will not do another time either.
 bool is_too_large(const std::exception_ptr& failure) {
   if (!failure) return false;
@@ -206,12 +208,14 @@ void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.nodes.find(id);
   if (node != nullptr && node->allocated_to) look_at_launch(*node);
   if (node == nullptr || !context_.nodes.is_free(*node)) return;
-  if (!is_own(*node)) return;
-  for (const std::string& label : node->type) line_.label_is_free(label);
-  if (provider_.provider->launches()) {  // it may be deleted to make room
-    line_.there_is_more_room();
-    if (node->tenant_name) line_.tenant_takes_less(*node->tenant_name);
+  if (is_own(*node)) {
+    for (const std::string& label : node->type) line_.label_is_free(label);
   }
+  // It may be deleted to make room.
+  if (provider_.provider->launches() && node->provider == identity_.provider) {
+    line_.there_is_more_room();
+  }
+  if (node->tenant_name) line_.tenant_takes_less(*node->tenant_name);
   wake_.set();
 }
 
@@ -260,7 +264,8 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
           request.id, identity_.id,
           fmt::format("waits: {} (until {})", decision.reason, to_string(decision.until)));
       line_.wait(order, request, decision);
-      idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), plan);
+      idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), plan,
+                          static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond);
       return;
     case Decision::Kind::accept:
       if (leaves_to_peer(request)) return;

@@ -264,7 +264,7 @@ TEST_F(CloudTest, an_idle_node_makes_room_for_a_request) {
   EXPECT_THAT(nodes(), SizeIs(3)) << "one made way, and only one";
 }
 
-TEST_F(CloudTest, an_idle_node_of_another_pool_makes_no_room) {
+TEST_F(CloudTest, an_idle_node_of_another_pool_makes_room_only_for_who_has_waited_long) {
   cloud_->limits = {{"instances", 2}};
   start(R"(
 labels: [{name: small}, {name: large}]
@@ -275,8 +275,11 @@ providers:
 )");
   cancel(request({"large", "large"}));
   const std::string id = request({"small"});
+  pass(minutes(4));
   EXPECT_EQ(state(id), RequestState::requested);
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(2));
+  pass(minutes(1));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
 TEST_F(CloudTest, while_a_node_is_being_deleted_no_other_makes_room) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "coordination/tree.h"
 #include "tests/launcher/parts_fixture.h"
 
 namespace nodepool::launcher {
@@ -30,7 +31,19 @@ class IdleNodesTest : public PartsFixture {
 
   void recycle(Decision::Shortage shortage, const std::string& tenant = {},
                const std::vector<std::string>& plan = {}) {
-    idle_nodes_.recycle(shortage, tenant, plan);
+    idle_nodes_.recycle(shortage, tenant, plan, since_);
+    settle();
+  }
+
+  void register_pool(const std::string& provider, const std::string& name) {
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.id = name + " of " + provider;
+    pool.name = name;
+    pool.provider_name = provider;
+    loop_.run(coordination::ensure_path(others_, "/nodepool/components/pool"));
+    loop_.run(others_.create("/nodepool/components/pool/host", to_record(pool),
+                             coordination::CreateMode::ephemeral_sequential));
     settle();
   }
 
@@ -44,6 +57,7 @@ class IdleNodesTest : public PartsFixture {
 
   PoolIdentity pool_{"the-pool", "sky", "main"};
   PoolStock stock_{nodes_, pool_};
+  double since_ = clock_.wall_seconds();  // when the request was made
   int looks_ = 0;
   IdleNodes idle_nodes_{context_, pool_, stock_, log_, scope_, [this] { ++looks_; }};
   coordination::Subscription subscription_;
@@ -63,6 +77,51 @@ TEST_F(IdleNodesTest, nodes_of_other_pools_are_left_alone) {
   const std::string own = add_idle("main", 20);
   recycle(Decision::Shortage::provider);
   EXPECT_THAT(deleting(), ElementsAre(own));
+}
+
+TEST_F(IdleNodesTest, who_has_waited_long_gets_the_room_of_another_pool) {
+  register_pool("sky", "main");
+  register_pool("sky", "other");
+  const std::string other = add_idle("other", 10);
+  recycle(Decision::Shortage::pool);
+  recycle(Decision::Shortage::provider);
+  pass(seconds(299));
+  EXPECT_EQ(looks_, 0);
+  EXPECT_THAT(deleting(), IsEmpty());
+  pass(seconds(1));
+  EXPECT_EQ(looks_, 1);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), IsEmpty()) << "that would make no room in this pool";
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(other));
+}
+
+TEST_F(IdleNodesTest, a_tenant_that_has_waited_long_gives_up_what_it_has_elsewhere) {
+  register_pool("sea", "main");
+  Node elsewhere = idle_node("main", "small");
+  elsewhere.provider = "sea";
+  elsewhere.tenant_name = "acme";
+  const std::string first = add_node(elsewhere);
+  const std::string second = add_node(elsewhere);
+  since_ -= 299;
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), IsEmpty());
+  pass(seconds(1));
+  recycle(Decision::Shortage::tenant, "acme");
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(first)) << "one at a time";
+  remove_node(first);
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(second));
+}
+
+TEST_F(IdleNodesTest, what_counts_for_no_tenant_is_of_no_use_to_one) {
+  Node host = idle_node("main", "small");
+  host.resources = {};
+  host.tenant_name = "acme";
+  add_node(host);
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), IsEmpty());
 }
 
 TEST_F(IdleNodesTest, what_the_request_is_going_to_have_is_left_alone) {
@@ -118,7 +177,7 @@ TEST_F(IdleNodesTest, once_a_node_is_gone_the_next_may_go) {
 
 TEST_F(IdleNodesTest, whoever_waits_looks_again_when_somebody_else_has_the_node) {
   const std::string contested = add_idle("main", 10);
-  idle_nodes_.recycle(Decision::Shortage::pool, {}, {});
+  idle_nodes_.recycle(Decision::Shortage::pool, {}, {}, since_);
   Node taken = node(contested);
   taken.allocated_to = "200-0000000001";
   write_node(taken);
