@@ -98,6 +98,9 @@ Task<> NodePoolBuilder::start(config::Config config) {
     return store.builder_id(id);
   };
   context_.builder_id = co_await threads_.run("builder_id.txt", identify);
+  // First of all: it looks whether there have been nodes before.
+  context_.installation =
+      co_await model::establish_installation(context_.store, context_.runtime.random);
   for (const std::string_view root :
        {model::kComponentsRoot, model::kImagesRoot, model::kNodesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
@@ -188,9 +191,10 @@ Task<> NodePoolBuilder::start_missing_providers(const config::Config& config,
     const auto found = wanted.find(section.name);
     if (found == wanted.end() || context_.providers.contains(section.name)) continue;
     auto service = std::make_shared<ImageProvider>();
-    service->provider = drivers_.driver(section.driver)
-                            .provider(found->second, {context_.runtime, context_.store, nodes_,
-                                                      images_, threads_, log_, context_.metrics});
+    service->provider =
+        drivers_.driver(section.driver)
+            .provider(found->second, {context_.runtime, context_.store, nodes_, images_, threads_,
+                                      log_, context_.metrics, context_.installation});
     std::string failure;
     try {
       co_await service->provider->start();

@@ -20,6 +20,7 @@
 #include "config/config.h"
 #include "coordination/store.h"
 #include "model/image_table.h"
+#include "model/installation.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
@@ -40,6 +41,7 @@ struct BuilderContext {
   ImageStore files;
   ImageRecords records;
   std::string builder_id = {};
+  model::Installation installation = {};
 
   // As configured now.
   std::map<std::string, config::DiskImage> diskimages = {};

@@ -74,6 +74,7 @@ class Parser {
     app_.formatter(formatter_);
     add_list_commands();
     add_operator_commands();
+    add_leak_commands();
     add_image_commands();
     add_requestor_commands();
     add_config_commands();
@@ -163,6 +164,19 @@ class Parser {
                                          erase_);
     add_name(erase, "PROVIDER", erase_.provider, "the provider's name");
     erase.add_flag("--force", erase_.force, "do not ask");
+  }
+
+  void add_leak_commands() {
+    CLI::App& list = add<OnlineCommand>(
+        "leak-list", "list what carries a provider's name in its cloud and has no record",
+        list_leaks_);
+    list.add_option("PROVIDER", list_leaks_.provider, "only of this provider")->type_name("");
+    add_json(list, list_leaks_.json);
+    CLI::App& remove = add<OnlineCommand>("leak-delete", "delete some of it", delete_leaks_);
+    add_name(remove, "PROVIDER", delete_leaks_.provider, "the provider's name");
+    remove.add_option("ID", delete_leaks_.ids, "what to delete, as leak-list shows it")
+        ->required()
+        ->type_name("");
   }
 
   void add_image_commands() {
@@ -341,6 +355,8 @@ class Parser {
   ListUploads list_uploads_;
   ImageStatus image_status_;
   ListAlienImages list_aliens_;
+  ListLeaks list_leaks_;
+  DeleteLeaks delete_leaks_;
   BuildImage build_image_;
   PauseImage pause_image_;
   UnpauseImage unpause_image_;

@@ -50,6 +50,14 @@ struct ImageStatus {
 struct ListAlienImages {
   std::string provider;  // empty: all
 };
+struct ListLeaks {
+  std::string provider;  // empty: all
+  bool json = false;
+};
+struct DeleteLeaks {
+  std::string provider;
+  std::vector<std::string> ids;
+};
 struct BuildImage {
   std::string image;
   bool follow = false;  // show the build's output, and how it ends
@@ -122,8 +130,9 @@ using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHisto
 using OnlineCommand =
     std::variant<ListNodes, ProviderInfo, Explain, HoldNode, DeleteNode, EraseProvider,
                  ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, ListAlienImages,
-                 BuildImage, PauseImage, UnpauseImage, DeleteBuild, DeleteUpload, ExportImageData,
-                 ImportImageData, RequestNodes, ReleaseNodes, RenewLease, RunCommand, CheckClouds>;
+                 ListLeaks, DeleteLeaks, BuildImage, PauseImage, UnpauseImage, DeleteBuild,
+                 DeleteUpload, ExportImageData, ImportImageData, RequestNodes, ReleaseNodes,
+                 RenewLease, RunCommand, CheckClouds>;
 using Command = std::variant<OfflineCommand, OnlineCommand>;
 
 struct Arguments {

@@ -37,6 +37,10 @@ Task<int> perform(Session& session, ImageStatus command);
 Task<int> perform(Session& session, ListAlienImages command);
 Task<int> perform(Session& session, CheckClouds command);
 
+// leak_commands.cc
+Task<int> perform(Session& session, ListLeaks command);
+Task<int> perform(Session& session, DeleteLeaks command);
+
 // image_commands.cc
 Task<int> perform(Session& session, BuildImage command);
 Task<int> perform(Session& session, PauseImage command);

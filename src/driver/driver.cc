@@ -40,6 +40,14 @@ Task<> Provider::remove_leaks() {
   co_return;
 }
 
+Task<std::vector<Leak>> Provider::leaks() {
+  co_return std::vector<Leak>{};
+}
+
+Task<> Provider::remove_leak(Leak leak) {
+  throw std::logic_error("nothing has shown " + leak.type + " " + leak.id);
+}
+
 Task<Limits> Provider::available() {
   co_return Limits{};
 }

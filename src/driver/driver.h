@@ -20,6 +20,7 @@
 #include "driver/launch.h"
 #include "driver/resources.h"
 #include "model/image_table.h"
+#include "model/installation.h"
 #include "model/node.h"
 #include "model/node_table.h"
 #include "telemetry/log.h"
@@ -86,6 +87,18 @@ struct ProviderContext {
   async::ThreadPool& threads;  // for calls that block
   telemetry::Logger log;
   telemetry::Metrics metrics = {};
+  model::Installation installation = {};
+};
+
+// Something in the cloud that says that it is the provider's, and that no record knows.
+struct Leak {
+  std::string type;  // "instance", "volume", "image", …
+  std::string id;
+  Metadata metadata;
+  bool is_ours = false;  // certainly made by this installation: the launcher deletes it
+  std::string reason;    // why it is one, or why nobody can tell
+
+  friend bool operator==(const Leak&, const Leak&) = default;
 };
 
 // The labels of each node that a pool has when all are in good order.
@@ -150,6 +163,14 @@ class Provider {
   // Deletes what belongs to nodes and uploads that are gone. Called every minute; may take long.
   // What fails is logged, and keeps nothing else.
   virtual Task<> remove_leaks();
+
+  // What a search finds now, at its first look. By default nothing. Throws what the cloud's failure
+  // is.
+  virtual Task<std::vector<Leak>> leaks();
+
+  // Deletes something that leaks() has shown, on an operator's word. Throws what the cloud's
+  // failure is.
+  virtual Task<> remove_leak(Leak leak);
 
   // --- providers that only hand out
 

@@ -19,6 +19,7 @@
 #include "launcher/usage.h"
 #include "model/component_table.h"
 #include "model/image_table.h"
+#include "model/installation.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
 #include "telemetry/log.h"
@@ -44,6 +45,7 @@ struct LauncherContext {
   telemetry::Metrics metrics;
   Usage& usage;
   std::map<std::string, config::TenantLimits> tenant_limits = {};  // by tenant, as configured now
+  model::Installation installation = {};
   std::set<std::string> own_pools = {};  // component ids of the pools of this launcher
 
   AbsentPools absent_pools = {};

@@ -77,6 +77,9 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
 Launcher::~Launcher() = default;
 
 Task<> Launcher::start(config::Config config) {
+  // First of all: it looks whether there have been nodes before.
+  context_.installation =
+      co_await model::establish_installation(context_.store, context_.runtime.random);
   for (const std::string_view root :
        {model::kNodesRoot, model::kRequestsRoot, model::kRequestLocksRoot, model::kComponentsRoot,
         model::kImagesRoot}) {
@@ -235,7 +238,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   std::shared_ptr<driver::Provider> provider =
       drivers_.driver(section.driver)
           .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
-                                        context_.log, context_.metrics});
+                                        context_.log, context_.metrics, context_.installation});
   std::string failure;
   std::exception_ptr store_failure;
   try {

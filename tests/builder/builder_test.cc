@@ -61,10 +61,12 @@ TEST_F(BuilderTest, an_image_without_a_build_is_built_and_uploaded_at_once) {
   EXPECT_EQ(image.name, "deb-1700000600");
   EXPECT_EQ(image.file.md5.size(), 32);
   EXPECT_EQ(image.file.sha256.size(), 64);
-  EXPECT_THAT(image.metadata, ElementsAre(testing::Pair("nodepool_build_id", build.id),
-                                          testing::Pair("nodepool_provider_name", "sky1"),
-                                          testing::Pair("nodepool_upload_id", upload.id),
-                                          testing::Pair("owner", "sky1")));
+  EXPECT_THAT(
+      image.metadata,
+      ElementsAre(testing::Pair("nodepool_build_id", build.id),
+                  testing::Pair("nodepool_installation_id", testing::Not(testing::IsEmpty())),
+                  testing::Pair("nodepool_provider_name", "sky1"),
+                  testing::Pair("nodepool_upload_id", upload.id), testing::Pair("owner", "sky1")));
   EXPECT_THAT(files(), SizeIs(3));
   EXPECT_THAT(log_, IsEmpty());
 }

@@ -6,6 +6,8 @@
 #include "driver/cloud_error.h"
 #include "model/image_paths.h"
 #include "model/image_upload.h"
+#include "model/installation.h"
+#include "model/paths.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -63,6 +65,17 @@ class CloudTest : public CliTest {
   }
   const std::string& log() const { return log_; }
 
+  void add_machine(const std::string& provider, const std::string& id, const std::string& node,
+                   const std::string& installation) {
+    drivers::fake::ServerSpec spec;
+    spec.name = id;
+    spec.flavor = "Fake Flavor";
+    spec.metadata = {{std::string(driver::kNodeIdKey), node},
+                     {std::string(driver::kProviderNameKey), provider}};
+    if (!installation.empty()) spec.metadata.emplace(driver::kInstallationIdKey, installation);
+    cloud(provider).create(id, spec, /*is_broken=*/false, clock_.now());
+  }
+
   void refuse_to_list(const std::string& provider) {
     cloud(provider).fail_next(CloudCall::list_images, Failure{}, 100);
   }
@@ -70,6 +83,65 @@ class CloudTest : public CliTest {
  private:
   std::string log_;
 };
+
+// --- leak-list, leak-delete
+
+TEST_F(CloudTest, leaks_are_listed_with_their_reasons_and_deleted_on_demand) {
+  add_machine("north", "m1", "0000000077", "");
+  add_machine("north", "m2", "0000000078", "this");
+  add_machine("south", "m3", "0000000079", "there");
+  run(coordination::ensure_path(store_, std::string(model::kInstallationPath)));
+  run(store_.set(std::string(model::kInstallationPath), R"({"id": "this", "first_node": 0})",
+                 coordination::kAnyVersion));
+  EXPECT_EQ(nodepool({"leak-list"}), 0) << err();
+  EXPECT_EQ(out(),
+            "+----------+----------+----+-----------------+-----------------+"
+            "---------------------------------------------+\n"
+            "| Provider | Type     | ID | Made for        | The launcher    |"
+            " Reason                                      |\n"
+            "+----------+----------+----+-----------------+-----------------+"
+            "---------------------------------------------+\n"
+            "| north    | instance | m1 | node 0000000077 | leaves it alone |"
+            " nothing says which installation has made it |\n"
+            "| north    | instance | m2 | node 0000000078 | deletes it      |"
+            " node 0000000078 has no record               |\n"
+            "| south    | instance | m3 | node 0000000079 | leaves it alone |"
+            " installation there has made it              |\n"
+            "+----------+----------+----+-----------------+-----------------+"
+            "---------------------------------------------+\n");
+
+  EXPECT_EQ(nodepool({"leak-list", "south", "--json"}), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("\"id\": \"m3\""));
+  EXPECT_THAT(out(), Not(HasSubstr("m1")));
+
+  EXPECT_EQ(nodepool({"leak-delete", "north", "m1", "m9"}), 1);
+  EXPECT_THAT(out(), HasSubstr("Deleted instance m1."));
+  EXPECT_THAT(err(), HasSubstr("No leak of provider north has the id m9."));
+  EXPECT_FALSE(cloud("north").server("m1", clock_.now()));
+  EXPECT_TRUE(cloud("north").server("m2", clock_.now()));
+  EXPECT_EQ(nodepool({"leak-delete", "nowhere", "m1"}), 1);
+  EXPECT_THAT(err(), HasSubstr("There is no provider nowhere"));
+}
+
+TEST_F(CloudTest, a_machine_that_has_a_record_is_not_deleted_as_a_leak) {
+  model::Node node = make_node("small");
+  node.provider = "north";
+  node.external_id = model::json_string("m1");
+  run(coordination::ensure_path(store_, std::string(model::kNodesRoot)));
+  const std::string path = run(store_.create(model::node_path(""), to_record(node),
+                                             coordination::CreateMode::persistent_sequential));
+  add_machine("north", "m1", path.substr(path.rfind('/') + 1), "");
+  EXPECT_EQ(nodepool({"leak-delete", "north", "m1"}), 1);
+  EXPECT_TRUE(cloud("north").server("m1", clock_.now()));
+}
+
+TEST_F(CloudTest, leaks_of_a_cloud_that_does_not_answer_are_not_known) {
+  add_machine("south", "m3", "0000000079", "there");
+  cloud("north").fail_next(CloudCall::list, Failure{}, 100);
+  EXPECT_EQ(nodepool_logging({"leak-list"}), 1);
+  EXPECT_THAT(log(), HasSubstr("Provider north cannot be asked: "));
+  EXPECT_THAT(out(), HasSubstr("m3"));
+}
 
 // --- alien-image-list
 

@@ -25,7 +25,9 @@ class ProviderQuotaTest : public PartsFixture {
   std::shared_ptr<driver::Provider> make_provider() {
     config::Config config;
     const config::ProviderSection section{
-        .name = "sky", .driver = "cloud", .max_concurrency = 2,
+        .name = "sky",
+        .driver = "cloud",
+        .max_concurrency = 2,
         .value = config::parse_yaml("{name: sky, driver: cloud, pools: []}", "nodepool.yaml")};
     return driver_.provider(driver_.configure(section, config),
                             {runtime_, store_, nodes_, images_, threads_, log_});

@@ -216,16 +216,18 @@ def test_a_launch_goes_on_when_nova_is_back(nodepool, sky, cloud, project, outag
 
 
 def test_leftovers_are_deleted_and_nothing_else(nodepool, sky, project):
-    mine = {'nodepool_provider_name': 'sky', 'nodepool_pool_name': 'main', 'nodepool_node_id': '0000009999'}
-    leaked = project.create_server('leaked', metadata=mine)
-    others = project.create_server('of another', metadata={**mine, 'nodepool_provider_name': 'sea'})
-    strange = project.create_server('of nobody')
-    for server in leaked, others, strange:
-        project.await_status(server, 'ACTIVE')
     port = project.create_down_port()
     ip = project.create_floating_ip()['id']
     launcher = nodepool(sky(**{'clean-floating-ips': True, 'port-cleanup-interval': 1}))
     lease = launcher.ask('small').lease()
+    own = project.server(lease['nodes'][0]['external_id'])['metadata']
+    mine = {**own, 'nodepool_node_id': '0000009999'}
+    leaked = project.create_server('leaked', metadata=mine)
+    others = project.create_server('of another', metadata={**mine, 'nodepool_provider_name': 'sea'})
+    foreign = project.create_server('of another installation', metadata={**mine, 'nodepool_installation_id': 'there'})
+    strange = project.create_server('of nobody')
+    for server in leaked, others, foreign, strange:
+        project.await_status(server, 'ACTIVE')
 
     def are_gone():
         return (project.server(leaked) is None and port not in [left['id'] for left in project.ports()]
@@ -233,7 +235,7 @@ def test_leftovers_are_deleted_and_nothing_else(nodepool, sky, project):
 
     wait_until('the leftovers are gone', are_gone, LEAK_PATIENCE)
     assert sorted(server['id'] for server in project.servers()) == sorted(
-        [others, strange, lease['nodes'][0]['external_id']])
+        [others, foreign, strange, lease['nodes'][0]['external_id']])
 
 
 # A launcher that dies

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
+#include "driver/ownership.h"
+
 namespace nodepool::driver {
 
 namespace {
-
-bool has(const Metadata& metadata, std::string_view key, std::string_view value) {
-  const auto found = metadata.find(key);
-  return found != metadata.end() && found->second == value;
-}
 
 // Asking again may help.
 bool may_pass(CloudError::Kind kind) {
@@ -45,7 +42,7 @@ Task<> SimpleMachines::stop() {
 Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
   const StateMachine::Make make_instance = [this, &spec, &machine] { return make(spec, machine); };
   const StateMachine::Find find_instance = [this, &spec, &machine] {
-    return find(spec.node_id, machine);
+    return find(spec.metadata, machine);
   };
   const std::string id = co_await machine.step("instance", make_instance, find_instance);
   machine.enter("waiting for the instance");
@@ -73,12 +70,11 @@ Task<std::string> SimpleMachines::make(CreateSpec spec, StateMachine& machine) {
   co_return id;
 }
 
-Task<std::optional<std::string>> SimpleMachines::find(std::string node_id, StateMachine& machine) {
+Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, StateMachine& machine) {
   const auto listing = co_await listing_.get({});
   for (const SimpleInstance& instance : *listing) {
     if (instance.state == SimpleInstance::State::deleted) continue;
-    if (!has(instance.metadata, kNodeIdKey, node_id)) continue;
-    if (!has(instance.metadata, kProviderNameKey, provider_)) continue;
+    if (!carries(instance.metadata, ours)) continue;
     machine.set_external_id(instance.external_id);
     co_return instance.external_id.string_value();
   }

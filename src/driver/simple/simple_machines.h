@@ -36,7 +36,7 @@ class SimpleMachines final : public Adapter {
 
   Task<Listing> list();
   Task<std::string> make(CreateSpec spec, StateMachine& machine);
-  Task<std::optional<std::string>> find(std::string node_id, StateMachine& machine);
+  Task<std::optional<std::string>> find(Metadata ours, StateMachine& machine);
   // Returns whether the machine was there, as far as the cloud says.
   Task<bool> call_delete(std::string id);
   // What the next listing says of the machine; nothing if it does not show it.

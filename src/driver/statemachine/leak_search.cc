@@ -19,18 +19,27 @@ constexpr auto kRemovalTimeout = std::chrono::seconds(600);
 }  // namespace
 
 LeakSearch::LeakSearch(ProviderContext context, std::string provider, Adapter& adapter,
-                       telemetry::Logger log)
+                       const Ownership& ownership, telemetry::Logger log)
     : context_(std::move(context)),
       provider_(std::move(provider)),
       adapter_(adapter),
+      ownership_(ownership),
       log_(std::move(log)),
-      resources_(provider_),
-      images_(provider_) {}
+      places_{Place{.what = "resources of nodes", .find = &LeakSearch::find_resources},
+              Place{.what = "images", .find = &LeakSearch::find_images}} {}
 
 Task<> LeakSearch::run() {
   co_await search("leftovers", remove_leftovers());
-  co_await search("resources of nodes", search_resources());
-  co_await search("images", search_images());
+  for (Place& place : places_) co_await search(place.what, clean(place));
+}
+
+Task<std::vector<Leak>> LeakSearch::leaks() {
+  std::vector<Leak> all;
+  for (const Place& place : places_) {
+    std::vector<Leak> found = co_await (this->*place.find)();
+    for (Leak& leak : found) all.push_back(std::move(leak));
+  }
+  co_return all;
 }
 
 Task<> LeakSearch::search(std::string what, Task<> searching) {
@@ -50,63 +59,104 @@ Task<> LeakSearch::remove_leftovers() {
   }
 }
 
+Task<> LeakSearch::clean(Place& place) {
+  std::vector<Leak> found = co_await (this->*place.find)();
+  if (!context_.nodes.ready() || !context_.images.ready()) co_return;
+  if (!co_await is_own_store()) co_return;
+  std::vector<Leak> leaks = place.memory.seen_again(std::move(found));
+  report(place, leaks);
+  std::erase_if(leaks, [](const Leak& leak) { return !leak.is_ours; });
+  co_await remove_all(std::move(leaks));
+}
+
+// One that was emptied, or replaced, while the launcher runs knows nothing of what is in use.
+Task<bool> LeakSearch::is_own_store() {
+  const model::Installation stored = co_await model::find_installation(context_.store);
+  const std::string& own = ownership_.installation().id;
+  const bool is_own = stored.id == own;
+  if (!is_own && !told_of_store_) {
+    log_.error("The store is not that of installation {} any more: leaks are left alone", own);
+  }
+  told_of_store_ = !is_own;
+  co_return is_own;
+}
+
+// Once, as long as it is there.
+void LeakSearch::report(Place& place, const std::vector<Leak>& leaks) {
+  std::set<std::string> reported;
+  for (const Leak& leak : leaks) {
+    if (leak.is_ours) continue;
+    std::string name = name_of(leak);
+    if (!place.reported.contains(name)) {
+      log_.warning(
+          "{} carries the name of provider {} and is left alone: {} (`nodepool leak-list`)", name,
+          provider_, leak.reason);
+    }
+    reported.insert(std::move(name));
+  }
+  place.reported = std::move(reported);
+}
+
 // A node has one machine, whose id is known once it is ready: another one was made by an attempt
 // whose outcome nobody learned.
-bool LeakSearch::is_of_node(const std::string& node_id, const Resource& resource) const {
+Records::Node LeakSearch::record_of(const std::string& node_id, const Resource& resource) const {
   const model::Node* node = context_.nodes.find(node_id);
-  if (node == nullptr || node->provider != provider_) return false;
+  if (node == nullptr || node->provider != provider_) return Records::Node::none;
   const bool is_made = !model::is_returnable(node->state) && node->state != model::NodeState::init;
-  return resource.type != kInstanceResource || !is_made ||
-         may_be_machine(node->external_id, resource.id);
+  const bool may_be_its = resource.type != kInstanceResource || !is_made ||
+                          may_be_machine(node->external_id, resource.id);
+  return may_be_its ? Records::Node::has_it : Records::Node::has_other;
 }
 
-Task<> LeakSearch::search_resources() {
+Task<std::vector<Leak>> LeakSearch::find_resources() {
   const std::vector<Resource> resources = co_await adapter_.resources();
-  if (!context_.nodes.ready()) co_return;
-  const auto node = [this](const std::string& id, const Resource& resource) {
-    return is_of_node(id, resource);
-  };
-  const auto upload = [](const std::string&, const std::string&) { return true; };
-  const Remove remove = [this](Resource resource) {
-    return adapter_.remove_resource(std::move(resource));
-  };
-  std::vector<Resource> leaked =
-      resources_.look_at(resources, {.node = node, .upload = upload});
-  co_await remove_all(std::move(leaked), remove);
+  const Records records{
+      .node = [this](const std::string& id,
+                     const Resource& resource) { return record_of(id, resource); },
+      .upload = [](const std::string&, const std::string&) { return true; }};
+  co_return find_leaks(resources, ownership_, records);
 }
 
-Task<> LeakSearch::search_images() {
+Task<std::vector<Leak>> LeakSearch::find_images() {
   ImageSupport* support = adapter_.images();
-  if (support == nullptr) co_return;
+  if (support == nullptr) co_return std::vector<Leak>{};
   const std::vector<CloudImage> listed = co_await support->list();
-  if (!context_.images.ready()) co_return;
   std::vector<Resource> images;
   images.reserve(listed.size());
   for (const CloudImage& image : listed) {
     images.push_back({.type = kImageResource, .id = image.id, .metadata = image.metadata});
   }
   const auto uploads = context_.images.known_uploads(provider_);
-  const auto node = [](const std::string&, const Resource&) { return true; };
-  const auto upload = [&uploads](const std::string& build, const std::string& id) {
-    return uploads.contains({build, id});
-  };
-  const Remove remove = [support](Resource resource) {
-    return support->remove("", std::move(resource.id));
-  };
-  std::vector<Resource> leaked = images_.look_at(images, {.node = node, .upload = upload});
-  co_await remove_all(std::move(leaked), remove);
+  const Records records{
+      .node = [](const std::string&, const Resource&) { return Records::Node::has_it; },
+      .upload = [&uploads](
+                    const std::string& build,
+                    const std::string& upload) { return uploads.contains({build, upload}); }};
+  co_return find_leaks(images, ownership_, records);
+}
+
+Task<> LeakSearch::remove(Leak leak) {
+  ImageSupport* images = adapter_.images();
+  if (leak.type == kImageResource && images != nullptr) {
+    co_await images->remove("", std::move(leak.id));
+    co_return;
+  }
+  co_await adapter_.remove_resource({.type = std::move(leak.type),
+                                     .id = std::move(leak.id),
+                                     .metadata = std::move(leak.metadata)});
 }
 
 // Side by side: what the cloud does not get rid of takes all its time.
-Task<> LeakSearch::remove_all(std::vector<Resource> leaked, Remove remove) {
-  std::size_t unfinished = leaked.size();
+Task<> LeakSearch::remove_all(std::vector<Leak> leaks) {
+  std::size_t unfinished = leaks.size();
   async::Event ended{"a leaked resource is deleted"};
-  async::TaskScope scope(context_.runtime, [this](const std::string& name, const std::string& error) {
-    log_.error("{}: {}", name, error);
-  });
-  for (Resource& resource : leaked) {
-    const std::string name = "delete leaked " + resource.type + " " + resource.id;
-    scope.spawn(name, remove_one(std::move(resource), remove, unfinished, ended));
+  async::TaskScope scope(context_.runtime,
+                         [this](const std::string& name, const std::string& error) {
+                           log_.error("{}: {}", name, error);
+                         });
+  for (Leak& leak : leaks) {
+    const std::string name = "delete leaked " + name_of(leak);
+    scope.spawn(name, remove_one(std::move(leak), unfinished, ended));
   }
   bool cancelled = false;
   try {
@@ -118,11 +168,10 @@ Task<> LeakSearch::remove_all(std::vector<Resource> leaked, Remove remove) {
   if (cancelled) throw async::Cancelled();
 }
 
-Task<> LeakSearch::remove_one(Resource resource, Remove remove, std::size_t& unfinished,
-                              async::Event& ended) {
+Task<> LeakSearch::remove_one(Leak leak, std::size_t& unfinished, async::Event& ended) {
   std::string failure;
   try {
-    Task<> removing = remove(resource);
+    Task<> removing = remove(leak);
     co_await async::with_deadline(context_.runtime.clock,
                                   context_.runtime.clock.now() + kRemovalTimeout,
                                   std::move(removing), "the deletion");
@@ -134,11 +183,10 @@ Task<> LeakSearch::remove_one(Resource resource, Remove remove, std::size_t& unf
     failure = error.what();
   }
   if (failure.empty()) {
-    log_.warning("Deleted leaked {} {}", resource.type, resource.id);
-    context_.metrics.count(
-        fmt::format("nodepool.provider.{}.leaked.{}s", provider_, resource.type));
+    log_.warning("Deleted leaked {}: {}", name_of(leak), leak.reason);
+    context_.metrics.count(fmt::format("nodepool.provider.{}.leaked.{}s", provider_, leak.type));
   } else {
-    log_.error("Leaked {} {} could not be deleted: {}", resource.type, resource.id, failure);
+    log_.error("Leaked {} could not be deleted: {}", name_of(leak), failure);
   }
   --unfinished;
   ended.set();

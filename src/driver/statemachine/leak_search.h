@@ -1,45 +1,65 @@
 #pragma once
 
-#include <functional>
+#include <array>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "async/event.h"
 #include "driver/driver.h"
+#include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/leaks.h"
 #include "telemetry/log.h"
 
 namespace nodepool::driver {
 
-// Deletes what belongs to nodes and uploads of one provider that are gone, and what the cloud leaves
-// behind. A service of the cloud that fails, or one thing that cannot be deleted, keeps nothing else
-// from being cleaned up.
+// Deletes what belongs to nodes and uploads of one provider that are gone, and what the cloud
+// leaves behind. A service of the cloud that fails, or one thing that cannot be deleted, keeps
+// nothing else from being cleaned up.
 class LeakSearch {
  public:
-  // `context` as ProviderContext says; `adapter` outlives it.
+  // `context` as ProviderContext says; the others outlive it.
   LeakSearch(ProviderContext context, std::string provider, Adapter& adapter,
-             telemetry::Logger log);
+             const Ownership& ownership, telemetry::Logger log);
 
-  // One search. What fails is logged: there is a next time. Throws Cancelled.
+  // One search. What fails is logged: there is a next time. What this installation may not have
+  // made is reported only. Throws Cancelled.
   Task<> run();
 
+  // What there is now. Throws CloudError.
+  Task<std::vector<Leak>> leaks();
+
+  // Throws CloudError.
+  Task<> remove(Leak leak);
+
  private:
-  using Remove = std::function<Task<>(Resource resource)>;
+  // What is looked for in one service of the cloud, with what was seen there last time.
+  struct Place {
+    std::string what;
+    Task<std::vector<Leak>> (LeakSearch::*find)();
+    LeakMemory memory = {};
+    std::set<std::string> reported = {};
+  };
 
   Task<> search(std::string what, Task<> searching);
   Task<> remove_leftovers();
-  Task<> search_resources();
-  Task<> search_images();
-  Task<> remove_all(std::vector<Resource> leaked, Remove remove);
-  Task<> remove_one(Resource resource, Remove remove, std::size_t& unfinished, async::Event& ended);
-  bool is_of_node(const std::string& node_id, const Resource& resource) const;
+  Task<> clean(Place& place);
+  Task<std::vector<Leak>> find_resources();
+  Task<std::vector<Leak>> find_images();
+  Task<bool> is_own_store();
+  void report(Place& place, const std::vector<Leak>& leaks);
+  Task<> remove_all(std::vector<Leak> leaks);
+  Task<> remove_one(Leak leak, std::size_t& unfinished, async::Event& ended);
+  Records::Node record_of(const std::string& node_id, const Resource& resource) const;
 
   ProviderContext context_;
   std::string provider_;
   Adapter& adapter_;
+  const Ownership& ownership_;
   telemetry::Logger log_;
-  LeakDetector resources_;
-  LeakDetector images_;
+  std::array<Place, 2> places_;
+  bool told_of_store_ = false;
 };
 
 }  // namespace nodepool::driver

@@ -1,5 +1,6 @@
 #include "driver/statemachine/leaks.h"
 
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -8,9 +9,65 @@ namespace nodepool::driver {
 
 namespace {
 
-std::string value_of(const Metadata& metadata, std::string_view key) {
-  const auto found = metadata.find(key);
-  return found == metadata.end() ? std::string() : found->second;
+using Maker = Ownership::Maker;
+
+// What the metadata says that it was made for.
+struct Purpose {
+  std::string node;
+  std::string build;
+  std::string upload;
+
+  bool is_upload() const { return !build.empty() && !upload.empty(); }
+};
+
+Leak make_leak(const Resource& resource, bool is_ours, std::string reason) {
+  return {.type = resource.type,
+          .id = resource.id,
+          .metadata = resource.metadata,
+          .is_ours = is_ours,
+          .reason = std::move(reason)};
+}
+
+// Why it is a leak, given that this installation has made it.
+std::string reason_of(const Purpose& purpose, Records::Node node) {
+  if (purpose.node.empty()) {
+    return "upload " + purpose.upload + " of build " + purpose.build + " has no record";
+  }
+  if (node == Records::Node::has_other) return "node " + purpose.node + " has another machine";
+  return "node " + purpose.node + " has no record";
+}
+
+// Where the store was there before it gave marks, the Python Nodepool's machines have none.
+bool may_be_from_before(const Purpose& purpose, Records::Node node, const Ownership& ownership) {
+  return ownership.installation().was_taken_over() && !purpose.node.empty() &&
+         node == Records::Node::none;
+}
+
+std::optional<Leak> judge(const Resource& resource, const Ownership& ownership,
+                          const Records& records) {
+  const Maker maker = ownership.maker_of(resource.metadata);
+  const Purpose purpose{.node = value_of(resource.metadata, kNodeIdKey),
+                        .build = value_of(resource.metadata, kBuildIdKey),
+                        .upload = value_of(resource.metadata, kUploadIdKey)};
+  if (maker == Maker::other_provider) return std::nullopt;
+  if (purpose.node.empty() && !purpose.is_upload()) return std::nullopt;
+  auto node = Records::Node::has_it;
+  if (!purpose.node.empty()) node = records.node(purpose.node, resource);
+  const bool is_known = node == Records::Node::has_it &&
+                        (!purpose.is_upload() || records.upload(purpose.build, purpose.upload));
+  if (is_known) return std::nullopt;
+  if (maker == Maker::this_installation) {
+    return make_leak(resource, true, reason_of(purpose, node));
+  }
+  if (maker == Maker::other_installation) {
+    return make_leak(
+        resource, false,
+        "installation " + value_of(resource.metadata, kInstallationIdKey) + " has made it");
+  }
+  if (may_be_from_before(purpose, node, ownership)) {
+    return make_leak(resource, true, reason_of(purpose, node));
+  }
+  return make_leak(resource, false, "nothing says which installation has made it");
 }
 
 }  // namespace
@@ -24,24 +81,25 @@ bool may_be_machine(const model::Json& external_id, const std::string& resource_
   return shown.type() != known.type() || shown == known;  // whatever the order of the keys
 }
 
-std::vector<Resource> LeakDetector::look_at(const std::vector<Resource>& resources,
-                                            const Known& known) {
-  std::vector<Resource> leaked;
-  std::set<std::string> suspects;
+std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
+                             const Records& records) {
+  std::vector<Leak> leaks;
   for (const Resource& resource : resources) {
-    if (value_of(resource.metadata, kProviderNameKey) != provider_) continue;
-    const std::string node = value_of(resource.metadata, kNodeIdKey);
-    const std::string build = value_of(resource.metadata, kBuildIdKey);
-    const std::string upload = value_of(resource.metadata, kUploadIdKey);
-    const bool is_lost = (!node.empty() && !known.node(node, resource)) ||
-                         (!build.empty() && !upload.empty() && !known.upload(build, upload));
-    if (!is_lost) continue;
-    std::string key = resource.type + " " + resource.id;
-    if (suspects_.contains(key)) leaked.push_back(resource);
-    suspects.insert(std::move(key));
+    if (auto leak = judge(resource, ownership, records)) leaks.push_back(std::move(*leak));
   }
-  suspects_ = std::move(suspects);
-  return leaked;
+  return leaks;
+}
+
+std::vector<Leak> LeakMemory::seen_again(std::vector<Leak> leaks) {
+  std::set<std::string> seen;
+  for (const Leak& leak : leaks) seen.insert(name_of(leak));
+  std::erase_if(leaks, [this](const Leak& leak) { return !seen_.contains(name_of(leak)); });
+  seen_ = std::move(seen);
+  return leaks;
+}
+
+std::string name_of(const Leak& leak) {
+  return leak.type + " " + leak.id;
 }
 
 }  // namespace nodepool::driver

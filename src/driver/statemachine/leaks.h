@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/driver.h"
+#include "driver/ownership.h"
 #include "driver/statemachine/instance.h"
 
 namespace nodepool::driver {
@@ -13,26 +15,36 @@ namespace nodepool::driver {
 // Only ids that can be compared tell that it is another one.
 bool may_be_machine(const model::Json& external_id, const std::string& resource_id);
 
-// Which of a provider's resources belong to nobody any more. Whatever is seen for the first time is
-// only remembered: its record may be under way to this launcher, or the resource about to go.
-class LeakDetector {
- public:
-  // What the records say.
-  struct Known {
-    // Whether there is such a node of the provider, and this resource can be its.
-    std::function<bool(const std::string& node_id, const Resource& resource)> node;
-    // Whether there is such an upload to the provider.
-    std::function<bool(const std::string& build_id, const std::string& upload_id)> upload;
+// What the records of a provider say.
+struct Records {
+  enum class Node {
+    none,       // there is no such node
+    has_other,  // its machine is another one
+    has_it,     // it is the node's, or may be
   };
+  std::function<Node(const std::string& node_id, const Resource& resource)> node;
+  // Whether there is such an upload to the provider.
+  std::function<bool(const std::string& build_id, const std::string& upload_id)> upload;
+};
 
-  explicit LeakDetector(std::string provider) : provider_(std::move(provider)) {}
+// Those of `resources` that carry the provider's name, and that its records do not know. What the
+// metadata does not prove to be this installation's own is somebody's whom the store knows nothing
+// of: another Nodepool with a provider of this name, or this one before its store was lost.
+std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
+                             const Records& records);
 
-  // Those of `resources` that were unknown last time as well.
-  std::vector<Resource> look_at(const std::vector<Resource>& resources, const Known& known);
+// Remembers what was seen last time: whatever is seen for the first time may have a record that is
+// under way to this launcher, or be about to go.
+class LeakMemory {
+ public:
+  // Those of `leaks` that were among them last time as well.
+  std::vector<Leak> seen_again(std::vector<Leak> leaks);
 
  private:
-  std::string provider_;
-  std::set<std::string> suspects_;  // of the last look
+  std::set<std::string> seen_;
 };
+
+// What a leak is called in messages, and told by.
+std::string name_of(const Leak& leak);
 
 }  // namespace nodepool::driver

@@ -146,7 +146,7 @@ Task<> MachineLaunch::undo() {
   while (true) {
     std::string failure;
     try {
-      co_await remove_all_of(context_.runtime, context_.adapter, node, context_.config.name(),
+      co_await remove_all_of(context_.runtime, context_.adapter, node, context_.ownership,
                              journal_.uncertain_since());
     } catch (const CloudError& error) {
       failure = error.what();
@@ -170,9 +170,7 @@ CreateSpec MachineLaunch::spec() const {
   if (image_) spec.image_external_id = image_->external_id;
   spec.image_name = label().diskimage.empty() ? label().cloud_image : label().diskimage;
   spec.az = node.az;
-  spec.metadata = {{std::string(kNodeIdKey), node.id},
-                   {std::string(kPoolNameKey), *node.pool},
-                   {std::string(kProviderNameKey), context_.config.name()}};
+  spec.metadata = context_.ownership.of_node(node.id, *node.pool);
   spec.request = launch_.request();
   return spec;
 }

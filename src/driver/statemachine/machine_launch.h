@@ -5,6 +5,7 @@
 
 #include "driver/driver.h"
 #include "driver/launch_metrics.h"
+#include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_config.h"
@@ -19,6 +20,7 @@ struct MachineLaunchContext {
   async::Runtime runtime;
   Adapter& adapter;
   const StateMachineConfig& config;
+  const Ownership& ownership;
   nodescan::Scanner& scanner;
   telemetry::Logger log;
   telemetry::Metrics metrics = {};

@@ -17,11 +17,6 @@ Task<> remove_if_there(Task<> removing) {
   }
 }
 
-bool is_marked(const Metadata& metadata, std::string_view key, std::string_view value) {
-  const auto found = metadata.find(key);
-  return found != metadata.end() && found->second == value;
-}
-
 // Returns when whatever was made at `since`, by a clock that may not be ours, shows in listings.
 Task<> wait_until_settled(async::Clock& clock, async::Duration settling_time, double since) {
   const double settling = std::chrono::duration<double>(settling_time).count();
@@ -34,16 +29,15 @@ Task<> wait_until_settled(async::Clock& clock, async::Duration settling_time, do
 }  // namespace
 
 Task<> remove_all_of(async::Runtime runtime, Adapter& adapter, model::Node node,
-                     std::string provider, std::optional<double> uncertain_since) {
+                     const Ownership& ownership, std::optional<double> uncertain_since) {
   if (!node.external_id.is_null()) {
     Task<> removing = adapter.remove(node.external_id);
     co_await remove_if_there(std::move(removing));
   }
   if (!uncertain_since) co_return;
   co_await wait_until_settled(runtime.clock, adapter.settling_time(), *uncertain_since);
-  const auto is_of_node = [&node, &provider](const Metadata& metadata) {
-    return is_marked(metadata, kNodeIdKey, node.id) &&
-           is_marked(metadata, kProviderNameKey, provider);
+  const auto is_of_node = [&node, &ownership](const Metadata& metadata) {
+    return ownership.is_of_node(metadata, node.id);
   };
   const std::vector<Instance> instances = co_await adapter.instances();
   for (const Instance& instance : instances) {

@@ -49,9 +49,10 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
     : config_(std::move(config)),
       context_(std::move(context)),
       log_(context_.log.child("driver." + config_->name())),
+      ownership_(context_.installation, config_->name()),
       adapter_(std::move(adapter)),
       scanner_(context_.runtime, context_.threads),
-      leak_search_(context_, config_->name(), *adapter_, log_),
+      leak_search_(context_, config_->name(), *adapter_, ownership_, log_),
       calls_(std::make_shared<Calls>()) {}
 
 StateMachineProvider::~StateMachineProvider() = default;
@@ -171,11 +172,9 @@ Task<Resources> StateMachineProvider::taken_by_others() {
   Resources taken;
   const std::vector<Instance> instances = co_await adapter_->instances();
   for (const Instance& instance : instances) {
-    const auto provider = instance.metadata.find(kProviderNameKey);
-    const auto node = instance.metadata.find(kNodeIdKey);
-    const bool is_ours = provider != instance.metadata.end() &&
-                         provider->second == config_->name() && node != instance.metadata.end() &&
-                         context_.nodes.find(node->second) != nullptr;
+    const std::string node = value_of(instance.metadata, kNodeIdKey);
+    const bool is_ours =
+        ownership_.may_be_of_node(instance.metadata, node) && context_.nodes.find(node) != nullptr;
     if (!is_ours) taken += instance.resources;
   }
   co_return taken;
@@ -220,7 +219,7 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
                   upload->external_id.string_value());
   }
   MachineLaunch machine(
-      {context_.runtime, *adapter_, *config_, scanner_,
+      {context_.runtime, *adapter_, *config_, ownership_, scanner_,
        log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
        context_.metrics},
       launch, std::move(image));
@@ -242,7 +241,7 @@ Task<std::optional<model::Node>> StateMachineProvider::take_back(model::Node nod
 
 Task<> StateMachineProvider::remove_machine(model::Node node) {
   const auto since = uncertain_since(node);
-  co_await remove_all_of(context_.runtime, *adapter_, std::move(node), config_->name(), since);
+  co_await remove_all_of(context_.runtime, *adapter_, std::move(node), ownership_, since);
 }
 
 // A journal that cannot be read tells nothing: there may be anything.
@@ -261,6 +260,16 @@ std::optional<double> StateMachineProvider::uncertain_since(const model::Node& n
 Task<> StateMachineProvider::remove_leaks() {
   const Call call(*this);
   co_await leak_search_.run();
+}
+
+Task<std::vector<Leak>> StateMachineProvider::leaks() {
+  const Call call(*this);
+  co_return co_await leak_search_.leaks();
+}
+
+Task<> StateMachineProvider::remove_leak(Leak leak) {
+  const Call call(*this);
+  co_await leak_search_.remove(std::move(leak));
 }
 
 std::unique_ptr<Provider> StateMachineDriver::provider(std::shared_ptr<const ProviderConfig> config,

@@ -38,6 +38,8 @@ class StateMachineProvider final : public Provider {
   Task<> launch(NodeLaunch& launch) override;
   bool resumes() const override { return true; }
   Task<> remove_leaks() override;
+  Task<std::vector<Leak>> leaks() override;
+  Task<> remove_leak(Leak leak) override;
   ImageSupport* images() override { return adapter_->images(); }
   Task<bool> is_usable(model::Node node) override;
   Task<std::optional<model::Node>> take_back(model::Node node) override;
@@ -68,6 +70,7 @@ class StateMachineProvider final : public Provider {
   std::shared_ptr<const StateMachineConfig> config_;
   ProviderContext context_;
   telemetry::Logger log_;
+  Ownership ownership_;
   std::unique_ptr<Adapter> adapter_;
   nodescan::Scanner scanner_;
   LeakSearch leak_search_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "driver/ownership.h"
 #include "model/node.h"
 
 namespace nodepool::drivers::fake {
@@ -37,13 +38,6 @@ const Flavor& choose_flavor(const OpenStackLabel& label) {
         "no flavor is called \"" + wanted + "\" and has " + std::to_string(label.min_ram) + " MiB");
   }
   return *found;
-}
-
-bool carries(const Metadata& all, const Metadata& some) {
-  return std::ranges::all_of(some, [&all](const auto& entry) {
-    const auto found = all.find(entry.first);
-    return found != all.end() && found->second == entry.second;
-  });
 }
 
 }  // namespace
@@ -106,8 +100,9 @@ Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::State
 Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec,
                                                           driver::StateMachine& machine) {
   const std::vector<Server> servers = co_await client_.servers();
-  const auto found = std::ranges::find_if(
-      servers, [&](const Server& server) { return carries(server.spec.metadata, spec.metadata); });
+  const auto found = std::ranges::find_if(servers, [&](const Server& server) {
+    return driver::carries(server.spec.metadata, spec.metadata);
+  });
   if (found == servers.end()) co_return std::nullopt;
   machine.set_external_id(model::json_string(found->id));
   co_return found->id;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "driver/cloud_error.h"
+#include "driver/ownership.h"
 #include "driver/request_template.h"
 #include "drivers/openstack/api/answer.h"
 #include "drivers/openstack/external_id.h"
@@ -136,10 +137,7 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
   const auto list = co_await context_.view.servers(std::min(context_.pace.poll, since_request));
   const auto ours = [this](const Server& server) {
-    return std::ranges::all_of(spec_.metadata, [&server](const auto& entry) {
-      const auto found = server.metadata.find(entry.first);
-      return found != server.metadata.end() && found->second == entry.second;
-    });
+    return driver::carries(server.metadata, spec_.metadata);
   };
   const auto found = std::ranges::find_if(list->servers(), ours);
   if (found == list->servers().end() || spec_.metadata.empty()) co_return std::nullopt;

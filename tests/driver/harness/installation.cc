@@ -1,5 +1,7 @@
 #include "tests/driver/harness/installation.h"
 
+#include <fmt/format.h>
+
 #include "coordination/path.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
@@ -7,7 +9,20 @@
 namespace nodepool::driver::harness {
 
 Installation::Installation(std::uint64_t seed)
-    : random(seed), runtime_{loop_.executor(), clock, random}, store_(server, runtime_) {}
+    : random(seed), runtime_{loop_.executor(), clock, random}, store_(server, runtime_) {
+  write_identity();
+}
+
+void Installation::write_identity() {
+  const std::string path(model::kInstallationPath);
+  make_parents(path);
+  if (!loop_.run(store_.exists(path))) {
+    loop_.run(store_.create(path, "", coordination::CreateMode::persistent));
+  }
+  const std::string record =
+      fmt::format(R"({{"id": "{}", "first_node": {}}})", identity.id, identity.first_node);
+  loop_.run(store_.set(path, record, coordination::kAnyVersion));
+}
 
 std::string Installation::add_node(std::string_view provider, std::string_view pool,
                                    std::string_view label) {

@@ -10,11 +10,14 @@
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
 #include "model/image_upload.h"
+#include "model/installation.h"
 #include "model/node.h"
 
 // An installation as providers see it, for tests: records in a store, and launchers that die and
 // are started again (launcher_process.h), in virtual time.
 namespace nodepool::driver::harness {
+
+inline constexpr const char* kInstallationId = "this-installation";
 
 // What outlives every launcher: the store, and time.
 class Installation {
@@ -35,6 +38,11 @@ class Installation {
   void add_upload(model::ImageUpload& upload);
   void remove_upload(const std::string& image, const std::string& build_id,
                      const std::string& provider, const std::string& id);
+
+  // What its launchers mark machines with.
+  model::Installation identity{.id = kInstallationId, .first_node = 0};
+  // Has the store say so.
+  void write_identity();
 
   async::VirtualClock clock;
   async::Random random;

@@ -72,9 +72,11 @@ TEST_F(LaunchTest, the_node_is_described_as_the_machine_is) {
   EXPECT_THAT(node.host_keys, SizeIs(1)) << "a fake host has a key";
   EXPECT_TRUE(node.launch_journal.is_null()) << "it is over";
   ASSERT_THAT(cloud_->servers, SizeIs(1));
-  EXPECT_EQ(cloud_->servers[0].metadata, (Metadata{{"nodepool_node_id", node.id},
-                                                   {"nodepool_pool_name", "main"},
-                                                   {"nodepool_provider_name", "cloud"}}));
+  EXPECT_EQ(cloud_->servers[0].metadata,
+            (Metadata{{"nodepool_installation_id", harness::kInstallationId},
+                      {"nodepool_node_id", node.id},
+                      {"nodepool_pool_name", "main"},
+                      {"nodepool_provider_name", "cloud"}}));
   EXPECT_THAT(cloud_->calls, ElementsAre("make disk", "make server", "look"));
 }
 
@@ -370,7 +372,7 @@ TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
   node.launch_journal = journal.to_json();
   node.external_id = model::json_string("np" + node.id);
   installation_.write(node);
-  const Metadata ours{{"nodepool_node_id", node.id}, {"nodepool_provider_name", "cloud"}};
+  const Metadata ours = marks(node.id);
   cloud_->disks = {
       {.id = "disk-1", .name = "np" + node.id, .metadata = ours, .image = {}, .shows_at = {}}};
   cloud_->servers = {
@@ -394,8 +396,9 @@ TEST_F(LaunchTest, what_else_may_have_been_made_is_taken_back_with_the_node) {
   journal.steps["address"] = {installation_.clock.wall_seconds() - 10, std::nullopt};
   node.launch_journal = journal.to_json();
   installation_.write(node);
-  const Metadata ours{{"nodepool_node_id", node.id}, {"nodepool_provider_name", "cloud"}};
-  const Metadata others{{"nodepool_node_id", node.id}, {"nodepool_provider_name", "other"}};
+  const Metadata ours = marks(node.id);
+  Metadata others = ours;
+  others.insert_or_assign("nodepool_installation_id", "there");
   cloud_->others = {{"address", "a1", ours}, {"address", "a2", others}, {"address", "a3", {}}};
   cloud_->fail("remove address a1", {Kind::transient});
   auto job = start().take_back(node.id);
@@ -413,11 +416,7 @@ TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_
   node.launch_journal = Json{R"({"steps": 7})"};
   installation_.write(node);
   cloud_->servers = {
-      {.id = "s1",
-       .name = "np-1",
-       .metadata = {{"nodepool_node_id", node.id}, {"nodepool_provider_name", "cloud"}},
-       .image = {},
-       .shows_at = {}}};
+      {.id = "s1", .name = "np-1", .metadata = marks(node.id), .image = {}, .shows_at = {}}};
   auto job = start().launch(node.id);
   process_->run_until_ended(*job);
   EXPECT_THAT(job->failure(), HasSubstr("'launch_journal' cannot be understood"));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/driver/statemachine/provider_test.h"
 
 namespace nodepool::driver {
@@ -16,65 +18,119 @@ using testing::Field;
 using testing::IsEmpty;
 using testing::Not;
 
-Resource of_node(std::string id, std::string node, std::string provider = "cloud") {
-  return {std::string(kInstanceResource),
-          std::move(id),
-          {{std::string(kNodeIdKey), std::move(node)},
-           {std::string(kProviderNameKey), std::move(provider)}}};
+constexpr const char* kHere = harness::kInstallationId;
+
+// Made for a node; without an installation, by one that gives no marks.
+Resource of_node(std::string id, std::string node, std::string provider = "cloud",
+                 std::string installation = kHere) {
+  Resource resource{std::string(kInstanceResource),
+                    std::move(id),
+                    {{std::string(kNodeIdKey), std::move(node)},
+                     {std::string(kProviderNameKey), std::move(provider)}}};
+  if (!installation.empty()) {
+    resource.metadata.emplace(kInstallationIdKey, std::move(installation));
+  }
+  return resource;
 }
 
-Resource of_upload(std::string id, std::string build, std::string upload) {
-  return {"image",
-          std::move(id),
-          {{std::string(kBuildIdKey), std::move(build)},
-           {std::string(kUploadIdKey), std::move(upload)},
-           {std::string(kProviderNameKey), "cloud"}}};
+Resource of_upload(std::string id, std::string build, std::string upload,
+                   std::string installation = kHere) {
+  Resource resource{"image",
+                    std::move(id),
+                    {{std::string(kBuildIdKey), std::move(build)},
+                     {std::string(kUploadIdKey), std::move(upload)},
+                     {std::string(kProviderNameKey), "cloud"}}};
+  if (!installation.empty()) {
+    resource.metadata.emplace(kInstallationIdKey, std::move(installation));
+  }
+  return resource;
 }
 
-CloudImage image(std::string id, std::string build, std::string upload) {
-  return {std::move(id), "trixie-1", of_upload("", std::move(build), std::move(upload)).metadata};
+CloudImage image(std::string id, std::string build, std::string upload,
+                 std::string installation = kHere) {
+  return {std::move(id), "trixie-1",
+          of_upload("", std::move(build), std::move(upload), std::move(installation)).metadata};
 }
 
-LeakDetector::Known knows(const std::string& nodes, const std::string& uploads = "") {
-  return {
-      .node = [nodes](const std::string& id, const Resource&) { return nodes.contains(id); },
-      .upload = [uploads](const std::string& build,
-                          const std::string& upload) { return uploads == build + "-" + upload; }};
+// Node `known` has a machine `m-known`; there is an upload `b1`-`u1`.
+const Records kRecords{
+    .node =
+        [](const std::string& id, const Resource& resource) {
+          if (id != "0000000001") return Records::Node::none;
+          const bool is_its = resource.id == "m-known";
+          return is_its ? Records::Node::has_it : Records::Node::has_other;
+        },
+    .upload = [](const std::string& build,
+                 const std::string& upload) { return build == "b1" && upload == "u1"; }};
+
+std::vector<Leak> leaks_among(const std::vector<Resource>& resources, std::int64_t first_node = 0) {
+  const Ownership ownership({.id = kHere, .first_node = first_node}, "cloud");
+  return find_leaks(resources, ownership, kRecords);
 }
 
-TEST(LeakDetector, whatever_is_unknown_twice_in_a_row_is_a_leak) {
-  LeakDetector detector("cloud");
-  const std::vector<Resource> resources{of_node("m1", "0001"), of_node("m2", "0002")};
-  EXPECT_THAT(detector.look_at(resources, knows("0001")), IsEmpty());
-  EXPECT_THAT(detector.look_at(resources, knows("0001")), ElementsAre(Field(&Resource::id, "m2")));
-  EXPECT_THAT(detector.look_at(resources, knows("0001")), ElementsAre(Field(&Resource::id, "m2")))
+auto is_leak(const std::string& id, bool is_ours, const std::string& reason) {
+  return testing::AllOf(Field(&Leak::id, id), Field(&Leak::is_ours, is_ours),
+                        Field(&Leak::reason, testing::HasSubstr(reason)));
+}
+
+TEST(Leaks, what_this_installation_has_made_and_no_record_knows_is_its_own_leak) {
+  EXPECT_THAT(leaks_among({of_node("m-known", "0000000001"), of_node("m1", "0000000001"),
+                           of_node("m2", "0000000002"), of_upload("i1", "b1", "u1"),
+                           of_upload("i2", "b1", "u2")}),
+              ElementsAre(is_leak("m1", true, "node 0000000001 has another machine"),
+                          is_leak("m2", true, "node 0000000002 has no record"),
+                          is_leak("i2", true, "upload u2 of build b1 has no record")));
+}
+
+TEST(Leaks, what_another_installation_has_made_is_left_alone_whatever_id_it_has) {
+  EXPECT_THAT(leaks_among({of_node("m1", "0000000001", "cloud", "there"),
+                           of_node("m2", "0000000002", "cloud", "there"),
+                           of_upload("i2", "b1", "u2", "there")},
+                          1000),
+              ElementsAre(is_leak("m1", false, "installation there has made it"),
+                          is_leak("m2", false, "installation there has made it"),
+                          is_leak("i2", false, "installation there has made it")));
+}
+
+TEST(Leaks, what_carries_no_mark_may_be_anybody_s_where_everything_is_marked) {
+  EXPECT_THAT(
+      leaks_among({of_node("m1", "0000000001", "cloud", ""),
+                   of_node("m2", "0000000002", "cloud", ""), of_upload("i2", "b1", "u2", "")}),
+      ElementsAre(is_leak("m1", false, "nothing says"), is_leak("m2", false, "nothing says"),
+                  is_leak("i2", false, "nothing says")));
+}
+
+TEST(Leaks, a_store_that_was_taken_over_knows_the_machines_of_before) {
+  EXPECT_THAT(
+      leaks_among(
+          {of_node("m-known", "0000000001", "cloud", ""), of_node("m1", "0000000001", "cloud", ""),
+           of_node("m2", "0000000002", "cloud", ""), of_node("m7", "0000000007", "cloud", ""),
+           of_upload("i2", "b1", "u2", "")},
+          5),
+      ElementsAre(is_leak("m1", true, "another machine"), is_leak("m2", true, "no record"),
+                  is_leak("m7", true, "no record"), is_leak("i2", false, "nothing says")));
+  // Beside it a Python launcher may have made node 1, and somebody else another one of this id.
+  EXPECT_THAT(leaks_among({of_node("m1", "0000000001", "cloud", "")}, 1),
+              ElementsAre(is_leak("m1", false, "nothing says")));
+}
+
+TEST(Leaks, others_resources_are_none_of_its_business) {
+  EXPECT_THAT(leaks_among({of_node("m1", "0000000002", "other"),
+                           {"volume", "v1", {}},
+                           {"volume", "v2", {{std::string(kNodeIdKey), "0000000002"}}},
+                           {"volume", "v3", {{std::string(kProviderNameKey), "cloud"}}}}),
+              IsEmpty());
+}
+
+TEST(Leaks, only_what_is_there_twice_in_a_row_has_been_seen_again) {
+  LeakMemory memory;
+  const std::vector<Leak> leaks = leaks_among({of_node("m1", "0000000002")});
+  EXPECT_THAT(memory.seen_again(leaks), IsEmpty());
+  EXPECT_THAT(memory.seen_again(leaks), ElementsAre(Field(&Leak::id, "m1")));
+  EXPECT_THAT(memory.seen_again(leaks), ElementsAre(Field(&Leak::id, "m1")))
       << "it was not deleted: once more";
-}
-
-TEST(LeakDetector, what_becomes_known_or_vanishes_meanwhile_is_none) {
-  LeakDetector detector("cloud");
-  const std::vector<Resource> resources{of_node("m1", "0001")};
-  EXPECT_THAT(detector.look_at(resources, knows("")), IsEmpty());
-  EXPECT_THAT(detector.look_at(resources, knows("0001")), IsEmpty());
-  EXPECT_THAT(detector.look_at(resources, knows("")), IsEmpty()) << "two looks apart";
-  EXPECT_THAT(detector.look_at({}, knows("")), IsEmpty());
-  EXPECT_THAT(detector.look_at(resources, knows("")), IsEmpty());
-}
-
-TEST(LeakDetector, others_resources_are_none_of_its_business) {
-  LeakDetector detector("cloud");
-  const std::vector<Resource> resources{of_node("m1", "0001", "other"),
-                                        {"volume", "v1", {}},
-                                        {"volume", "v2", {{std::string(kNodeIdKey), "0001"}}}};
-  for (int i = 0; i < 3; ++i) EXPECT_THAT(detector.look_at(resources, knows("")), IsEmpty());
-}
-
-TEST(LeakDetector, uploads_count_by_build_and_upload) {
-  LeakDetector detector("cloud");
-  const std::vector<Resource> resources{of_upload("i1", "b1", "u1"), of_upload("i2", "b1", "u2")};
-  EXPECT_THAT(detector.look_at(resources, knows("", "b1-u1")), IsEmpty());
-  EXPECT_THAT(detector.look_at(resources, knows("", "b1-u1")),
-              ElementsAre(Field(&Resource::id, "i2")));
+  EXPECT_THAT(memory.seen_again({}), IsEmpty());
+  EXPECT_THAT(memory.seen_again(leaks), IsEmpty());
 }
 
 class LeakTest : public ProviderTest {
@@ -193,6 +249,70 @@ TEST_F(LeakTest, a_search_can_be_cut_short) {
   EXPECT_FALSE(search->ended);
   process_->cancel();
   EXPECT_TRUE(search->ended);
+}
+
+// --- a store that has no reason to know
+
+TEST_F(LeakTest, a_store_that_is_empty_deletes_nothing_of_what_others_have_made) {
+  cloud_->others = {of_node("m1", "0000000000", "cloud", ""),
+                    of_node("m2", "0000000077", "cloud", "there")};
+  cloud_->images = {image("i1", "b1", "0000000001", ""), image("i2", "b2", "0000000001", "there")};
+  start();
+  for (int i = 0; i < 4; ++i) look();
+  EXPECT_THAT(cloud_->others, testing::SizeIs(2));
+  EXPECT_THAT(cloud_->images, testing::SizeIs(2));
+  EXPECT_EQ(std::ranges::count_if(
+                installation_.log,
+                [](const std::string& line) { return line.contains("is left alone: "); }),
+            4)
+      << "each is told once";
+}
+
+TEST_F(LeakTest, a_machine_of_another_installation_is_not_that_of_the_node_with_the_same_id) {
+  const Node node = launch_new();
+  ASSERT_EQ(node.id, "0000000000");
+  cloud_->others = {of_node("m1", node.id, "cloud", ""), of_node("m2", node.id, "cloud", "there")};
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_THAT(cloud_->others, testing::SizeIs(2));
+}
+
+TEST_F(LeakTest, a_store_that_was_taken_over_cleans_up_as_before) {
+  installation_.identity.first_node = 100;
+  cloud_->others = {of_node("m1", "0000000077", "cloud", ""),
+                    of_node("m2", "0000000177", "cloud", ""),
+                    of_node("m3", "0000000077", "cloud", "there")};
+  start();
+  look();
+  look();
+  EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, "m3")));
+}
+
+TEST_F(LeakTest, a_store_that_is_lost_while_the_launcher_runs_is_no_reason_to_delete_anything) {
+  const Node node = launch_new();
+  cloud_->others = {of_node(node.external_id_text(), node.id)};
+  installation_.remove_node(node.id);
+  installation_.identity.id = "a new store's";
+  installation_.write_identity();
+  process_->settle();
+  for (int i = 0; i < 3; ++i) look();
+  EXPECT_THAT(cloud_->others, testing::SizeIs(1));
+  EXPECT_TRUE(has_logged("The store is not that of installation this-installation any more"));
+  installation_.identity.id = kHere;
+  installation_.write_identity();
+  look();
+  look();
+  EXPECT_THAT(cloud_->others, IsEmpty());
+}
+
+TEST_F(LeakTest, an_operator_may_delete_what_is_left_alone) {
+  cloud_->others = {of_node("m1", "0000000077", "cloud", "there")};
+  cloud_->images = {image("i1", "b1", "0000000001", "")};
+  start();
+  const std::vector<Leak> leaks = process_->run(process_->provider().leaks());
+  ASSERT_THAT(leaks, ElementsAre(is_leak("m1", false, "there"), is_leak("i1", false, "nothing")));
+  for (const Leak& leak : leaks) process_->run(process_->provider().remove_leak(leak));
+  EXPECT_THAT(cloud_->others, IsEmpty());
+  EXPECT_THAT(cloud_->images, IsEmpty());
 }
 
 // --- ids that are more than text

@@ -52,7 +52,8 @@ TEST_F(ProviderMetricsTest, want_of_quota_is_told_apart) {
 
 TEST_F(ProviderMetricsTest, leaks_that_were_deleted_are_counted_by_type) {
   const Metadata lost{{std::string(kNodeIdKey), "0000009999"},
-                      {std::string(kProviderNameKey), "cloud"}};
+                      {std::string(kProviderNameKey), "cloud"},
+                      {std::string(kInstallationIdKey), harness::kInstallationId}};
   cloud_->others = {{"volume", "v1", lost}};
   start();
   process_->run(process_->provider().remove_leaks());

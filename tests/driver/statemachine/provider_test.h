@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/ownership.h"
 #include "driver/statemachine/state_machine_provider.h"
 #include "tests/driver/harness/launcher_process.h"
 #include "tests/driver/statemachine/scripted_cloud.h"
@@ -48,6 +49,11 @@ class ProviderTest : public testing::Test {
     upload.state_time = time;
     installation_.add_upload(upload);
     return upload.id;
+  }
+
+  // What is made for a node carries this.
+  Metadata marks(const std::string& node_id) const {
+    return Ownership(installation_.identity, "cloud").of_node(node_id, "main");
   }
 
   model::Node node(const std::string& id) { return installation_.node(id); }

@@ -27,7 +27,9 @@ class QuotaTest : public ProviderTest {
   }
 
   static Metadata marks(const std::string& provider, const std::string& node) {
-    return {{std::string(kProviderNameKey), provider}, {std::string(kNodeIdKey), node}};
+    return {{std::string(kProviderNameKey), provider},
+            {std::string(kNodeIdKey), node},
+            {std::string(kInstallationIdKey), harness::kInstallationId}};
   }
 };
 
@@ -36,9 +38,12 @@ TEST_F(QuotaTest, what_others_use_is_not_available) {
   add_machine(marks("cloud", id), 1);  // counted by its record
   add_machine({}, 2);
   add_machine(marks("elsewhere", id), 4);
+  Metadata of_another_installation = marks("cloud", id);
+  of_another_installation[std::string(kInstallationIdKey)] = "there";
+  add_machine(of_another_installation, 16);
   add_machine(marks("cloud", "0000009999"), 8);  // leaked
   start();
-  EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 7), Pair("cores", 86)));
+  EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 6), Pair("cores", 70)));
 }
 
 TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {

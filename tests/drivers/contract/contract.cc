@@ -107,7 +107,8 @@ void DriverContract::expect_one_machine(const std::string& id) {
 driver::Metadata DriverContract::marks(const std::string& provider, const std::string& node_id) {
   return {{std::string(driver::kProviderNameKey), provider},
           {std::string(driver::kPoolNameKey), kPool},
-          {std::string(driver::kNodeIdKey), node_id}};
+          {std::string(driver::kNodeIdKey), node_id},
+          {std::string(driver::kInstallationIdKey), harness::kInstallationId}};
 }
 
 }  // namespace nodepool::drivers::contract

@@ -165,6 +165,7 @@ class DriverContract : public testing::TestWithParam<Backend> {
   // Expects that the node is ready, and that the cloud has one machine of it: its own.
   void expect_one_machine(const std::string& id);
 
+  // What a machine carries that this installation has made.
   static driver::Metadata marks(const std::string& provider, const std::string& node_id);
 
   harness::Installation installation_;

@@ -76,6 +76,22 @@ TEST_P(DriverContract, what_belongs_to_others_stays) {
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
 
+TEST_P(DriverContract, what_another_installation_may_have_made_is_shown_and_stays) {
+  driver::Metadata unmarked = marks(kProvider, "0000009999");
+  unmarked.erase(std::string(driver::kInstallationIdKey));
+  cloud_->add_machine(unmarked);
+  driver::Metadata of_another = marks(kProvider, "0000000000");
+  of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
+  cloud_->add_machine(of_another);
+  const Node node = launch_new();
+  ASSERT_EQ(node.id, "0000000000");
+  for (int look = 0; look < 3; ++look) process_->run(provider().remove_leaks());
+  EXPECT_THAT(machine_ids(), SizeIs(3));
+  EXPECT_THAT(process_->run(provider().leaks()), SizeIs(2));
+  take_back(node.id);
+  EXPECT_THAT(machine_ids(), SizeIs(2));
+}
+
 TEST_P(DriverContract, a_launch_may_take_longer_than_looks_for_leaks) {
   cloud_->set_boot_time(std::chrono::minutes(10));
   const std::string id = add_node();

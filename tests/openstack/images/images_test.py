@@ -154,7 +154,7 @@ def test_uploads_are_made_when_glance_is_back(nodepool, sky, cloud, project):
 def test_a_killed_builders_upload_is_made_again_and_what_nobody_knows_goes(nodepool, sky, project):
     mine = {'nodepool_provider_name': 'rawsky', 'nodepool_build_id': '0' * 32, 'nodepool_upload_id': '0000000001',
             'visibility': 'private'}
-    forgotten = project.upload_image('forgotten', b'0' * 1024, **mine)
+    unmarked = project.upload_image('of nobody knows whom', b'0' * 1024, **mine)
     others = project.upload_image('of another', b'1' * 1024, **{**mine, 'nodepool_provider_name': 'sea'})
     strange = project.upload_image('of nobody', b'2' * 1024)
     # So large that it takes a second.
@@ -164,6 +164,8 @@ def test_a_killed_builders_upload_is_made_again_and_what_nobody_knows_goes(nodep
     begun = wait_until('Glance receives the image', lambda: next(
         (image for image in project.own_images() if image['status'] == 'saving'), None), PATIENCE_FOR_IMAGES)
     installation.builder.kill()
+    forgotten = project.upload_image(
+        'forgotten', b'0' * 1024, **mine, nodepool_installation_id=begun['nodepool_installation_id'])
     (left,) = installation.uploads('big', 'rawsky')
     assert left['state'] == 'uploading'
     assert (begun['nodepool_build_id'], begun['nodepool_upload_id']) == (left['id'], left['upload_id'])
@@ -172,12 +174,12 @@ def test_a_killed_builders_upload_is_made_again_and_what_nobody_knows_goes(nodep
     upload = installation.await_upload('big', 'rawsky')
     assert upload['id'] == left['id']
     assert [known['external_id'] for known in installation.uploads('big', 'rawsky')] == [upload['external_id']]
-    assert installation.aliens() == ids([forgotten, others, begun])
+    assert installation.aliens() == ids([unmarked, forgotten, others, begun])
 
     installation.start()
-    kept = ids([others, strange]) | {upload['external_id']}
+    kept = ids([unmarked, others, strange]) | {upload['external_id']}
     wait_until('what nobody knows is gone', lambda: ids(project.own_images()) == kept, LEAK_PATIENCE)
-    assert installation.aliens() == {others['id']}
+    assert installation.aliens() == ids([unmarked, others])
 
 
 def loop_devices_of(directory):

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/listing/table.h"
+#include "cli/own_provider.h"
+#include "driver/ownership.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using driver::value_of;
+using model::json_string;
+
+std::string purpose_of(const driver::Metadata& metadata) {
+  const std::string node = value_of(metadata, driver::kNodeIdKey);
+  if (!node.empty()) return "node " + node;
+  return "build " + value_of(metadata, driver::kBuildIdKey) + ", upload " +
+         value_of(metadata, driver::kUploadIdKey);
+}
+
+Table leak_columns() {
+  return Table({{"provider", "Provider"},
+                {"type", "Type"},
+                {"id", "ID"},
+                {"made_for", "Made for"},
+                {"launcher", "The launcher"},
+                {"reason", "Reason"}});
+}
+
+void add_leak(Table& table, const std::string& provider, const driver::Leak& leak) {
+  table.add({json_string(provider), json_string(leak.type), json_string(leak.id),
+             json_string(purpose_of(leak.metadata)),
+             json_string(leak.is_ours ? "deletes it" : "leaves it alone"),
+             json_string(leak.reason)});
+}
+
+Task<std::vector<driver::Leak>> leaks_of(Session& session, const config::ProviderSection& section) {
+  std::vector<driver::Leak> leaks;
+  const std::function<Task<>(driver::Provider&)> look =
+      [&leaks](driver::Provider& provider) -> Task<> { leaks = co_await provider.leaks(); };
+  Task<> looking = with_own_provider(session, section, look);
+  co_await std::move(looking);
+  co_return leaks;
+}
+
+const config::ProviderSection* find_section(Session& session, const std::string& provider) {
+  const auto& all = session.config().providers;
+  const auto found = std::ranges::find(all, provider, &config::ProviderSection::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+// Those of the ids that nothing has shown.
+std::vector<std::string> unknown_ids(const std::vector<std::string>& ids,
+                                     const std::vector<driver::Leak>& leaks) {
+  std::vector<std::string> unknown;
+  std::ranges::copy_if(ids, std::back_inserter(unknown), [&leaks](const std::string& id) {
+    return std::ranges::find(leaks, id, &driver::Leak::id) == leaks.end();
+  });
+  return unknown;
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, ListLeaks command) {
+  const telemetry::Logger log = session.logger("nodepool.NodePoolCmd");
+  Table table = leak_columns();
+  bool all_answered = true;
+  for (const config::ProviderSection& section : session.config().providers) {
+    if (!command.provider.empty() && section.name != command.provider) continue;
+    std::string failure;
+    try {
+      const std::vector<driver::Leak> leaks = co_await leaks_of(session, section);
+      for (const driver::Leak& leak : leaks) add_leak(table, section.name, leak);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (failure.empty()) continue;
+    all_answered = false;
+    log.error("Provider {} cannot be asked: {}", section.name, failure);
+  }
+  session.context().out << (command.json ? table.json() : table.text()) << '\n';
+  co_return all_answered ? 0 : 1;
+}
+
+// What has a record by now is none of its business, whatever was listed before.
+Task<int> perform(Session& session, DeleteLeaks command) {
+  Context& context = session.context();
+  const config::ProviderSection* section = find_section(session, command.provider);
+  if (section == nullptr) {
+    context.err << "There is no provider " << command.provider << " in the configuration.\n";
+    co_return 1;
+  }
+  int status = 0;
+  const std::function<Task<>(driver::Provider&)> remove =
+      [&](driver::Provider& provider) -> Task<> {
+    const std::vector<driver::Leak> leaks = co_await provider.leaks();
+    for (const std::string& id : unknown_ids(command.ids, leaks)) {
+      context.err << "No leak of provider " << command.provider << " has the id " << id << ".\n";
+      status = 1;
+    }
+    for (const driver::Leak& leak : leaks) {
+      if (std::ranges::find(command.ids, leak.id) == command.ids.end()) continue;
+      std::string failure;
+      try {
+        co_await provider.remove_leak(leak);
+      } catch (const async::Cancelled&) {
+        throw;
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+      if (failure.empty()) {
+        context.out << "Deleted " << leak.type << " " << leak.id << ".\n" << std::flush;
+        continue;
+      }
+      context.err << leak.type << " " << leak.id << " could not be deleted: " << failure << "\n";
+      status = 1;
+    }
+  };
+  Task<> removing = with_own_provider(session, *section, remove);
+  co_await std::move(removing);
+  co_return status;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "driver/images.h"
+#include "model/installation.h"
+
+namespace nodepool::driver {
+
+// By what the things of one provider of this installation are told from those of others.
+class Ownership {
+ public:
+  Ownership(model::Installation installation, std::string provider);
+
+  // To be attached to all that is made for a node. A node that is older than the installation's id
+  // gets no such mark: what has been made for it has none either.
+  Metadata of_node(const std::string& node_id, const std::string& pool) const;
+
+  // Whether it was made for the node.
+  bool is_of_node(const Metadata& metadata, const std::string& node_id) const;
+
+  // Whether it may have been: where the store was taken over, the Python Nodepool's machines carry
+  // no installation's id.
+  bool may_be_of_node(const Metadata& metadata, const std::string& node_id) const;
+
+  // Who made something, as far as its metadata tells.
+  enum class Maker {
+    other_provider,      // nothing to do with us
+    this_installation,   // it carries its id, or is a node's that is older than that
+    other_installation,  // it carries another id
+    unknown,             // it carries this provider's name, and no installation's id
+  };
+  Maker maker_of(const Metadata& metadata) const;
+
+  const model::Installation& installation() const { return installation_; }
+
+ private:
+  bool is_older(std::string_view node_id) const;
+
+  model::Installation installation_;
+  std::string provider_;
+};
+
+// Whether `all` has all of `some`.
+bool carries(const Metadata& all, const Metadata& some);
+
+// The value of a key; empty if there is none.
+std::string value_of(const Metadata& metadata, std::string_view key);
+
+}  // namespace nodepool::driver

@@ -1,0 +1,81 @@
+#include "model/installation.h"
+
+#include <charconv>
+
+#include "coordination/path.h"
+#include "coordination/sequence.h"
+#include "coordination/tree.h"
+#include "model/paths.h"
+#include "model/record_io.h"
+
+namespace nodepool::model {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Task;
+
+Installation parse_installation(const std::string& data) {
+  record_io::Reader reader(data);
+  Installation installation;
+  reader.field("id", installation.id);
+  reader.field("first_node", installation.first_node);
+  if (installation.id.empty()) {
+    throw RecordError(std::string(kInstallationPath) + ": there is no 'id' in it");
+  }
+  return installation;
+}
+
+std::string to_record(const Installation& installation) {
+  record_io::Writer writer;
+  writer.field("id", installation.id);
+  writer.field("first_node", installation.first_node);
+  return writer.text();
+}
+
+// The store counts its nodes even when they are gone.
+Task<std::int64_t> nodes_so_far(coordination::Store& store) {
+  const std::string root(kNodesRoot);
+  if (!co_await store.exists(root)) co_return 0;
+  co_return co_await coordination::next_sequence(store, root);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> node_number(std::string_view node_id) {
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(node_id.data(), node_id.data() + node_id.size(), number);
+  if (error != std::errc() || end != node_id.data() + node_id.size()) return std::nullopt;
+  return number;
+}
+
+Task<Installation> find_installation(coordination::Store& store) {
+  try {
+    const coordination::Entry entry = co_await store.get(std::string(kInstallationPath));
+    co_return parse_installation(entry.data);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  co_return Installation{};
+}
+
+Task<Installation> establish_installation(coordination::Store& store, async::Random& random) {
+  const std::string path(kInstallationPath);
+  while (true) {
+    Installation installation = co_await find_installation(store);
+    if (!installation.id.empty()) co_return installation;
+    installation.id = random.uuid_hex();
+    installation.first_node = co_await nodes_so_far(store);
+    co_await coordination::ensure_path(store, std::string(coordination::parent_path(path)));
+    try {
+      co_await store.create(path, to_record(installation), coordination::CreateMode::persistent);
+    } catch (const StoreError& error) {
+      const bool may_be_there = error.kind() == StoreError::Kind::node_exists ||
+                                error.kind() == StoreError::Kind::unknown_outcome;
+      if (!may_be_there) throw;
+    }
+  }
+}
+
+}  // namespace nodepool::model
