@@ -476,7 +476,7 @@ TEST_F(CloudTest, min_ready_requests_can_be_told_apart_in_logs) {
 TEST_F(CloudTest, a_stock_beyond_all_measure_is_asked_for_bit_by_bit) {
   cloud_->launch_time = minutes(1);
   start(R"(
-labels: [{name: small, min-ready: 100000000}]
+labels: [{name: small, min-ready: 10000}]
 providers:
   - name: sky
     driver: cloud
