@@ -47,8 +47,9 @@ void BoundedFile::write_end() {
     end_.erase(0, end_.size() - most_kept_);
   }
   if (left_out_ > 0) {
-    append(fmt::format("\n[... {} bytes are left out here: the log may have {}]\n", left_out_,
-                       limit_));
+    append(
+        fmt::format("\n[... {} bytes are left out here: the log may have {} (build-log-limit)]\n",
+                    left_out_, limit_));
   }
   append(end_);
   end_.clear();

@@ -219,7 +219,9 @@ void NodePoolBuilder::learn_settings(const config::Config& config, const Provide
   }
   context_.diskimages = config.diskimages;
   context_.elements_dir = config.elements_dir;
-  context_.logs = {.directory = config.build_log_dir, .retention = config.build_log_retention};
+  context_.logs = {.directory = config.build_log_dir,
+                   .retention = config.build_log_retention,
+                   .limit = static_cast<std::uint64_t>(config.build_log_limit) << 20};
   context_.wanted_formats.clear();
   for (const auto& [name, image] : config.diskimages) {
     context_.wanted_formats[name] = image.formats;

@@ -147,6 +147,7 @@ struct Config {
   std::optional<std::string> images_dir = {};
   std::string build_log_dir = "/var/log/nodepool/builds";
   std::int64_t build_log_retention = 7;  // old logs kept for each image; negative: all
+  std::int64_t build_log_limit = 100;    // MiB, of one log
   std::vector<GearmanServer> gearman_servers = {};
   ZooKeeper zookeeper = {};
   StoreChoice store = {};

@@ -191,6 +191,7 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.images_dir = root.optional_text("images-dir");
   config.build_log_dir = root.text("build-log-dir");
   config.build_log_retention = root.integer("build-log-retention");
+  config.build_log_limit = root.integer("build-log-limit");
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
   config.pool_timeout = 

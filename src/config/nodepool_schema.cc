@@ -7,7 +7,8 @@ namespace nodepool::config {
 namespace {
 
 constexpr std::int64_t kHighestPort = 65535;
-constexpr std::int64_t kLargestHistory = 1 << 20;  // MiB
+constexpr std::int64_t kLargestHistory = 1 << 20;   // MiB
+constexpr std::int64_t kLargestBuildLog = 1 << 20;  // MiB
 
 Schema webapp_schema() {
   return {
@@ -287,6 +288,13 @@ Fields path_fields() {
        .default_value = "7",
        .unit = "logs",
        .description = "How many old logs are kept for each image. A negative number keeps all."},
+      {.key = "build-log-limit",
+       .type = integer_between(1, kLargestBuildLog),
+       .default_value = "100",
+       .unit = "MiB",
+       .description =
+           "How large a log may become. Of what is written beyond that, the end is kept, "
+           "and the log says how much has been left out."},
   };
 }
 

@@ -266,8 +266,10 @@ TEST_F(ProgramsTest, a_log_has_a_limit_and_the_build_goes_on) {
   EXPECT_THAT(text, testing::StartsWith("first\n0123456789\n"));
   EXPECT_THAT(text, testing::EndsWith("0123456789\nlast\nExit code: 0\n"));
   // 11,000,011 bytes in all, of which 5,000 are there before and after the gap.
-  EXPECT_THAT(text,
-              HasSubstr("\n[... 10990011 bytes are left out here: the log may have 10000]\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "\n[... 10990011 bytes are left out here: the log may have 10000 (build-log-limit)]\n"));
   EXPECT_LT(text.size(), 10'200);
 }
 
@@ -431,8 +433,8 @@ TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
     file.write("Exit code: 0\n");
   }
   EXPECT_EQ(read_file(path),
-            "abcde\n[... 16 bytes are left out here: the log may have 10]\nvwxyz"
-            "\n[... 8 bytes are left out here: the log may have 10]\ne: 0\n");
+            "abcde\n[... 16 bytes are left out here: the log may have 10 (build-log-limit)]\nvwxyz"
+            "\n[... 8 bytes are left out here: the log may have 10 (build-log-limit)]\ne: 0\n");
 }
 
 TEST(CommandLine, is_split_as_a_shell_does) {

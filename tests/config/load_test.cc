@@ -46,6 +46,8 @@ TEST(Load, TakesTheDefaultsOfTheSchema) {
   EXPECT_EQ(value_of("zookeeper-servers", "port"), Value::integer(ZooKeeperServer().port));
   EXPECT_EQ(default_of(*nodepool_schema().find("zookeeper-timeout")),
             Value::floating(Config().zookeeper.timeout));
+  EXPECT_EQ(default_of(*nodepool_schema().find("build-log-limit")),
+            Value::integer(Config().build_log_limit));
   EXPECT_EQ(default_of(*nodepool_schema().find("build-log-retention")),
             Value::integer(Config().build_log_retention));
   EXPECT_EQ(value_of("labels", "min-ready"), Value::integer(Label().min_ready));
