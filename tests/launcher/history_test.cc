@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-constexpr std::string_view kOneHost = R"(
+constexpr std::string_view kHostWithHistory = R"(
 labels: [{name: a}, {name: b}]
 providers:
   - name: rack
@@ -44,7 +44,7 @@ class HistoryTest : public LauncherFixture {
 };
 
 TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   const std::string first = nodes().front().id;
   const std::string served = request({"a"});
   const std::string waiting = request({"a"});
@@ -75,7 +75,7 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
 }
 
 TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   const std::string id = request({"b"});
   stop();
   EXPECT_THAT(
@@ -86,7 +86,7 @@ TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {
 }
 
 TEST_F(HistoryTest, held_nodes_and_changed_priorities_are_in_it) {
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   const std::string node = nodes().front().id;
   const std::string served = request({"a"});
   const std::string waiting = request({"a"});
@@ -106,7 +106,7 @@ TEST_F(HistoryTest, held_nodes_and_changed_priorities_are_in_it) {
 }
 
 TEST_F(HistoryTest, a_restart_adds_only_what_happened_meanwhile) {
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   const std::string node = nodes().front().id;
   const std::string known = request({"b"});
   stop();
@@ -116,7 +116,7 @@ TEST_F(HistoryTest, a_restart_adds_only_what_happened_meanwhile) {
   pass(std::chrono::seconds(10));
   const std::string missed =
       request({"b"}, [](model::NodeRequest& request) { request.relative_priority = 3; });
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   stop();
   EXPECT_EQ(lines(known), before);
   EXPECT_EQ(lines(node), node_before);
@@ -126,7 +126,7 @@ TEST_F(HistoryTest, a_restart_adds_only_what_happened_meanwhile) {
 
 TEST_F(HistoryTest, a_place_that_cannot_be_written_is_one_warning) {
   journal_->directory = "/proc/no/such/place";
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   for (int i = 0; i < 3; ++i) cancel(request({"b"}));
   stop();
   EXPECT_THAT(log_, ElementsAre(AllOf(StartsWith("nodepool.history: The history cannot be written"),
@@ -135,7 +135,7 @@ TEST_F(HistoryTest, a_place_that_cannot_be_written_is_one_warning) {
 
 TEST_F(HistoryTest, without_a_journal_nothing_is_written) {
   journal_.reset();
-  start(std::string(kOneHost));
+  start(std::string(kHostWithHistory));
   request({"a"});
   stop();
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::IsSupersetOf;
 using testing::Not;
 
-constexpr auto kSky = R"(
+constexpr auto kMeasuredSky = R"(
 labels: [{name: small}, {name: large}]
 providers:
   - name: sky
@@ -64,7 +64,7 @@ providers:
     lines_.clear();
     pass(seconds(1));
   }
-  reconfigure(kSky);
+  reconfigure(kMeasuredSky);
   lines_.clear();
   pass(seconds(1));
   EXPECT_THAT(lines_, Contains("nodepool.provider.sky.max_servers:3|g"));
@@ -72,7 +72,7 @@ providers:
 }
 
 TEST_F(LauncherMetricsTest, nodes_and_requests_are_counted) {
-  start(kSky);
+  start(kMeasuredSky);
   EXPECT_THAT(lines_,
               IsSupersetOf({"nodepool.nodes.ready:0|g", "nodepool.provider.sky.nodes.ready:0|g",
                             "nodepool.label.large.nodes.in-use:0|g",
@@ -90,9 +90,9 @@ TEST_F(LauncherMetricsTest, nodes_and_requests_are_counted) {
 
 TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_when_it_is_gone) {
   std::vector<std::string> others;
-  start(kSky);
+  start(kMeasuredSky);
   metrics_ = listener(others);
-  start_another(kSky);
+  start_another(kMeasuredSky);
   const auto counts = [](const std::vector<std::string>& lines) {
     return std::ranges::count(lines, "nodepool.nodes.ready:0|g");
   };
@@ -108,12 +108,12 @@ TEST_F(LauncherMetricsTest, one_launcher_counts_for_all_and_another_one_when_it_
 
 TEST_F(LauncherMetricsTest, nobody_stands_for_election_whom_nobody_listens_to) {
   metrics_ = {};
-  start(kSky);
+  start(kMeasuredSky);
   EXPECT_FALSE(exists("/nodepool/elections"));
 }
 
 TEST_F(LauncherMetricsTest, what_has_vanished_is_told_to_be_nothing) {
-  start(kSky);
+  start(kMeasuredSky);
   reconfigure(R"(
 labels: [{name: small}]
 providers:
