@@ -71,7 +71,7 @@ Task<std::vector<OperationResult>> results_of(Store& store, const Transaction& t
 
 }  // namespace
 
-bool is_outage(const StoreError& error) {
+bool may_recover(const StoreError& error) {
   return error.kind() == Kind::unknown_outcome || error.kind() == Kind::disconnected ||
          error.kind() == Kind::storage;
 }
@@ -96,7 +96,7 @@ Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, St
       if (!uncertain) throw;
       refusal = error;
     } catch (const StoreError& error) {
-      if (!is_outage(error)) throw;
+      if (!may_recover(error)) throw;
       uncertain = uncertain || error.kind() == Kind::unknown_outcome;
     }
     if (store.session_id() != session) {
@@ -106,7 +106,7 @@ Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, St
       if (refusal && !co_await has_happened(store, transaction)) throw TransactionError(*refusal);
       if (refusal) co_return co_await results_of(store, transaction);
     } catch (const StoreError& error) {
-      if (!is_outage(error)) throw;
+      if (!may_recover(error)) throw;
     }
     co_await wait_for_store(runtime, store);
   }

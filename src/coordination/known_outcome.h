@@ -24,7 +24,7 @@ Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, St
 
 // Whether a store that has failed so may do better soon: it was out of reach, or full, or its
 // answer was lost.
-bool is_outage(const StoreError& error);
+bool may_recover(const StoreError& error);
 
 // Before another attempt after an outage: returns when the store is back, or after a second. Throws
 // Cancelled.

@@ -212,7 +212,7 @@ Task<std::optional<bool>> NodeLaunches::try_to_begin() {
   } catch (const TransactionError& error) {
     log_.warning("A node was changed before it could be launched: {}", error.what());
   } catch (const StoreError& error) {
-    if (!coordination::is_outage(error)) throw;
+    if (!coordination::may_recover(error)) throw;
     co_return std::nullopt;
   }
   for (std::size_t i = 0; acquired && i < launches_.size(); ++i) {
@@ -225,7 +225,7 @@ Task<std::optional<bool>> NodeLaunches::try_to_read_again() {
   try {
     co_return co_await read_again();
   } catch (const StoreError& error) {
-    if (!error.is_answer() && !coordination::is_outage(error)) throw;
+    if (!error.is_answer() && !coordination::may_recover(error)) throw;
     if (error.is_answer()) co_return false;
   }
   co_return std::nullopt;

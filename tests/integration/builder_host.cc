@@ -89,7 +89,7 @@ std::vector<json> BuilderHost::records(const std::string& listing, const std::st
 
 void BuilderHost::wait_for(const std::string& listing, const std::string& state,
                            std::size_t rows) const {
-  wait_for_output("Serving ");  // before that there may be no store
+  if (builder_) wait_for_output("Serving ");  // before that there may be no store
   site_.wait_until(std::to_string(rows) + " rows with " + state + " in " + listing,
                    [&] { return records(listing, state).size() == rows; });
 }

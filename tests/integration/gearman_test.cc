@@ -19,6 +19,7 @@ using test_support::Gearmand;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 constexpr char kId[] = "0123456789abcdef0123456789abcdef";
 
@@ -64,10 +65,6 @@ class GearmanBuilder : public testing::Test {
   void wait_until_offered(const std::string& function) const {
     host_.commands().wait_until(function, [&] { return server_.workers(function) > 0; });
   }
-  void wait_until_gone(const std::string& function) const {
-    host_.commands().wait_until("no " + function,
-                                [&] { return server_.workers(function).value_or(0) == 0; });
-  }
 
   Gearmand server_;
   BuilderHost host_;
@@ -88,8 +85,8 @@ TEST_F(GearmanBuilder, serves_clients) {
   EXPECT_THAT(result(upload, "no-such-cloud"), HasSubstr("there is no provider no-such-cloud"));
 
   EXPECT_EQ(result(std::string("image-delete:") + kId, ""), "");
-  wait_until_gone(std::string("image-delete:") + kId);
-  wait_until_gone(upload);
+  // Its functions stay for a while, to tell those who come late.
+  EXPECT_THAT(result(std::string("image-delete:") + kId, ""), StartsWith("failed: "));
 }
 
 TEST_F(GearmanBuilder, a_change_of_the_file_counts_at_once) {
