@@ -194,7 +194,7 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.build_log_limit = root.integer("build-log-limit");
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
-  config.pool_timeout = 
+  config.pool_timeout =
       std::clamp<std::int64_t>(root.integer("pool-timeout"), 0, kLongestPoolTimeout);
   config.webapp = read_webapp(root);
   config.gearman_servers = read_gearman_servers(root);

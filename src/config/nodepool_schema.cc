@@ -356,9 +356,10 @@ Fields resource_fields() {
        .type = integer(),
        .default_value = "120",
        .unit = "seconds",
-       .description = "How long a request waits for pools that have offered its labels and are gone, "
-                      "because their launcher is restarted or has lost its session, before it "
-                      "fails. 0: not at all."},
+       .description =
+           "How long a request waits for pools that have offered its labels and are gone, "
+           "because their launcher is restarted or has lost its session, before it "
+           "fails. 0: not at all."},
       {.key = "tenant-resource-limits",
        .type = list_of(section(tenant_limits_schema())),
        .default_note = "none",

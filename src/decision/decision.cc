@@ -144,7 +144,8 @@ Decision wait_for_free_node(const NodeRequest& request, const Prospects& prospec
 std::optional<Decision> short_of_room(const NodeRequest& request, const Prospects& prospects) {
   if (!prospects.provider_limits) {
     if (prospects.why_unknown.empty()) {  // not asked yet: there may be room
-      return Decision{Kind::wait, Until::quota_is_known, "the quota of the provider is not known yet"};
+      return Decision{Kind::wait, Until::quota_is_known,
+                      "the quota of the provider is not known yet"};
     }
     return wait_for_room("the quota of the provider is not known: " + prospects.why_unknown);
   }

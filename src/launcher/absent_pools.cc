@@ -50,10 +50,9 @@ std::string AbsentPools::shown_by_nodes(const NodeRequest& request,
     labels[{*node.provider, *node.pool}].insert(node.type.begin(), node.type.end());
   }
   for (const auto& [pool, offered] : labels) {
-    const bool offers_all =
-        std::ranges::all_of(request.node_types, [&offered](const std::string& label) {
-          return offered.contains(label);
-        });
+    const bool offers_all = std::ranges::all_of(
+        request.node_types,
+        [&offered](const std::string& label) { return offered.contains(label); });
     if (offers_all && !is_served(pool.first, pool.second, registered)) {
       return pool.first + "-" + pool.second;
     }

@@ -139,12 +139,11 @@ Task<> CleanupWorker::look() {
 // Whether the launches have begun, and those who serve their pool still have time to go on.
 bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
   const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
-  const bool can_be_resumed =
-      nodes.size() == request.node_types.size() &&
-      std::ranges::all_of(nodes, [this](const std::string& id) {
-        const NodeState state = context_.nodes.find(id)->state;
-        return state == NodeState::building || state == NodeState::ready;
-      });
+  const bool can_be_resumed = nodes.size() == request.node_types.size() &&
+                              std::ranges::all_of(nodes, [this](const std::string& id) {
+                                const NodeState state = context_.nodes.find(id)->state;
+                                return state == NodeState::building || state == NodeState::ready;
+                              });
   if (!can_be_resumed) return false;
   const auto now = context_.runtime.clock.now();
   const auto since = interrupted_.try_emplace(request.id, now).first->second;
@@ -253,11 +252,10 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
     node.allocated_to.reset();
     return true;
   };
-  Task<model::NodeChange> changing =
-      model::change_node(context_.runtime, context_.store, context_.nodes, node_id, free,
-                         std::move(proof));
+  Task<model::NodeChange> changing = model::change_node(
+      context_.runtime, context_.store, context_.nodes, node_id, free, std::move(proof));
   const model::NodeChange change = co_await std::move(changing);
-  co_return change != model::NodeChange::locked && change != model::NodeChange::outdated;
+  co_return change != model::NodeChange::locked&& change != model::NodeChange::outdated;
 }
 
 // --- what is left of requests and nodes

@@ -15,8 +15,8 @@ namespace nodepool::launcher {
 // Puts right what others left behind:
 //
 // * a request that is `pending` though nobody works on it (its launcher died, or gave it up) is
-//   `requested` again, and its nodes are free. If its launches have begun, they are left for a while
-//   to whoever goes on with them: longer if no other pool could serve the request;
+//   `requested` again, and its nodes are free. If its launches have begun, they are left for a
+//   while to whoever goes on with them: longer if no other pool could serve the request;
 // * a node that is kept for a request which is waiting again is free;
 // * a node whose launch had not begun when its launcher died, and whose request is gone, is
 // deleted;

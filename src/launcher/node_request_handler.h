@@ -77,7 +77,7 @@ class NodeRequestHandler {
   coordination::LockSet locks_;
   std::size_t request_lock_;
   std::vector<Place> places_;  // one for each of the request's labels
-  bool is_pending_ = false;    // the request was made so by this handler: to be answered or put back
+  bool is_pending_ = false;  // the request was made so by this handler: to be answered or put back
 };
 
 }  // namespace nodepool::launcher

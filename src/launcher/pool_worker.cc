@@ -237,9 +237,8 @@ void PoolWorker::consider(const Order& order) {
   const NodeRequest* request = context_.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
   const auto pools = context_.components.pools();
-  const std::string expected = decision::declined_by_all(*request, pools)
-                                   ? context_.expected_pool(*request)
-                                   : std::string();
+  const std::string expected =
+      decision::declined_by_all(*request, pools) ? context_.expected_pool(*request) : std::string();
   std::optional<Decision> made = decision::screen(*request, view(), pools, expected);
   std::vector<std::string> plan;
   Prospects ahead;

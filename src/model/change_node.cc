@@ -12,8 +12,7 @@ using coordination::StoreError;
 
 Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
                                coordination::Lock& lock, std::string id,
-                               std::function<bool(Node&)> change,
-                               coordination::Transaction proof) {
+                               std::function<bool(Node&)> change, coordination::Transaction proof) {
   const coordination::Entry entry = co_await store.get(node_path(id));
   if (entry.data.empty()) co_return NodeChange::gone;
   Node node = parse_node(id, entry);

@@ -15,8 +15,7 @@ class ChangeNodeTest : public PartsFixture {
       node.allocated_to.reset();
       return true;
     };
-    return loop_.run(
-        model::change_node(runtime_, store_, nodes_, id, change, std::move(proof)));
+    return loop_.run(model::change_node(runtime_, store_, nodes_, id, change, std::move(proof)));
   }
 };
 

@@ -224,10 +224,13 @@ Task<> MachineLaunch::scan() {
   const ImageAccess& access = label().access;
   const auto port = static_cast<std::uint16_t>(access.connection_port);
   const bool has_ssh = access.connection_type == "ssh" || access.connection_type == "network_cli";
+  const auto begun = context_.runtime.clock.now();
+  nodescan::Progress progress;
   std::string failure;
   try {
     if (has_ssh) {
-      auto keys = co_await context_.scanner.host_keys(*node.interface_ip, port, deadline);
+      auto keys =
+          co_await context_.scanner.host_keys(*node.interface_ip, port, deadline, &progress);
       if (!keys.empty()) node.host_keys = std::move(keys);
     } else {
       co_await context_.scanner.connectable(*node.interface_ip, port, deadline,
@@ -236,6 +239,13 @@ Task<> MachineLaunch::scan() {
   } catch (const nodescan::ScanError& error) {
     failure = error.what();
   }
+  context_.log.debug(
+      "Host key scan {}: {} key(s); {} attempt(s) to connect, {} failed connection(s) and {} "
+      "failed "
+      "negotiation(s) for single keys; {} s",
+      failure.empty() ? "complete" : "failed", node.host_keys.size(), progress.attempts,
+      progress.failed_connections, progress.failed_negotiations,
+      std::chrono::floor<std::chrono::seconds>(context_.runtime.clock.now() - begun).count());
   if (failure.empty()) co_return;
   co_await report_scan_failure(failure);
   throw ScanFailed("key scan: " + failure);

@@ -15,7 +15,8 @@
 namespace nodepool::driver {
 
 // The answer to a question that many ask at the same time, such as "which servers are there?": it
-// is asked once for all of them, and not more often than is of use.
+// is asked once for all of them, not more often than is of use, and never again before it has been
+// answered: where an answer takes long, those who need a younger one wait for the next.
 template <typename T>
 class SharedAnswer {
  public:
@@ -34,15 +35,18 @@ class SharedAnswer {
   // question to the others.
   async::Task<Pointer> get(async::Duration max_age) {
     const auto oldest = runtime_.clock.now() - max_age;
-    if (answer_ && asked_at_ >= oldest) co_return answer_;
-    if (!round_ || round_->asked_at < oldest) {
-      round_ = std::make_shared<Round>(name_, runtime_.clock.now());
-      scope_.spawn(std::string(name_), run(round_));
+    while (true) {
+      if (answer_ && asked_at_ >= oldest) co_return answer_;
+      if (!round_) {
+        round_ = std::make_shared<Round>(name_, runtime_.clock.now());
+        scope_.spawn(std::string(name_), run(round_));
+      }
+      const std::shared_ptr<Round> round = round_;
+      while (!round->ended) co_await round->changed.wait();
+      if (round->asked_at < oldest) continue;
+      if (round->failure) std::rethrow_exception(round->failure);
+      co_return round->answer;
     }
-    const std::shared_ptr<Round> round = round_;
-    while (!round->ended) co_await round->changed.wait();
-    if (round->failure) std::rethrow_exception(round->failure);
-    co_return round->answer;
   }
 
   // Forgets the last answer.

@@ -330,6 +330,7 @@ TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   EXPECT_EQ(error.kind(), LaunchError::Kind::unreachable);
   EXPECT_THAT(cloud_->calls, testing::Contains(testing::StartsWith("scan failed np")));
   EXPECT_EQ(cloud_->count("console"), 0U) << "the label does not ask for it";
+  EXPECT_TRUE(has_logged("Host key scan failed: 0 key(s); "));
   const std::string id = installation_.nodes().front();
   EXPECT_EQ(node(id).interface_ip, test_support::kLoopback) << "to be looked at by a person";
 

@@ -1,0 +1,62 @@
+#include "driver/statemachine/shared_answer.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+
+namespace nodepool::driver {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(SharedAnswer, a_question_that_takes_long_is_asked_once_at_a_time) {
+  async::EventLoop loop;
+  async::VirtualClock clock;
+  async::Random random(1);
+  const async::Runtime runtime{loop.executor(), clock, random};
+  int under_way = 0;
+  int asked = 0;
+  const SharedAnswer<async::Clock::TimePoint>::Ask ask =
+      [&]() -> async::Task<async::Clock::TimePoint> {
+    const auto asked_at = clock.now();
+    ++asked;
+    EXPECT_EQ(++under_way, 1);
+    co_await clock.sleep_for(seconds(5));
+    --under_way;
+    co_return asked_at;
+  };
+  SharedAnswer<async::Clock::TimePoint> answer(runtime, "a test's question", ask);
+  async::TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  int answered = 0;
+  const auto look = [](SharedAnswer<async::Clock::TimePoint>& from, async::Clock& now,
+                       int& count) -> async::Task<> {
+    const auto called_at = now.now();
+    const auto got = co_await from.get(seconds(1));
+    EXPECT_GE(*got, called_at - seconds(1)) << "older than was asked for";
+    ++count;
+  };
+  constexpr int kCallers = 20;
+  for (int i = 0; i < kCallers; ++i) {
+    scope.spawn("caller", look(answer, clock, answered));
+    while (loop.poll()) {
+    }
+    clock.advance_to(clock.now() + seconds(1));
+    while (loop.poll()) {
+    }
+  }
+  for (int i = 0; i < 20; ++i) {
+    clock.advance_to(clock.now() + seconds(1));
+    while (loop.poll()) {
+    }
+  }
+  EXPECT_EQ(answered, kCallers);
+  EXPECT_LE(asked, 6);
+}
+
+}  // namespace
+}  // namespace nodepool::driver
