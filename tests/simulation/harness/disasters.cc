@@ -1,0 +1,55 @@
+#include "tests/simulation/harness/disasters.h"
+
+#include <algorithm>
+
+#include "tests/simulation/harness/chance.h"
+
+namespace nodepool::simulation {
+
+namespace {
+
+using Kind = Disaster::Kind;
+
+// Tells this stream from that of the simulation itself.
+constexpr std::uint64_t kStream = 0x9e3779b97f4a7c15;
+
+constexpr double kChanceOfDisasters = 0.35;
+
+// Seconds. The longest that a launcher waits for is its launches' time limit.
+constexpr double kShortest = 20;
+constexpr double kLongest = 25 * 60;
+constexpr double kLatestBegin = 300;
+
+Disaster draw_disaster(async::Random& random) {
+  static const std::vector<Kind> kKinds{Kind::store_away, Kind::cloud_away, Kind::reload};
+  Disaster disaster;
+  disaster.kind = pick(random, kKinds);
+  disaster.after = seconds_between(random, 5, kLatestBegin);
+  const double longest = chance(random, 0.5) ? kLongest : 2 * kShortest;
+  disaster.lasts = seconds_between(random, kShortest, longest);
+  disaster.sessions_are_lost = chance(random, 0.5);
+  disaster.seed = random.next();
+  return disaster;
+}
+
+}  // namespace
+
+async::Duration Disasters::end() const {
+  async::Duration end{};
+  for (const Disaster& disaster : list) end = std::max(end, disaster.after + disaster.lasts);
+  return end;
+}
+
+Disasters draw_disasters(std::uint64_t seed) {
+  async::Random random(seed ^ kStream);
+  Disasters disasters;
+  if (!chance(random, kChanceOfDisasters)) return disasters;
+  const auto count = between(random, 1, 3);
+  for (std::int64_t i = 0; i < count; ++i) disasters.list.push_back(draw_disaster(random));
+  if (chance(random, 0.5)) disasters.unreadable = 0.3 * random.fraction();
+  disasters.has_builder = chance(random, 0.5);
+  disasters.seed = random.next();
+  return disasters;
+}
+
+}  // namespace nodepool::simulation

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "async/clock.h"
+
+namespace nodepool::simulation {
+
+// What befalls the whole installation rather than one of its processes, and may last longer than
+// anything that a launcher waits for.
+struct Disaster {
+  enum class Kind {
+    store_away,  // nobody reaches the store
+    cloud_away,  // no cloud answers
+    reload,      // of a section that an ordinary change of the configuration leaves alone
+  };
+  Kind kind = Kind::store_away;
+  async::Duration after{};         // from the beginning of the run
+  async::Duration lasts{};         // a reload: until it is taken back
+  bool sessions_are_lost = false;  // of the store
+  std::uint64_t seed = 0;          // of what it draws
+};
+
+struct Disasters {
+  std::vector<Disaster> list;
+  double unreadable = 0;     // the chance that an answer of a cloud cannot be read
+  bool has_builder = false;  // whose uploads come and go
+  std::uint64_t seed = 0;    // of the builder
+
+  // When the last one is over, from the beginning of the run.
+  async::Duration end() const;
+};
+
+// Most runs have none. They have a stream of their own, so that runs without them are what they
+// would be if there were none at all.
+Disasters draw_disasters(std::uint64_t seed);
+
+}  // namespace nodepool::simulation
