@@ -339,6 +339,22 @@ TEST_F(LauncherTest, nodes_of_a_withdrawn_request_become_free) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
+// Who turns a lock into a lease goes to the end of the line, behind whoever has come meanwhile.
+TEST_F(LauncherTest, a_node_whose_lock_becomes_a_lease_at_that_moment_is_not_taken_back) {
+  start(kOneHost);
+  Node node = nodes().at(0);
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({"200-1", clock_.wall_seconds() + 600, "me"});
+  write_node(node);
+  while (contenders().empty()) step();  // the launcher's, which sees nobody in front of it
+  as_requestor(requestor_->create(
+      model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__",
+      model::lease_contender("200-1"), coordination::CreateMode::persistent_sequential));
+  settle();
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  EXPECT_THAT(contenders(), SizeIs(1));
+}
+
 TEST_F(LauncherTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
   start(kTwoHosts);
   const std::string id = request({"large"});

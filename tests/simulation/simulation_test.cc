@@ -33,26 +33,6 @@ TEST_P(SimulationSeedsTest, all_promises_are_kept) {
   }
 }
 
-// Seeds that have found something. What they draw changes with the harness: then they stand for
-// others, and new ones are to be added.
-struct Found {
-  std::uint64_t seed;
-  const char* what;
-};
-constexpr Found kFound[] = {
-    {5, "two launchers replaced the nodes of one host for ever, each seeing the other's too late"},
-    {1864, "an answer was lost, and a lock root missing: a live node was forgotten"},
-    {1899, "a removed pool stayed registered after a long outage: its requests waited for it"},
-    {1955, "a node was taken back while its requestor turned its lock into a lease"},
-};
-
-TEST(SimulationTest, what_was_found_once_stays_mended) {
-  for (const Found& found : kFound) {
-    EXPECT_THAT(simulate(found.seed).violations, IsEmpty())
-        << "seed " << found.seed << ": " << found.what;
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Seeds, SimulationSeedsTest, testing::Values(1, 11, 21, 31, 41));
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "coordination/lock.h"
 
+#include <optional>
+
+#include "coordination/faulty/faulty_store.h"
 #include "coordination/lock_set.h"
 #include "coordination/path.h"
 #include "tests/coordination/recipes/recipes_fixture.h"
@@ -49,6 +52,25 @@ TEST_F(LockTest, nothing_is_made_where_the_protected_record_is_gone) {
   Lock lock(a_, random_, "/lock/record/lock");
   EXPECT_THROW(loop_.run(lock.try_acquire()), StoreError);
   EXPECT_THAT(children("/lock"), IsEmpty());
+}
+
+// The answer to the first contender is lost, and the contender too, because there is no root yet:
+// that there is none does not say that the record is gone.
+TEST_F(LockTest, a_lost_answer_where_there_is_no_root_is_no_missing_record) {
+  loop_.run(a_.create("/lock/record", {}, CreateMode::persistent));
+  FaultyStore lossy(a_, runtime_, {.lost_request = 1}, 1);
+  Lock lock(lossy, random_, "/lock/record/lock");
+  async::TaskScope scope(
+      runtime_, [](const std::string&, const std::string& error) { ADD_FAILURE() << error; });
+  std::optional<bool> acquired;
+  const auto try_it = [](Lock& wanted, std::optional<bool>& result) -> Task<> {
+    result = co_await wanted.try_acquire();
+  };
+  scope.spawn("lock", try_it(lock, acquired));
+  while (lossy.counts().lost_request == 0) loop_.poll(1);
+  lossy.set_plan({});
+  loop_.run(scope.join());
+  EXPECT_EQ(acquired, true);
 }
 
 Task<> acquire_and_tell(Lock& lock, async::Clock& clock, seconds patience, std::string name,
