@@ -34,6 +34,13 @@ bool Clouds::has_room(const std::string& provider, const Resources& need) const 
   return !excess(limits(provider), used, need);
 }
 
+std::string Clouds::add_image(const std::string& provider) {
+  std::string id = fmt::format("image-{}", ++uploaded_);
+  journal_.note("cloud", fmt::format("{} has {}", provider, id));
+  images_.insert(id);
+  return id;
+}
+
 std::string Clouds::make(Machine machine) {
   std::string id = fmt::format("machine-{}", ++made_);
   journal_.count("machine: made");

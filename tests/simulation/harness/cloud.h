@@ -25,6 +25,11 @@ class Clouds {
   // Whether one more machine fits into what the provider allows.
   bool has_room(const std::string& provider, const driver::Resources& need) const;
 
+  // Images that a builder has uploaded. Returns the new one's id.
+  std::string add_image(const std::string& provider);
+  void remove_image(const std::string& id) { images_.erase(id); }
+  bool has_image(const std::string& id) const { return images_.contains(id); }
+
   // Harmless if there is no such machine.
   void remove(const std::string& id) { machines_.erase(id); }
 
@@ -43,7 +48,9 @@ class Clouds {
   Journal& journal_;
   std::map<std::string, driver::Limits> limits_;  // by provider
   std::map<std::string, Machine> machines_;       // by id
+  std::set<std::string> images_;                  // ids
   std::uint64_t made_ = 0;
+  std::uint64_t uploaded_ = 0;
 };
 
 }  // namespace nodepool::simulation

@@ -2,6 +2,7 @@
 
 #include "config/nodepool_schema.h"
 #include "tests/simulation/harness/chance.h"
+#include "tests/simulation/harness/topology.h"
 
 namespace nodepool::simulation {
 
@@ -16,6 +17,9 @@ using driver::Resource;
 // How long a launch, or an attempt at it, may take.
 constexpr auto kLaunchTimeout = std::chrono::minutes(10);
 
+constexpr auto kConnectTimeout = std::chrono::seconds(5);
+constexpr auto kUnreadable = "the answer of the cloud cannot be read";
+
 class CloudConfig final : public driver::StateMachineConfig {
  public:
   CloudConfig(const config::ProviderSection& section, const config::Schema& schema)
@@ -29,7 +33,8 @@ class CloudConfig final : public driver::StateMachineConfig {
       for (const std::string& label : part.texts("labels")) {
         pool.labels.insert(label);
         driver::MachineLabel& machine = machines.labels[label];
-        machine.cloud_image = "image";
+        const bool is_built = part.boolean("built-images") && label == kBuiltLabel;
+        (is_built ? machine.diskimage : machine.cloud_image) = label;
         machine.host_key_checking = false;
       }
       pool.ignore_provider_quota = part.boolean("ignore-provider-quota");
@@ -71,20 +76,24 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
   Task<> remove(model::Json external_id) override {
+    co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_take_back);
     if (draw(world_.hardware.take_back_fails)) {
       count("machine: take_back failed");
       throw CloudError(CloudError::Kind::transient, "the cloud does not delete the machine");
     }
     world_.clouds.remove(external_id.string_value());
+    if (is_unreadable()) throw CloudError(CloudError::Kind::unknown_outcome, kUnreadable);
   }
 
   Task<std::vector<Instance>> instances() override {
+    co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_answer);
     if (draw(world_.hardware.answer_fails)) {
       count("cloud: machines not listed");
       throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
     }
+    if (is_unreadable()) throw CloudError(CloudError::Kind::failed, kUnreadable);
     std::vector<Instance> instances;
     for (const auto& [id, machine] : world_.clouds.machines()) {
       if (machine.provider == provider_) instances.push_back(instance_of(id, machine));
@@ -108,11 +117,13 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
   Task<Limits> limits() override {
+    co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_answer);
     if (draw(world_.hardware.answer_fails)) {
       count("cloud: limits not told");
       throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
     }
+    if (is_unreadable()) throw CloudError(CloudError::Kind::failed, kUnreadable);
     Limits limits = world_.clouds.limits(provider_);
     world_.known.provider_may_take(world_.world.actor->number(), provider_, limits);
     co_return limits;
@@ -128,7 +139,11 @@ class SimulatedAdapter final : public driver::Adapter {
  private:
   Task<std::string> make_machine(CreateSpec spec, driver::StateMachine& machine) {
     const driver::Resources need = need_of(spec.label);
+    co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_launch);
+    if (!spec.image_external_id.empty() && !world_.clouds.has_image(spec.image_external_id)) {
+      fail("the image is gone");
+    }
     if (!world_.clouds.has_room(provider_, need)) refuse("the cloud is full");
     if (draw(world_.hardware.launch_refused)) refuse("the cloud does not say why");
     if (draw(world_.hardware.launch_fails)) fail("it is not even begun");
@@ -138,6 +153,7 @@ class SimulatedAdapter final : public driver::Adapter {
       count("cloud: machine made, and not said");
       throw CloudError(CloudError::Kind::unknown_outcome, "the answer is lost");
     }
+    if (is_unreadable()) throw CloudError(CloudError::Kind::unknown_outcome, kUnreadable);
     machine.set_external_id(model::json_string(id));
     co_return id;
   }
@@ -152,6 +168,19 @@ class SimulatedAdapter final : public driver::Adapter {
       co_return instance.external_id.string_value();
     }
     co_return std::nullopt;
+  }
+
+  Task<> reach_cloud() {
+    if (!world_.hardware.cloud_is_away) co_return;
+    co_await context_.runtime.clock.sleep_for(kConnectTimeout);
+    throw CloudError(CloudError::Kind::transient, "the cloud is out of reach");
+  }
+
+  // Draws only where there is something to draw, so that other runs are as they were.
+  bool is_unreadable() {
+    const bool unreadable = world_.hardware.unreadable > 0 && draw(world_.hardware.unreadable);
+    if (unreadable) count("cloud: answer not readable");
+    return unreadable;
   }
 
   bool draw(double probability) { return chance(context_.runtime.random, probability); }
@@ -186,6 +215,10 @@ const config::Schema& CloudDriver::schema() const {
                                {{.key = "labels",
                                  .type = config::list_of(config::label_name()),
                                  .description = "Its labels."},
+                                {.key = "built-images",
+                                 .type = config::boolean(),
+                                 .default_value = "false",
+                                 .description = "Whether the builder makes one of its images."},
                                 {.key = "ignore-provider-quota",
                                  .type = config::boolean(),
                                  .default_value = "false",

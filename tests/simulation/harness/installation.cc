@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "decision/decision.h"
 #include "drivers/static_nodes/static_driver.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/cloud_driver.h"
@@ -22,6 +21,9 @@ constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still ru
 // A run that takes more steps than this will not come to an end.
 constexpr std::uint64_t kMostSteps = 1'000'000;
 constexpr std::uint64_t kMostStepsAtOnce = 20'000;
+
+// Seconds.
+constexpr std::int64_t kReadyAgeWhileAnswering = 120;
 
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
@@ -58,12 +60,14 @@ coordination::FaultPlan only_slow(const coordination::FaultPlan& plan) {
 
 }  // namespace
 
-Installation::Installation(World& world, const coordination::FaultPlan& launcher_faults)
+Installation::Installation(World& world, const coordination::FaultPlan& launcher_faults,
+                           const Disasters& disasters)
     : world_(world),
       holds_(world),
       clouds_(world.journal),
       auditor_(world, holds_, known_),
       topology_(draw_topology(world.random)),
+      rest_check_(world, auditor_, clouds_, topology_),
       hardware_(draw_hardware(world.random)),
       drivers_(make_drivers(hardware_, {world, clouds_, known_, *hardware_})),
       launcher_faults_(launcher_faults),
@@ -74,8 +78,13 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
   for (const auto& [name, provider] : topology_.providers) {
     if (provider.is_cloud()) clouds_.set_limits(name, draw_cloud_limits(world.random));
   }
+  if (disasters.has_builder) start_builder(disasters.seed);
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
+  hardware_->unreadable = disasters.unreadable;
+  for (const Disaster& disaster : disasters.list) {
+    later(disaster.after, [this, disaster] { befall(disaster); });
+  }
 }
 
 std::vector<Process*> Installation::processes() {
@@ -87,7 +96,19 @@ std::vector<Process*> Installation::processes() {
     if (slot.process) all.push_back(slot.process.get());
   }
   all.push_back(operator_.get());
+  if (builder_) all.push_back(builder_.get());
   return all;
+}
+
+void Installation::start_builder(std::uint64_t seed) {
+  topology_.has_builder = true;
+  std::vector<std::string> clouds;
+  for (const auto& [name, provider] : topology_.providers) {
+    if (provider.is_cloud()) clouds.push_back(name);
+  }
+  async::Random random(seed);
+  builder_ = std::make_unique<BuilderProcess>(world_, random, clouds_, std::move(clouds),
+                                              only_slow(launcher_faults_));
 }
 
 void Installation::start_launcher(std::size_t index) {
@@ -96,6 +117,7 @@ void Installation::start_launcher(std::size_t index) {
   launchers_[index].process = std::make_unique<LauncherProcess>(
       world_, fmt::format("launcher{}", index), launcher_faults_, drivers_, config);
   tell_tenant_limits(*launchers_[index].process, config);
+  if (store_is_away_) launchers_[index].process->suspend();
 }
 
 void Installation::reconfigure(std::size_t index) {
@@ -118,6 +140,7 @@ void Installation::tell_tenant_limits(const LauncherProcess& launcher,
 void Installation::start_requestor(std::size_t index) {
   requestors_[index].process = std::make_unique<RequestorProcess>(
       world_, holds_, fmt::format("zuul{}", index), only_slow(launcher_faults_));
+  if (store_is_away_) requestors_[index].process->suspend();
   if (calm_) requestors_[index].process->finish();
 }
 
@@ -263,8 +286,9 @@ void Installation::cut_off(Process& process) {
       if (Process* found = find()) found->expire();
     });
   }
-  later(pause, [find] {
-    if (Process* found = find()) found->resume();
+  later(pause, [this, find] {
+    Process* found = find();
+    if (found != nullptr && !store_is_away_) found->resume();
   });
 }
 
@@ -291,12 +315,66 @@ void Installation::jump_wall_clock() {
   world_.clock.jump_wall(static_cast<double>(jump));
 }
 
+// --- disasters
+// ----------------------------------------------------------------------------------------
+
+// All that has begun by the time of calm_down() is over then.
+void Installation::befall(const Disaster& disaster) {
+  quiet_.clear();
+  switch (disaster.kind) {
+    case Disaster::Kind::store_away:
+      if (!std::exchange(store_is_away_, true)) store_goes_away(disaster);
+      break;
+    case Disaster::Kind::cloud_away:
+      note("no cloud answers");
+      world_.journal.count("disaster: no cloud answers");
+      hardware_->cloud_is_away = true;
+      later(disaster.lasts, [this] {
+        note("the clouds answer again");
+        hardware_->cloud_is_away = false;
+      });
+      break;
+    case Disaster::Kind::reload:
+      reload_another_section(disaster);
+  }
+}
+
+void Installation::store_goes_away(const Disaster& disaster) {
+  note("the store goes away");
+  world_.journal.count("disaster: the store is away");
+  for (Process* process : processes()) process->suspend();
+  later(disaster.lasts, [this, sessions_are_lost = disaster.sessions_are_lost] {
+    note("the store is back");
+    store_is_away_ = false;
+    for (Process* process : processes()) {
+      if (sessions_are_lost) process->expire();
+      process->resume();
+    }
+    quiet_.clear();
+  });
+}
+
+void Installation::reload_another_section(const Disaster& disaster) {
+  world_.journal.count("disaster: another section reloaded");
+  async::Random random(disaster.seed);
+  change_another_section(topology_, random);
+  for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
+  later(disaster.lasts, [this] {
+    if (calm_) return;  // which sees to that
+    settle_sections(topology_);
+    for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
+    quiet_.clear();
+  });
+}
+
 void Installation::calm_down() {
   note("no more faults");
   calm_ = true;
   *hardware_ = Hardware{};
   launcher_faults_ = {};
-  for (const Pending& pending : std::exchange(pending_, {})) pending.action();
+  while (!pending_.empty()) {
+    for (const Pending& pending : std::exchange(pending_, {})) pending.action();
+  }
   for (LauncherSlot& slot : launchers_) slot.back_at = world_.clock.now();
   for (RequestorSlot& slot : requestors_) slot.back_at = world_.clock.now();
   for (Process* process : processes()) process->set_faults({});
@@ -306,21 +384,29 @@ void Installation::calm_down() {
     if (slot.process) slot.process->finish();
   }
   operator_->finish();
+  if (builder_) builder_->finish();
   quiet_.clear();
 }
 
 // Stock that is kept is filled up again and again if there is no room for it: half of the runs end
 // without, and in silence.
 void Installation::settle_topology() {
+  settle_sections(topology_);
   const bool keeps_stock = chance(world_.random, 0.5);
-  for (auto& [name, label] : topology_.labels) {
-    label.max_ready_age = 0;
+  for (const std::string& name : kLabels) {
+    LabelSpec& label = topology_.labels[name];
+    // An idle node takes room of its tenant, and of other pools, which may not give it up for a
+    // request: that comes with its age.
+    label.max_ready_age = kReadyAgeWhileAnswering;
     if (!keeps_stock) label.min_ready = 0;
   }
   // To ignore what the cloud says makes sense only where it allows more than that.
-  for (const auto& [name, provider] : topology_.providers) {
+  for (auto& [name, provider] : topology_.providers) {
     const bool is_ignored = std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
     if (is_ignored) clouds_.set_limits(name, {});
+    // Who does not serve a pool does not count its nodes: two such launchers may refill the room
+    // that each makes for the other, again and again.
+    for (PoolSpec& pool : provider.pools) pool.only_launcher.reset();
   }
 }
 
@@ -328,130 +414,22 @@ void Installation::settle_topology() {
 // ----------------------------------------------------------------------------------------
 
 void Installation::check_answered() {
-  for (const auto& [id, request] : auditor_.requests()) {
-    if (request.state == model::RequestState::fulfilled) continue;
-    if (request.state == model::RequestState::failed) continue;
-    if (request.requestor == decision::kMinReadyRequestor) continue;
-    world_.journal.violation(fmt::format("request {} has not been answered", id));
-  }
+  rest_check_.requests_are_answered();
   for (const RequestorSlot& slot : requestors_) {
     if (slot.process) slot.process->give_up();
   }
+  for (auto& [name, label] : topology_.labels) label.max_ready_age = 0;
+  for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
   quiet_.clear();
 }
 
 void Installation::check_rest() {
-  Journal& journal = world_.journal;
-  for (const auto& [path, session] : auditor_.contenders()) {
-    journal.violation(fmt::format("left behind: {} of session {} ({})", path, session,
-                                  world_.server.has_session(session) ? "alive" : "gone"));
-  }
-  const bool keeps_asking = !min_ready_is_met();
-  for (const auto& [id, request] : auditor_.requests()) {
-    if (keeps_asking && request.requestor == decision::kMinReadyRequestor) continue;
-    journal.violation("left behind: request " + id);
-  }
   for (const LauncherSlot& slot : launchers_) {
-    if (!slot.process || !slot.process->up_to_date()) journal.violation("a launcher is not up");
-  }
-  for (const auto& [name, provider] : topology_.providers) {
-    if (provider.is_cloud()) {
-      check_cloud(provider);
-    } else {
-      check_slots(provider);
+    if (!slot.process || !slot.process->up_to_date()) {
+      world_.journal.violation("a launcher is not up");
     }
   }
-  check_machines();
-}
-
-std::int64_t Installation::stock(const std::string& label) const {
-  return std::ranges::count_if(auditor_.nodes(), [&label](const auto& entry) {
-    const model::Node& node = entry.second;
-    return node.state == model::NodeState::ready && !node.allocated_to && node.has_label(label);
-  });
-}
-
-bool Installation::min_ready_is_met() const {
-  return std::ranges::all_of(topology_.labels, [this](const auto& entry) {
-    return stock(entry.first) >= entry.second.min_ready;
-  });
-}
-
-void Installation::check_cloud(const ProviderSpec& provider) {
-  driver::Resources used_by_provider;
-  std::map<std::string, driver::Resources> used_by_pool;
-  for (const auto& [id, node] : auditor_.nodes()) {
-    if (node.provider != provider.name) continue;
-    if (node.state != model::NodeState::ready || node.allocated_to) {
-      world_.journal.violation(fmt::format("node {} is {} for {} at rest", id,
-                                           to_string(node.state),
-                                           node.allocated_to.value_or("nobody")));
-    }
-    if (!clouds_.machines().contains(node.external_id_text())) {
-      world_.journal.violation(fmt::format("node {} has no machine", id));
-    }
-    const driver::Resources need = need_of(node.type.front());
-    used_by_provider += need;
-    used_by_pool[node.pool.value_or("")] += need;
-  }
-  for (const PoolSpec& pool : provider.pools) {
-    driver::Limits limits;
-    if (pool.max_servers) limits["instances"] = static_cast<double>(*pool.max_servers);
-    for (const std::string& label : pool.labels) {
-      const auto wanted = topology_.labels.find(label);
-      if (wanted == topology_.labels.end() || stock(label) >= wanted->second.min_ready) continue;
-      const driver::Resources need = need_of(label);
-      const bool has_room = !excess(limits, used_by_pool[pool.name], need) &&
-                            !excess(clouds_.limits(provider.name), used_by_provider, need) &&
-                            clouds_.has_room(provider.name, need);
-      if (!has_room) continue;
-      world_.journal.violation(
-          fmt::format("min-ready of {} is not met, though pool {} has room", label, pool.name));
-    }
-  }
-}
-
-void Installation::check_machines() {
-  std::set<std::string> recorded;
-  for (const auto& [id, node] : auditor_.nodes()) recorded.insert(node.external_id_text());
-  for (const auto& [id, machine] : clouds_.machines()) {
-    if (recorded.contains(id)) continue;
-    world_.journal.violation(fmt::format("{} is left, its node is gone", id));
-  }
-}
-
-void Installation::check_slots(const ProviderSpec& provider) {
-  Journal& journal = world_.journal;
-  std::map<std::string, const model::Node*> found;
-  const auto describe = [](const PoolSpec& pool, const HostSpec& host, std::int64_t slot) {
-    return fmt::format("{} {}/{} [{}]", pool.name, host.name, slot, fmt::join(host.labels, ","));
-  };
-  std::set<std::string> expected;
-  for (const PoolSpec& pool : provider.pools) {
-    for (const HostSpec& host : pool.hosts) {
-      for (std::int64_t slot = 0; slot < host.slots; ++slot) {
-        expected.insert(describe(pool, host, slot));
-      }
-    }
-  }
-  std::multiset<std::string> present;
-  for (const auto& [id, node] : auditor_.nodes()) {
-    if (node.provider != provider.name) continue;
-    if (node.state != model::NodeState::ready || node.allocated_to) {
-      journal.violation(fmt::format("node {} is {} for {} at rest", id, to_string(node.state),
-                                    node.allocated_to.value_or("nobody")));
-    }
-    const HostSpec host{node.hostname.value_or(""), "", node.type, 0};
-    present.insert(
-        describe(PoolSpec{.name = node.pool.value_or("")}, host, node.slot.value_or(-1)));
-  }
-  for (const std::string& slot : expected) {
-    const auto count = present.count(slot);
-    if (count != 1) journal.violation(fmt::format("{} nodes stand for {}", count, slot));
-  }
-  for (const std::string& slot : present) {
-    if (!expected.contains(slot)) journal.violation("a node stands for what is not there: " + slot);
-  }
+  rest_check_.all_is_in_order();
 }
 
 }  // namespace nodepool::simulation

@@ -9,12 +9,15 @@
 
 #include "driver/driver.h"
 #include "tests/simulation/harness/auditor.h"
+#include "tests/simulation/harness/builder_process.h"
 #include "tests/simulation/harness/cloud.h"
+#include "tests/simulation/harness/disasters.h"
 #include "tests/simulation/harness/holds.h"
 #include "tests/simulation/harness/known_limits.h"
 #include "tests/simulation/harness/launcher_process.h"
 #include "tests/simulation/harness/operator_process.h"
 #include "tests/simulation/harness/requestor_process.h"
+#include "tests/simulation/harness/rest_check.h"
 #include "tests/simulation/harness/topology.h"
 
 namespace nodepool::simulation {
@@ -22,7 +25,8 @@ namespace nodepool::simulation {
 // The simulated processes, in steps: one step lets one process run, or time pass to the next timer.
 class Installation {
  public:
-  Installation(World& world, const coordination::FaultPlan& launcher_faults);
+  Installation(World& world, const coordination::FaultPlan& launcher_faults,
+               const Disasters& disasters);
 
   // One step; returns false if nothing is left to do before `until`, which it then is. Throws
   // Stuck.
@@ -39,8 +43,7 @@ class Installation {
   void check_answered();
   void check_rest();
 
-  // Whether there are as many nodes in stock as the configuration wants.
-  bool min_ready_is_met() const;
+  bool min_ready_is_met() const { return rest_check_.min_ready_is_met(); }
 
   const Auditor& auditor() const { return auditor_; }
 
@@ -60,6 +63,7 @@ class Installation {
   };
 
   std::vector<Process*> processes();
+  void start_builder(std::uint64_t seed);
   void start_launcher(std::size_t index);
   void start_requestor(std::size_t index);
   void bring_back();
@@ -79,11 +83,10 @@ class Installation {
   void tell_tenant_limits(const LauncherProcess& launcher, const config::Config& config);
   void settle_topology();
 
-  // Nodes with the label that wait for somebody to ask for them.
-  std::int64_t stock(const std::string& label) const;
-  void check_cloud(const ProviderSpec& provider);
-  void check_machines();
-  void check_slots(const ProviderSpec& provider);
+  void befall(const Disaster& disaster);
+  void store_goes_away(const Disaster& disaster);
+  void reload_another_section(const Disaster& disaster);
+
   void note(const std::string& text) { world_.journal.note("-", text); }
 
   World& world_;
@@ -92,15 +95,18 @@ class Installation {
   KnownLimits known_;
   Auditor auditor_;
   Topology topology_;
+  RestCheck rest_check_;
   std::shared_ptr<Hardware> hardware_;
   driver::DriverRegistry drivers_;
   coordination::FaultPlan launcher_faults_;
   std::vector<LauncherSlot> launchers_;
   std::vector<RequestorSlot> requestors_;
   std::unique_ptr<OperatorProcess> operator_;
+  std::unique_ptr<BuilderProcess> builder_;  // null: there is none
   std::vector<Pending> pending_;
   std::set<std::uint64_t> quiet_;  // numbers of those that had nothing to do when last asked
   bool calm_ = false;
+  bool store_is_away_ = false;
   std::uint64_t steps_ = 0;
   std::uint64_t steps_at_once_ = 0;  // without time passing
 };

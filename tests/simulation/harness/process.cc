@@ -11,14 +11,14 @@ constexpr std::size_t kMostAtOnce = 100'000;
 
 }  // namespace
 
-Process::Process(World& world, std::string name, coordination::FaultPlan plan)
+Process::Process(World& world, async::Random& seeds, std::string name, coordination::FaultPlan plan)
     : world_(world),
       name_(std::move(name)),
       number_(world.processes_started++),
-      random_(world.random.next()),
+      random_(seeds.next()),
       runtime_{loop_.executor(), world.clock, random_},
       session_(world.server, runtime_),
-      store_(session_, runtime_, with_session(std::move(plan)), world.random.next()) {}
+      store_(session_, runtime_, with_session(std::move(plan)), seeds.next()) {}
 
 Process::~Process() {
   const coordination::FaultCounts& counts = store_.counts();

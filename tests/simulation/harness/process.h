@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "async/event_loop.h"
 #include "async/random.h"
@@ -36,7 +37,10 @@ class Stuck : public std::runtime_error {
 // is its sudden death.
 class Process {
  public:
-  Process(World& world, std::string name, coordination::FaultPlan plan);
+  Process(World& world, std::string name, coordination::FaultPlan plan)
+      : Process(world, world.random, std::move(name), std::move(plan)) {}
+  // The same, for one whose seeds come from elsewhere.
+  Process(World& world, async::Random& seeds, std::string name, coordination::FaultPlan plan);
   virtual ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

@@ -30,6 +30,8 @@ struct Hardware {
   double answer_fails = 0;    // a question for the limits
   double slowest_launch = 0;  // seconds, for one of its steps
   double slowest_answer = 0;  // seconds
+  bool cloud_is_away = false;
+  double unreadable = 0;  // an answer, after what was asked for is done
 };
 
 // `driver: simulated`: machines in the configuration, each of which is one node at a time, like the

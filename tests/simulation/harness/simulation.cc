@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/simulation/harness/chance.h"
+#include "tests/simulation/harness/disasters.h"
 #include "tests/simulation/harness/installation.h"
 
 namespace nodepool::simulation {
@@ -44,9 +47,10 @@ coordination::FaultPlan draw_faults(async::Random& random) {
   return plan;
 }
 
-void go_through_trouble(World& world, Installation& installation) {
+void go_through_trouble(World& world, Installation& installation, const Disasters& disasters) {
   const bool eventful = chance(world.random, 0.8);
-  const async::Clock::TimePoint end = world.clock.now() + seconds_between(world.random, 60, 420);
+  const async::Clock::TimePoint end =
+      world.clock.now() + std::max(seconds_between(world.random, 60, 420), disasters.end());
   const double pause = world.random.fraction() * 120 + 1;
   const auto draw_pause = [&] { return seconds_between(world.random, 0, 2 * pause); };
   async::Clock::TimePoint next = world.clock.now() + draw_pause();
@@ -81,9 +85,10 @@ void come_to_rest(World& world, Installation& installation) {
 Report simulate(std::uint64_t seed, bool keep_log) {
   World world(seed, keep_log);
   {
-    Installation installation(world, draw_faults(world.random));
+    const Disasters disasters = draw_disasters(seed);
+    Installation installation(world, draw_faults(world.random), disasters);
     try {
-      go_through_trouble(world, installation);
+      go_through_trouble(world, installation, disasters);
       come_to_rest(world, installation);
     } catch (const Stuck& stuck) {
       world.journal.violation(stuck.what());

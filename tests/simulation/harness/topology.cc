@@ -85,13 +85,14 @@ bool is_served(const PoolSpec& pool, std::size_t launcher) {
   return !pool.only_launcher || *pool.only_launcher == launcher;
 }
 
-std::string to_yaml(const PoolSpec& pool, bool is_cloud) {
+std::string to_yaml(const PoolSpec& pool, bool is_cloud, bool has_builder) {
   std::string yaml =
       fmt::format("      - name: {}\n        priority: {}\n", pool.name, pool.priority);
   if (is_cloud) {
     yaml += fmt::format("        labels: [{}]\n", fmt::join(pool.labels, ", "));
     if (pool.max_servers) yaml += fmt::format("        max-servers: {}\n", *pool.max_servers);
     if (pool.ignore_provider_quota) yaml += "        ignore-provider-quota: true\n";
+    if (has_builder) yaml += "        built-images: true\n";
     return yaml;
   }
   yaml += "        nodes:\n";
@@ -103,12 +104,12 @@ std::string to_yaml(const PoolSpec& pool, bool is_cloud) {
   return yaml;
 }
 
-std::string to_yaml(const ProviderSpec& provider, std::size_t launcher) {
+std::string to_yaml(const ProviderSpec& provider, std::size_t launcher, bool has_builder) {
   std::string yaml = fmt::format("  - name: {}\n    driver: {}\n    max-concurrency: {}\n",
                                  provider.name, provider.driver, provider.max_concurrency);
   std::string pools;
   for (const PoolSpec& pool : provider.pools) {
-    if (is_served(pool, launcher)) pools += to_yaml(pool, provider.is_cloud());
+    if (is_served(pool, launcher)) pools += to_yaml(pool, provider.is_cloud(), has_builder);
   }
   return yaml + (pools.empty() ? "    pools: []\n" : "    pools:\n" + pools);
 }
@@ -156,6 +157,23 @@ void change_hosts(ProviderSpec& provider, async::Random& random) {
       break;
     default:
       pool.hosts[host].username = pool.hosts[host].username == "zuul" ? "ci" : "zuul";
+  }
+}
+
+// One more launcher serves the provider, or one less.
+void hand_over(Topology& topology, const ProviderSpec& provider, async::Random& random) {
+  const auto serves = [&provider](const std::vector<std::string>& names) {
+    return std::ranges::find(names, provider.name) != names.end();
+  };
+  const bool has_several = std::ranges::count_if(topology.launchers, serves) > 1;
+  const std::size_t index = random.below(topology.launchers.size());
+  const bool is_needed = std::ranges::any_of(
+      provider.pools, [index](const PoolSpec& pool) { return pool.only_launcher == index; });
+  std::vector<std::string>& names = topology.launchers[index];
+  if (!serves(names)) {
+    names.push_back(provider.name);
+  } else if (has_several && !is_needed) {
+    std::erase(names, provider.name);
   }
 }
 
@@ -215,6 +233,32 @@ void change_topology(Topology& topology, async::Random& random) {
   }
 }
 
+void change_another_section(Topology& topology, async::Random& random) {
+  auto entry = topology.providers.begin();
+  std::advance(entry, static_cast<std::ptrdiff_t>(random.below(topology.providers.size())));
+  ProviderSpec& provider = entry->second;
+  switch (random.below(provider.is_cloud() ? 4 : 2)) {
+    case 0:
+      provider.is_configured = false;
+      break;
+    case 1:
+      hand_over(topology, provider, random);
+      break;
+    case 2:
+      provider.max_concurrency = between(random, -1, 2);
+      break;
+    default:
+      for (PoolSpec& pool : provider.pools) pool.ignore_provider_quota = chance(random, 0.5);
+  }
+}
+
+void settle_sections(Topology& topology) {
+  for (auto& [name, provider] : topology.providers) {
+    provider.is_configured = true;
+    if (provider.max_concurrency == 0) provider.max_concurrency = 1;
+  }
+}
+
 std::string to_yaml(const Topology& topology, std::size_t launcher) {
   std::string yaml = "labels:\n";
   for (const std::string& name : kLabels) {
@@ -227,11 +271,12 @@ std::string to_yaml(const Topology& topology, std::size_t launcher) {
   for (const auto& [tenant, most] : topology.tenants) {
     yaml += fmt::format("  - {{tenant-name: {}, max-servers: {}}}\n", tenant, most);
   }
-  yaml += "providers:\n";
+  std::string providers;
   for (const std::string& name : topology.launchers[launcher]) {
-    yaml += to_yaml(topology.providers.at(name), launcher);
+    const ProviderSpec& provider = topology.providers.at(name);
+    if (provider.is_configured) providers += to_yaml(provider, launcher, topology.has_builder);
   }
-  return yaml;
+  return yaml + (providers.empty() ? "providers: []\n" : "providers:\n" + providers);
 }
 
 // Only the providers' sections are read from the text: the rest is known.

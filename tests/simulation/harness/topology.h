@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "async/random.h"
@@ -36,6 +37,7 @@ struct ProviderSpec {
   std::string driver;  // "static", "simulated" or "cloud"
   std::vector<PoolSpec> pools;
   std::int64_t max_concurrency = -1;
+  bool is_configured = true;
 
   bool is_cloud() const { return driver == "cloud"; }
 };
@@ -51,16 +53,28 @@ struct Topology {
   std::vector<std::vector<std::string>> launchers;  // names of providers
   std::map<std::string, LabelSpec> labels;          // those that have something to say
   std::map<std::string, std::int64_t> tenants;      // the most instances of each that has a limit
+  bool has_builder = false;  // that makes the image of kBuiltLabel for all clouds
 };
 
 inline const std::vector<std::string> kLabels{"small", "large", "arm", "gpu"};
 inline const std::vector<std::string> kTenants{"acme", "umbrella", "initech"};
+
+// Its image is one that a builder makes, if there is a builder; those of the others are the
+// clouds'.
+inline constexpr std::string_view kBuiltLabel = "gpu";
 
 Topology draw_topology(async::Random& random);
 
 // Changes one thing, as an operator would: a host, a pool, a label or a limit comes, goes or
 // changes. No pool is without hosts, and no provider without pools.
 void change_topology(Topology& topology, async::Random& random);
+
+// Changes what change_topology() leaves alone: a provider, the launchers that serve it, how many
+// launches it has at a time, whether its quota is minded.
+void change_another_section(Topology& topology, async::Random& random);
+
+// Every provider is configured, and works.
+void settle_sections(Topology& topology);
 
 // What a cloud allows a provider.
 driver::Limits draw_cloud_limits(async::Random& random);
