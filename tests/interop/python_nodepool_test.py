@@ -90,9 +90,11 @@ def test_their_static_provider_beside_ours(ours, theirs, tree, zuul):
     tree.await_ready(12)
 
 
-def test_a_request_outlives_the_other_launcher(side_by_side, tree, zuul):
-    """Theirs goes away while a request waits for it: nobody is left who could serve it."""
-    _, cloud = side_by_side
+def test_a_request_outlives_the_other_launcher(ours, theirs, tree, zuul):
+    """Theirs goes away and does not come back in time: nobody is left who could serve the request."""
+    ours([static_provider('rack', hosts(10, ['rack-only']))], LABELS, **{'pool-timeout': 3})
+    cloud = theirs([test_provider('cloud', ['cloud-only'])], LABELS)
+    tree.await_ready(10)
     cloud.stop()
     request = zuul.ask('cloud-only')
     assert zuul.answer(request).state == model.STATE_FAILED
