@@ -124,11 +124,16 @@ void WaitingLine::leave_line(const Order& order) {
   if (is_for_room(waiting.cause.until)) leave_room_line(order, waiting);
   Line& line = waiting.line->second;
   const bool is_asleep = !line.awake;
+  const bool was_first = *line.orders.begin() == order;
   if (is_asleep) unindex(*waiting.line);
   line.orders.erase(order);
   const auto cause = line.causes.find(waiting.cause);
   if (--cause->second == 0) line.causes.erase(cause);
-  if (is_asleep) index(*waiting.line);
+  if (is_asleep && was_first && !line.orders.empty()) {
+    wake(*waiting.line);  // what the next one waited for, when it was looked at, may be long past
+  } else if (is_asleep) {
+    index(*waiting.line);
+  }
   keep_place(*waiting.line);
   if (line.orders.empty()) lines_.erase(waiting.line);
 }

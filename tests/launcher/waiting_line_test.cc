@@ -77,6 +77,17 @@ TEST_F(WaitingLineTest, once_the_first_is_served_the_next_is_looked_at) {
   EXPECT_EQ(line_.next(), requests[1].order());
 }
 
+TEST_F(WaitingLineTest, who_follows_one_that_is_looked_at_again_is_looked_at_as_well) {
+  const NodeRequest first = request(1, {"a"});
+  const NodeRequest second = request(2, {"a"});
+  wait_behind(second, request(0, {"a"}));  // which is long gone when the first one waits for room
+  wait(first, Until::there_is_room);
+  line_.look_at(first.order());
+  EXPECT_EQ(line_.next(), first.order());
+  line_.remove(first.order());  // it is served
+  EXPECT_EQ(line_.next(), second.order());
+}
+
 TEST_F(WaitingLineTest, an_event_wakes_those_whom_it_concerns) {
   const NodeRequest room = request(1, {"a"});
   const NodeRequest registry = request(2, {"b"});
