@@ -19,6 +19,11 @@ using coordination::StoreError;
 
 namespace {
 
+// How long a launcher that has just been started may take to make the embedded store, and how often
+// that is looked at.
+constexpr auto kUntilMade = std::chrono::seconds(2);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+
 std::optional<zk::TlsFiles> tls_files(const config::ZooKeeperTls& tls) {
   if (tls.insecure_plaintext) return std::nullopt;
   if (const std::string missing = tls.missing(); !missing.empty()) {
@@ -57,6 +62,32 @@ Task<std::unique_ptr<Store>> open_zookeeper(async::Runtime runtime, config::ZooK
                        "`)");
 }
 
+// Nothing if there is no store although there could be one.
+Task<std::unique_ptr<Store>> open_if_there(async::Runtime runtime,
+                                           coordination::sqlite::SqliteOptions options) {
+  Task<std::unique_ptr<Store>> opening = coordination::sqlite::open_store(runtime, options);
+  try {
+    co_return co_await std::move(opening);
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  co_return nullptr;
+}
+
+// Who starts the launcher and a command after it need not wait between the two.
+Task<std::unique_ptr<Store>> open_sqlite(async::Runtime runtime,
+                                         coordination::sqlite::SqliteOptions options) {
+  const async::Clock::TimePoint last = runtime.clock.now() + kUntilMade;
+  while (runtime.clock.now() < last) {
+    Task<std::unique_ptr<Store>> opening = open_if_there(runtime, options);
+    std::unique_ptr<Store> store = co_await std::move(opening);
+    if (store) co_return store;
+    co_await runtime.clock.sleep_for(kBetweenLooks);
+  }
+  Task<std::unique_ptr<Store>> opening = coordination::sqlite::open_store(runtime, options);
+  co_return co_await std::move(opening);
+}
+
 }  // namespace
 
 Task<std::unique_ptr<Store>> open_store(async::Runtime runtime, config::StoreChoice choice,
@@ -68,7 +99,8 @@ Task<std::unique_ptr<Store>> open_store(async::Runtime runtime, config::StoreCho
   coordination::sqlite::SqliteOptions options;
   options.path = std::move(choice.sqlite_path);
   options.use = use;
-  co_return co_await coordination::sqlite::open_store(runtime, std::move(options));
+  Task<std::unique_ptr<Store>> opening = open_sqlite(runtime, std::move(options));
+  co_return co_await std::move(opening);
 }
 
 }  // namespace nodepool::program

@@ -54,9 +54,13 @@ void require_file(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) == 0) return;
   const int reason = errno;
-  std::string detail = "cannot open it: " + std::generic_category().message(reason);
-  if (reason == ENOENT) detail = "there is no store; a launcher makes one when it starts";
-  throw store_error(Kind::storage, path, detail);
+  const std::string directory = std::filesystem::path(path).parent_path();
+  if (reason == ENOENT && ::stat(directory.c_str(), &status) == 0) {
+    throw store_error(Kind::no_node, path,
+                      "there is no store; a launcher makes one when it starts");
+  }
+  throw store_error(Kind::storage, path,
+                    "cannot open it: " + std::generic_category().message(reason));
 }
 
 // The file as SQLite's documentation of URI filenames has it, for one that nobody writes.

@@ -134,7 +134,9 @@ void prepare_schema(Database& database, Durability durability) {
 
 void check_schema(Database& database) {
   const Unit unit(database, Unit::Access::read);
-  if (is_empty(database)) refuse(database, "this file is empty, no launcher has used it yet");
+  if (!is_empty(database)) return;
+  throw store_error(StoreError::Kind::no_node, database.path(),
+                    "this file is empty, no launcher has used it yet");
 }
 
 }  // namespace nodepool::coordination::sqlite

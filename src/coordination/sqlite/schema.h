@@ -9,7 +9,7 @@ namespace nodepool::coordination::sqlite {
 // file of another program or of a later Nodepool, which stays untouched; for others as Database.
 void prepare_schema(Database& database, Durability durability);
 
-// The same for who only reads: an empty file is refused, too.
+// The same for who only reads: an empty file is refused, too, as one that is not there (no_node).
 void check_schema(Database& database);
 
 }  // namespace nodepool::coordination::sqlite

@@ -40,10 +40,10 @@ struct SqliteOptions {
 // have died left, and its watches hear of nothing but the first resync. A full disk and a file that
 // may only be read do not matter then.
 //
-// Throws StoreError(storage) when the file does not exist and is not to be created, cannot be
-// created or written, is damaged, or belongs to another program or a later version of Nodepool;
-// StoreError(disconnected) when another process keeps it locked past the deadline. The message says
-// what to do.
+// Throws StoreError(no_node) when there is no store in the directory and none is to be created;
+// StoreError(storage) when the file cannot be created or written, is damaged, or belongs to another
+// program or a later version of Nodepool; StoreError(disconnected) when another process keeps it
+// locked past the deadline. The message says what to do.
 //
 // How failures show later: a full or failing disk refuses writes with StoreError(storage), nothing
 // of which has happened, and reads go on; when there is space again, so do writes. While the file

@@ -158,7 +158,7 @@ class SqliteReader : public testing::Test {
     try {
       open_for(use);
     } catch (const StoreError& error) {
-      EXPECT_EQ(error.kind(), Kind::storage);
+      EXPECT_EQ(error.kind(), Kind::no_node);
       return error.what();
     }
     return "opened";
