@@ -55,9 +55,9 @@ Task<> close(Session& session, bool failed) {
 struct UseOf {
   template <typename Command>
   coordination::StoreUse operator()(const Command& /*command*/) const {
-    constexpr bool reads =
-        is_one_of<Command, ListNodes, ListRequests, ListLabels, ProviderInfo, ListBuilds,
-                  ListUploads, ImageStatus, ListAlienImages, CheckClouds, ExportImageData, Explain>;
+    constexpr bool reads = is_one_of<Command, ListNodes, ListRequests, ListLabels, ProviderInfo,
+                                     ListBuilds, ListUploads, ImageStatus, ListAlienImages,
+                                     CheckClouds, ExportImageData, Explain, ListLeaks>;
     if (reads) return coordination::StoreUse::read;
     return std::is_same_v<Command, ImportImageData> ? coordination::StoreUse::create
                                                     : coordination::StoreUse::write;
