@@ -36,7 +36,7 @@ class NodeLaunchesTest : public PartsFixture {
     loop_.run(launches.created(std::move(results), {}));
   }
 
-  // What another launcher records, of which nothing is known here yet.
+  // What another launcher records.
   void record_elsewhere() {
     loop_.run(others_.create(model::node_path(""), to_record(idle_node("main", "small")),
                              coordination::CreateMode::persistent_sequential));
@@ -48,9 +48,10 @@ class NodeLaunchesTest : public PartsFixture {
 };
 
 // A launcher that has lost its session is not registered for a moment, and goes on with what it
-// has begun.
+// has begun; what it has recorded need not be known here yet.
 TEST_F(NodeLaunchesTest, what_a_launcher_has_recorded_that_is_not_registered_counts) {
   needs_["small"] = Resources({{"instances", 1}});
+  fall_behind();
   NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
   record_elsewhere();
   record(launches);

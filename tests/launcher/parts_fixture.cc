@@ -56,6 +56,10 @@ void PartsFixture::pass(async::Duration duration) {
   settle();
 }
 
+void PartsFixture::fall_behind() {
+  loop_.run(scope_.stop());
+}
+
 std::string PartsFixture::add_node(const model::Node& node) {
   const std::string path =
       loop_.run(others_.create(std::string(model::kNodesRoot) + "/", to_record(node),

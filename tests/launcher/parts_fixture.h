@@ -26,6 +26,9 @@ class PartsFixture : public testing::Test {
   // Lets time pass, step by step from one timer to the next.
   void pass(async::Duration duration);
 
+  // From now on nothing that others write becomes known here by itself.
+  void fall_behind();
+
   // Writes a record as another process does; returns its id once the tables know it.
   std::string add_node(const model::Node& node);
   void write_node(const model::Node& node);
