@@ -16,18 +16,20 @@
 #include "driver/driver.h"
 #include "launcher/absent_pools.h"
 #include "launcher/history_recorder.h"
-#include "launcher/usage.h"
 #include "model/component_table.h"
 #include "model/image_table.h"
 #include "model/installation.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
+#include "planning/usage.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
 namespace nodepool::launcher {
 
 using async::Task;
+using driver::Resources;
+using planning::Usage;
 
 // What all workers of one launcher share. Outlives them.
 struct LauncherContext {

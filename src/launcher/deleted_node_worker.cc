@@ -1,11 +1,11 @@
 #include "launcher/deleted_node_worker.h"
 
 #include "coordination/path.h"
-#include "decision/decision.h"
 #include "launcher/trouble.h"
 #include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
+#include "planning/decision.h"
 
 namespace nodepool::launcher {
 
@@ -102,7 +102,7 @@ bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
   std::erase_if(peers, [&node](const model::Component* pool) {
     return pool->provider_name != node.provider || pool->name != node.pool;
   });
-  return !peers.empty() && !context_.own_pools.contains(decision::preferred(node.id, peers));
+  return !peers.empty() && !context_.own_pools.contains(planning::preferred(node.id, peers));
 }
 
 // Returns whether the node is left to somebody else for the moment.

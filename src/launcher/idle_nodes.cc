@@ -12,7 +12,7 @@ namespace {
 
 using model::Node;
 using model::NodeState;
-using Shortage = decision::Decision::Shortage;
+using Shortage = planning::Decision::Shortage;
 using TimesBy = std::map<std::string, std::multiset<double>>;
 
 // A deletion that takes longer than this, in seconds, is not waited for. And a request that has

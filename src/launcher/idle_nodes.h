@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "async/task_scope.h"
-#include "decision/decision.h"
 #include "launcher/context.h"
-#include "launcher/pool_identity.h"
-#include "launcher/pool_stock.h"
+#include "planning/decision.h"
+#include "planning/pool_identity.h"
+#include "planning/pool_stock.h"
 
 namespace nodepool::launcher {
+
+using planning::PoolIdentity;
+using planning::PoolStock;
 
 // Makes room for a waiting request: the pool's oldest node that nobody has asked for is deleted.
 // Nodes of other pools are theirs to give up, unless the request has waited long for room that
@@ -33,7 +36,7 @@ class IdleNodes {
   // Deletes an idle node of the pool, of `tenant` if that is who is at its limit, if there is one
   // and it is time; but none of `plan`, which the waiting request is going to have. It was made at
   // `since`, in seconds since the epoch.
-  void recycle(decision::Decision::Shortage shortage, const std::string& tenant,
+  void recycle(planning::Decision::Shortage shortage, const std::string& tenant,
                const std::vector<std::string>& plan, double since);
 
  private:
@@ -48,11 +51,11 @@ class IdleNodes {
   using Pools = std::set<std::pair<std::string, std::string>>;  // provider, name
 
   void forget_deletion(const std::string& id);
-  double latest_deletion(decision::Decision::Shortage shortage, const std::string& tenant) const;
-  std::optional<std::string> oldest(decision::Decision::Shortage shortage,
+  double latest_deletion(planning::Decision::Shortage shortage, const std::string& tenant) const;
+  std::optional<std::string> oldest(planning::Decision::Shortage shortage,
                                     const std::string& tenant, const std::vector<std::string>& plan,
                                     const Pools& pools) const;
-  Pools others_at_the_limit(decision::Decision::Shortage shortage) const;
+  Pools others_at_the_limit(planning::Decision::Shortage shortage) const;
   void look_again_in(double seconds);
   Task<> retire(std::string id);
   Task<> wait(double seconds);

@@ -6,8 +6,8 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
-#include "decision/decision.h"
 #include "model/paths.h"
+#include "planning/decision.h"
 
 namespace nodepool::launcher {
 
@@ -53,7 +53,7 @@ bool is_in_stock(const Node* node) {
 }
 
 bool is_for_min_ready(const NodeRequest* request) {
-  return request != nullptr && request->requestor == decision::kMinReadyRequestor &&
+  return request != nullptr && request->requestor == planning::kMinReadyRequestor &&
          request->node_types.size() == 1;
 }
 
@@ -203,7 +203,7 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
   request.created_time = request.state_time;
   request.node_types = {label};
-  request.requestor = decision::kMinReadyRequestor;
+  request.requestor = planning::kMinReadyRequestor;
   request.reuse = false;
   std::vector<NodeRequest> requests(static_cast<std::size_t>(count), request);
   Transaction transaction;

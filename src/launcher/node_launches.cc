@@ -17,7 +17,6 @@ using coordination::StoreError;
 using coordination::Transaction;
 using coordination::TransactionError;
 using driver::LaunchError;
-using driver::Resources;
 using model::Node;
 using model::NodeState;
 

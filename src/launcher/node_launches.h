@@ -11,10 +11,12 @@
 #include "async/task_scope.h"
 #include "coordination/lock_set.h"
 #include "launcher/context.h"
-#include "launcher/pool_identity.h"
 #include "launcher/providers.h"
+#include "planning/pool_identity.h"
 
 namespace nodepool::launcher {
+
+using planning::PoolIdentity;
 
 // What the nodes of a request may take at most; nothing: no limit, or none that is known.
 struct QuotaBounds {

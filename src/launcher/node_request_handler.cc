@@ -7,10 +7,10 @@
 
 #include "coordination/known_outcome.h"
 #include "coordination/tree.h"
-#include "decision/decision.h"
-#include "launcher/matching.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
+#include "planning/decision.h"
+#include "planning/matching.h"
 
 namespace nodepool::launcher {
 
@@ -375,7 +375,7 @@ bool NodeRequestHandler::find_places() {
       if (is_of_use(node) && node.has_label(request->node_types[i])) candidates[i].push_back(id);
     }
   }
-  for (std::string& id : match(candidates)) {
+  for (std::string& id : planning::match(candidates)) {
     if (id.empty()) return false;
     const std::size_t lock =
         locks_.add(model::node_lock_path(id), context_.nodes.has_lock_root(id));
@@ -495,7 +495,7 @@ void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& re
     request.declined_by.push_back(pool_.id);
     request.decline_reasons[pool_.id] = model::failure_text(reason);
   }
-  const bool failed = decision::declined_by_all(request, context_.components.pools()) &&
+  const bool failed = planning::declined_by_all(request, context_.components.pools()) &&
                       context_.expected_pool(request).empty();
   request.set_state(failed ? RequestState::failed : RequestState::requested,
                     context_.runtime.clock.wall_seconds());

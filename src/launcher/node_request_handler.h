@@ -7,10 +7,12 @@
 #include "coordination/lock_set.h"
 #include "launcher/context.h"
 #include "launcher/node_launches.h"
-#include "launcher/pool_identity.h"
 #include "launcher/providers.h"
+#include "planning/pool_identity.h"
 
 namespace nodepool::launcher {
+
+using planning::PoolIdentity;
 
 // Carries out a decision about one request. Every function leaves no lock and no half-written
 // record behind, also when it is cancelled.

@@ -238,14 +238,14 @@ void PoolWorker::consider(const Order& order) {
   if (request == nullptr || in_hand_.contains(request->id)) return;
   const auto pools = context_.components.pools();
   const std::string expected =
-      decision::declined_by_all(*request, pools) ? context_.expected_pool(*request) : std::string();
-  std::optional<Decision> made = decision::screen(*request, view(), pools, expected);
+      planning::declined_by_all(*request, pools) ? context_.expected_pool(*request) : std::string();
+  std::optional<Decision> made = planning::screen(*request, view(), pools, expected);
   std::vector<std::string> plan;
   Prospects ahead;
   if (!made) {
     plan = choose_nodes(*request);
     ahead = prospects(*request, order, plan);
-    made = decision::judge(*request, view(), ahead);
+    made = planning::judge(*request, view(), ahead);
   }
   carry_out(order, *request, *made, ahead, std::move(plan));
 }
@@ -414,11 +414,11 @@ void PoolWorker::look_at_launch(const Node& node) {
 Task<> PoolWorker::resume(std::string request_id) {
   const ProviderInService provider = provider_;  // a reload may replace it
   const auto peers = [this](const NodeRequest& request) {
-    return decision::peers(request, registration_.component(), context_.components.pools());
+    return planning::peers(request, registration_.component(), context_.components.pools());
   };
   const NodeRequest* known = context_.requests.find(request_id);
   const bool falls_to_us =
-      known == nullptr || decision::preferred(request_id, peers(*known)) == identity_.id;
+      known == nullptr || planning::preferred(request_id, peers(*known)) == identity_.id;
   co_await context_.runtime.clock.sleep_for(falls_to_us ? kResumePause : kPeerPause);
   in_hand_.erase(request_id);
   const NodeRequest* request = context_.requests.find(request_id);
@@ -446,17 +446,17 @@ Task<> PoolWorker::resume(std::string request_id) {
 // Several launchers that serve different requests of a pool take different nodes.
 std::vector<std::string> PoolWorker::choose_nodes(const NodeRequest& request) const {
   const auto peers =
-      decision::peers(request, registration_.component(), context_.components.pools());
+      planning::peers(request, registration_.component(), context_.components.pools());
   return stock_.choose(request, [this, &peers](const std::string& id) {
-    return peers.size() == 1 || decision::preferred(id, peers) == identity_.id;
+    return peers.size() == 1 || planning::preferred(id, peers) == identity_.id;
   });
 }
 
 // Returns whether the request is left to another launcher's worker of this pool for the moment.
 bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
   const auto peers =
-      decision::peers(request, registration_.component(), context_.components.pools());
-  const std::string& preferred = decision::preferred(request.id, peers);
+      planning::peers(request, registration_.component(), context_.components.pools());
+  const std::string& preferred = planning::preferred(request.id, peers);
   const auto now = context_.runtime.clock.now();
   const auto left = left_to_peer_.find(request.id);
   if (preferred == identity_.id || (left != left_to_peer_.end() && left->second <= now)) {

@@ -10,21 +10,23 @@
 
 #include "async/event.h"
 #include "async/task_scope.h"
-#include "decision/decision.h"
 #include "launcher/context.h"
 #include "launcher/idle_nodes.h"
 #include "launcher/node_request_handler.h"
-#include "launcher/pool_stock.h"
-#include "launcher/waiting_line.h"
 #include "model/registration.h"
+#include "planning/decision.h"
+#include "planning/pool_stock.h"
+#include "planning/waiting_line.h"
 
 namespace nodepool::launcher {
 
-using decision::PoolView;
-using decision::Prospects;
+using planning::Decision;
+using planning::PoolView;
+using planning::Prospects;
+using planning::WaitingLine;
 
 // Serves requests from one pool of one provider. It sleeps until a record changes that concerns it,
-// decides (decision/decision.h), and lets a NodeRequestHandler carry the decision out.
+// decides (planning/decision.h), and lets a NodeRequestHandler carry the decision out.
 class PoolWorker {
  public:
   PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool);

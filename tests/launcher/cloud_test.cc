@@ -5,8 +5,8 @@
 
 #include "coordination/lock.h"
 #include "coordination/tree.h"
-#include "decision/decision.h"
 #include "model/paths.h"
+#include "planning/decision.h"
 #include "tests/launcher/launcher_fixture.h"
 
 namespace nodepool::launcher {

@@ -8,9 +8,9 @@
 namespace nodepool::launcher {
 namespace {
 
-using decision::Decision;
 using model::Node;
 using model::NodeState;
+using planning::Decision;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;

@@ -1,4 +1,4 @@
-#include "launcher/usage.h"
+#include "planning/usage.h"
 
 #include <gmock/gmock.h>
 

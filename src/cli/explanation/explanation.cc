@@ -11,19 +11,19 @@
 #include "cli/explanation/hosts.h"
 #include "cli/explanation/silent_pools.h"
 #include "cli/explanation/text.h"
-#include "decision/decision.h"
 #include "model/lease.h"
+#include "planning/decision.h"
 
 namespace nodepool::cli {
 
 namespace {
 
-using decision::Decision;
 using model::Component;
 using model::Node;
 using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
+using planning::Decision;
 
 // Of those that wait for a label.
 constexpr std::size_t kMostRequests = 10;
@@ -94,9 +94,9 @@ std::string pool_says(const Knowledge& knowledge, const NodeRequest& request,
     return "declined: " + reason->second;
   }
   if (request.declined(pool.id)) return "declined, without a reason in the record";
-  const auto screened = decision::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
+  const auto screened = planning::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
   if (screened) {
-    return fmt::format("{} (until {})", screened->reason, decision::to_string(screened->until));
+    return fmt::format("{} (until {})", screened->reason, planning::to_string(screened->until));
   }
   const std::optional<history::Entry> last = last_decision(history, pool);
   if (last) {

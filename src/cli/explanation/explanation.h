@@ -15,7 +15,7 @@
 #include "model/request_table.h"
 
 // Why a request waits, what becomes of a node, how a label is doing: from the records, the rules
-// that the launchers decide by (decision/decision.h), and what they have written down of their
+// that the launchers decide by (planning/decision.h), and what they have written down of their
 // decisions.
 namespace nodepool::cli {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "decision/decision.h"
+#include "planning/decision.h"
 
 namespace nodepool::cli {
 
@@ -41,7 +41,7 @@ bool is_due(const Knowledge& knowledge, const Component& pool, const NodeRequest
   const auto provider = knowledge.providers.find(pool.provider_name);
   const bool is_known = provider != knowledge.providers.end() && provider->second.config;
   const std::int64_t concurrency = is_known ? provider->second.config->max_concurrency() : -1;
-  if (decision::screen(request, {&pool, concurrency}, knowledge.pools)) return false;
+  if (planning::screen(request, {&pool, concurrency}, knowledge.pools)) return false;
   return pool.supports(request.node_types) && request.reuse && !has_limit(knowledge, request) &&
          has_all(knowledge, pool, request);
 }

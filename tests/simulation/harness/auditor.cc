@@ -7,10 +7,10 @@
 
 #include "coordination/lock.h"
 #include "coordination/path.h"
-#include "decision/decision.h"
 #include "driver/resources.h"
 #include "model/lease.h"
 #include "model/paths.h"
+#include "planning/decision.h"
 
 namespace nodepool::simulation {
 
@@ -100,7 +100,7 @@ void Auditor::committed(const std::vector<WatchEvent>& events) {
     const auto after = requests_.find(id);
     if (after != requests_.end()) {
       check_request(before, after->second);
-    } else if (launcher_acts() && before.requestor != decision::kMinReadyRequestor &&
+    } else if (launcher_acts() && before.requestor != planning::kMinReadyRequestor &&
                !world_.server.tree().exists(model::request_path(id))) {
       violation(fmt::format("a launcher removed request {}", id));
     }

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "decision/decision.h"
+#include "planning/decision.h"
 
 namespace nodepool::simulation {
 
@@ -15,7 +15,7 @@ void RestCheck::requests_are_answered() const {
   for (const auto& [id, request] : auditor_.requests()) {
     if (request.state == model::RequestState::fulfilled) continue;
     if (request.state == model::RequestState::failed) continue;
-    if (request.requestor == decision::kMinReadyRequestor) continue;
+    if (request.requestor == planning::kMinReadyRequestor) continue;
     world_.journal.violation(fmt::format("request {} has not been answered", id));
   }
 }
@@ -28,7 +28,7 @@ void RestCheck::all_is_in_order() const {
   }
   const bool keeps_asking = !min_ready_is_met();
   for (const auto& [id, request] : auditor_.requests()) {
-    if (keeps_asking && request.requestor == decision::kMinReadyRequestor) continue;
+    if (keeps_asking && request.requestor == planning::kMinReadyRequestor) continue;
     journal.violation("left behind: request " + id);
   }
   for (const auto& [name, provider] : topology_.providers) {

@@ -1,10 +1,10 @@
-#include "decision/rendezvous.h"
+#include "planning/rendezvous.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace nodepool::decision {
+namespace nodepool::planning {
 namespace {
 
 // The vectors of the reference: draft-eastlake-fnv, appendix C.
@@ -45,4 +45,4 @@ TEST(RendezvousTest, neighbours_are_spread_evenly) {
 }
 
 }  // namespace
-}  // namespace nodepool::decision
+}  // namespace nodepool::planning

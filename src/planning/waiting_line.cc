@@ -1,9 +1,9 @@
-#include "launcher/waiting_line.h"
+#include "planning/waiting_line.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 namespace {
 
@@ -68,7 +68,7 @@ WaitingLine::Shape::Shape(const model::NodeRequest& request)
       tenant(request.tenant_name.value_or("")),
       provider(request.provider.value_or("")),
       reuse(request.reuse),
-      for_min_ready(request.requestor == decision::kMinReadyRequestor) {
+      for_min_ready(request.requestor == kMinReadyRequestor) {
   std::ranges::sort(labels);
   std::ranges::sort(declined_by);
 }
@@ -260,4 +260,4 @@ std::optional<WaitingLine::Order> WaitingLine::first_patient(
   return first == nullptr ? std::nullopt : std::optional(*first);
 }
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

@@ -17,7 +17,7 @@
 // The order of the rules is that of the Python Nodepool, but that a request is declined before it
 // waits. One request is served by exactly one pool; it fails only when every registered pool has
 // declined it.
-namespace nodepool::decision {
+namespace nodepool::planning {
 
 // The requestor of the requests that keep `min-ready` nodes.
 inline constexpr std::string_view kMinReadyRequestor = "NodePool:min-ready";
@@ -117,4 +117,4 @@ std::vector<const model::Component*> peers(const model::NodeRequest& request,
                                            const model::Component& own,
                                            const std::vector<const model::Component*>& pools);
 
-}  // namespace nodepool::decision
+}  // namespace nodepool::planning

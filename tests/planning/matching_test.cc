@@ -1,9 +1,9 @@
-#include "launcher/matching.h"
+#include "planning/matching.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 namespace {
 
 using testing::ElementsAre;
@@ -26,4 +26,4 @@ TEST(MatchingTest, what_does_not_go_round_stays_empty) {
 }
 
 }  // namespace
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

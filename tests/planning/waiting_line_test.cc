@@ -1,4 +1,4 @@
-#include "launcher/waiting_line.h"
+#include "planning/waiting_line.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 namespace {
 
 using Order = WaitingLine::Order;
@@ -211,4 +211,4 @@ TEST_F(WaitingLineTest, an_event_costs_nothing_for_those_that_it_does_not_concer
 }
 
 }  // namespace
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

@@ -1,10 +1,10 @@
-#include "launcher/pool_stock.h"
+#include "planning/pool_stock.h"
 
 #include <algorithm>
 
-#include "launcher/matching.h"
+#include "planning/matching.h"
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::set<std::string, std::less<>> PoolStock::rivals(const std::vector<std::stri
   return rivals;
 }
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

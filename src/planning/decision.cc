@@ -1,4 +1,4 @@
-#include "decision/decision.h"
+#include "planning/decision.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "decision/rendezvous.h"
+#include "planning/rendezvous.h"
 
-namespace nodepool::decision {
+namespace nodepool::planning {
 
 namespace {
 
@@ -276,4 +276,4 @@ std::vector<const Component*> peers(const NodeRequest& request, const Component&
   return peers;
 }
 
-}  // namespace nodepool::decision
+}  // namespace nodepool::planning

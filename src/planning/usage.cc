@@ -1,6 +1,6 @@
-#include "launcher/usage.h"
+#include "planning/usage.h"
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 namespace {
 
@@ -110,4 +110,4 @@ void Usage::subtract(const Share& share) {
   if (!share.tenant.empty()) subtract_from(tenants_, share.tenant, share.of_tenant);
 }
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "driver/driver.h"
-#include "launcher/pool_identity.h"
 #include "model/node_request.h"
 #include "model/node_table.h"
+#include "planning/pool_identity.h"
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 // The existing nodes of one pool as its worker sees them: free ones, less those that it is handing
 // out at this moment.
@@ -56,4 +56,4 @@ class PoolStock {
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> companions_;
 };
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

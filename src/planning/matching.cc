@@ -1,9 +1,9 @@
-#include "launcher/matching.h"
+#include "planning/matching.h"
 
 #include <map>
 #include <set>
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::vector<std::string> match(const std::vector<std::vector<std::string>>& cand
   return matching.result();
 }
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

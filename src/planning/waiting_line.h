@@ -10,12 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "decision/decision.h"
 #include "model/node_request.h"
+#include "planning/decision.h"
 
-namespace nodepool::launcher {
-
-using decision::Decision;
+namespace nodepool::planning {
 
 // Which requests a pool has to look at next, and what the others wait for. What waits is indexed by
 // what it waits for: an event costs nothing for those that it does not concern, and moves the
@@ -122,4 +120,4 @@ class WaitingLine {
   std::map<std::string, std::set<Order>, std::less<>> patient_by_label_;
 };
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

@@ -1,6 +1,6 @@
-#include "decision/rendezvous.h"
+#include "planning/rendezvous.h"
 
-namespace nodepool::decision {
+namespace nodepool::planning {
 
 namespace {
 
@@ -35,4 +35,4 @@ std::uint64_t rendezvous_weight(std::string_view candidate, std::string_view sub
   return mixed(fnv1a_on(of_candidate, subject));
 }
 
-}  // namespace nodepool::decision
+}  // namespace nodepool::planning

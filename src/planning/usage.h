@@ -11,7 +11,7 @@
 #include "model/node_table.h"
 #include "model/observers.h"
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 using driver::Resources;
 
@@ -86,4 +86,4 @@ class Usage {
   coordination::Subscription subscription_;
 };
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

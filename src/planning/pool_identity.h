@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 
 // The pool that somebody works for.
 struct PoolIdentity {
@@ -11,4 +11,4 @@ struct PoolIdentity {
   std::string name;
 };
 
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

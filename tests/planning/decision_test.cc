@@ -1,10 +1,10 @@
-#include "decision/decision.h"
+#include "planning/decision.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-namespace nodepool::decision {
+namespace nodepool::planning {
 namespace {
 
 using model::Component;
@@ -334,4 +334,4 @@ TEST(DecisionTest, declined_by_all_counts_registered_pools_only) {
 }
 
 }  // namespace
-}  // namespace nodepool::decision
+}  // namespace nodepool::planning
