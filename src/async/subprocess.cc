@@ -17,6 +17,7 @@
 
 #include "async/live_tasks.h"
 #include "async/parking.h"
+#include "async/supervisor.h"
 
 namespace nodepool::async {
 
@@ -50,6 +51,16 @@ class StartReport {
   StartReport& operator=(const StartReport&) = delete;
 
   void send(int error) { [[maybe_unused]] auto sent = ::write(ends_[1], &error, sizeof(error)); }
+
+  // In the child: the writing end becomes this descriptor, which stays open in what it executes.
+  void move_to(int descriptor) {
+    if (ends_[1] == descriptor) {
+      ::fcntl(descriptor, F_SETFD, 0);
+    } else {
+      ::dup2(ends_[1], descriptor);
+      ends_[1] = descriptor;
+    }
+  }
 
   // 0 if the program has started.
   int receive() {
@@ -85,7 +96,7 @@ class BlockedSignals {
 
   // What the program starts with. Signals that were being ignored when this process started stay
   // ignored (`nohup`), except those that daemons ignore and programs expect.
-  void restore_in_child() const {
+  void restore_handlers() const {
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) {
@@ -94,8 +105,8 @@ class BlockedSignals {
       const bool is_expected = number == SIGPIPE || number == SIGXFSZ;
       if (present.sa_handler != SIG_IGN || is_expected) sigaction(number, &usual, nullptr);
     }
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
+  void restore_mask() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_{};
@@ -103,41 +114,56 @@ class BlockedSignals {
 
 // The following run in the child, where only async-signal-safe functions may be called.
 
-void set_apart(const Subprocess::Command& command) {
-  if (command.own_group) {
-    ::setpgid(0, 0);
-    ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-  }
-  if (command.output >= 0) {
-    ::dup2(command.output, STDOUT_FILENO);
-    ::dup2(command.output, STDERR_FILENO);
-  }
+void connect_output(const Subprocess::Command& command) {
+  if (command.output < 0) return;
+  ::dup2(command.output, STDOUT_FILENO);
+  ::dup2(command.output, STDERR_FILENO);
 }
 
-[[noreturn]] void become(char* const* arguments, char* const* environment, pid_t parent,
-                         const Subprocess::Command& command, StartReport& report) {
-  if (command.signal_when_orphaned != 0) {
-    ::prctl(PR_SET_PDEATHSIG, command.signal_when_orphaned);
-    if (::getppid() != parent) ::_exit(1);  // it had died before prctl()
-  }
-  set_apart(command);
+void die_with(pid_t parent, int signal) {
+  ::prctl(PR_SET_PDEATHSIG, signal);
+  if (::getppid() != parent) ::_exit(1);  // it had died before prctl()
+}
+
+[[noreturn]] void become_program(char* const* arguments, char* const* environment,
+                                 const BlockedSignals& blocked, StartReport& report) {
+  blocked.restore_mask();
   ::execvpe(arguments[0], arguments, environment);
+  report.send(errno);
+  ::_exit(127);
+}
+
+[[noreturn]] void become_supervisor(char* const* arguments, char* const* environment,
+                                    StartReport& report) {
+  ::setpgid(0, 0);
+  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  report.move_to(SupervisorCommand::kStartReport);
+  ::close_range(SupervisorCommand::kStartReport + 1, ~0U, 0);
+  ::execve(SupervisorCommand::kExecutable, arguments, environment);
   report.send(errno);
   ::_exit(127);
 }
 
 pid_t start(const Subprocess::Command& command) {
   if (command.arguments.empty()) fail("cannot run nothing", EINVAL);
-  const std::vector<char*> arguments = pointers_to(command.arguments);
-  const std::vector<char*> environment = pointers_to(command.environment);
+  std::optional<SupervisorCommand> supervisor;
+  if (command.grace) supervisor.emplace(command.arguments, command.environment, *command.grace);
+  const std::vector<char*> arguments =
+      pointers_to(supervisor ? supervisor->arguments : command.arguments);
+  const std::vector<char*> environment =
+      pointers_to(supervisor ? supervisor->environment : command.environment);
   StartReport report;
   const pid_t parent = ::getpid();
   const BlockedSignals blocked;
   const pid_t child = ::fork();
   if (child < 0) fail("cannot start a process", errno);
   if (child == 0) {
-    blocked.restore_in_child();
-    become(arguments.data(), environment.data(), parent, command, report);
+    blocked.restore_handlers();
+    const int signal = supervisor ? SIGTERM : command.signal_when_orphaned;
+    if (signal != 0) die_with(parent, signal);
+    connect_output(command);
+    if (supervisor) become_supervisor(arguments.data(), environment.data(), report);
+    become_program(arguments.data(), environment.data(), blocked, report);
   }
   const int error = report.receive();
   if (error != 0) {
@@ -164,7 +190,7 @@ bool has_ended(pid_t pid) {
 
 struct Subprocess::Process {
   pid_t pid;
-  bool leads_group;
+  bool is_supervised;
   asio::posix::stream_descriptor descriptor;  // readable once the program has ended
   std::optional<Ending> ending;
 };
@@ -172,13 +198,14 @@ struct Subprocess::Process {
 Subprocess::Subprocess(const Executor& executor, const Command& command) {
   const pid_t pid = start(command);
   const int descriptor = open_pidfd(pid);
-  process_ = std::make_unique<Process>(Process{
-      pid, command.own_group, asio::posix::stream_descriptor(executor, descriptor), std::nullopt});
+  process_ = std::make_unique<Process>(Process{pid, command.grace.has_value(),
+                                               asio::posix::stream_descriptor(executor, descriptor),
+                                               std::nullopt});
 }
 
 Subprocess::~Subprocess() {
   if (process_->ending) return;
-  send_signal(SIGKILL);
+  send_signal(process_->is_supervised ? SIGQUIT : SIGKILL);
   ::waitpid(process_->pid, nullptr, 0);
 }
 
@@ -187,15 +214,6 @@ pid_t Subprocess::pid() const {
 }
 
 void Subprocess::send_signal(int number) {
-  if (process_->ending) return;
-  if (process_->leads_group) {
-    ::kill(-process_->pid, number);
-    return;
-  }
-  send_signal_to_leader(number);
-}
-
-void Subprocess::send_signal_to_leader(int number) {
   if (process_->ending) return;
   ::syscall(SYS_pidfd_send_signal, process_->descriptor.native_handle(), number, nullptr, 0);
 }
@@ -209,8 +227,6 @@ Task<Subprocess::Ending> Subprocess::wait() {
                                                asio::as_tuple(asio::use_awaitable));
       co_await throw_if_cancelled();
     }
-    // The dead leader that nobody has waited for keeps the group's number from being used again.
-    if (process_->leads_group) ::kill(-process_->pid, SIGKILL);
     int status = 0;
     if (::waitpid(process_->pid, &status, 0) < 0) fail("cannot wait for a process", errno);
     process_->ending =

@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +22,11 @@ class Subprocess {
     std::vector<std::string> environment;  // "NAME=value"; all that the program sees
     // Sent to the program when this process ends without having waited for it; 0: none.
     int signal_when_orphaned = 0;
-    // It leads a process group of its own, away from the terminal, with nothing to read from its
-    // standard input. What is left of the group when the program ends is killed.
-    bool own_group = false;
+    // Set: nothing that it starts outlives it (async/supervisor.h). SIGTERM then ends all of them,
+    // with so much patience; so does the end of this process. The program leads a process group of
+    // its own, away from the terminal, has nothing to read from its standard input, no other
+    // descriptors of this process, and is looked up in the PATH of its own environment.
+    std::optional<std::chrono::milliseconds> grace = std::nullopt;
     // Descriptor that takes its standard output and error; -1: those of this process.
     int output = -1;
   };
@@ -38,20 +42,18 @@ class Subprocess {
 
   // Starts the program. Throws std::system_error if it cannot be run (e.g. ENOENT).
   Subprocess(const Executor& executor, const Command& command);
-  // Kills the program if it still runs.
+  // Kills the program if it still runs, and with `grace` all that it has started.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
 
   pid_t pid() const;
 
-  // Sends a signal to the program, or to the group that it leads; harmless once it has ended.
+  // Sends a signal to the program; SIGTERM to one with `grace`. Harmless once it has ended.
   void send_signal(int number);
-  // The same, to the program alone, whatever group it leads.
-  void send_signal_to_leader(int number);
 
-  // Returns when the program has ended, at once if it had. Throws Cancelled; the program then runs
-  // on and can be waited for again.
+  // Returns when the program has ended, and with `grace` all that it has started, at once if they
+  // had. Throws Cancelled; the program then runs on and can be waited for again.
   Task<Ending> wait();
 
  private:

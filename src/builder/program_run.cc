@@ -32,17 +32,8 @@ Task<std::optional<Ending>> wait_for(async::Clock& clock, Subprocess& program,
   co_return std::nullopt;
 }
 
-// The program comes first, because it may need its children to clean up: diskimage-builder dies
-// before it has unmounted anything when the filter of its output does. A shell that has a trap
-// needs the opposite: it waits for what it has started.
-Task<> end_group(async::Clock& clock, Subprocess& program, async::Duration grace) {
-  program.send_signal_to_leader(SIGTERM);
-  std::optional<Ending> ending = co_await wait_for(clock, program, grace / 2);
-  if (ending) co_return;
+Task<> end_program(Subprocess& program) {
   program.send_signal(SIGTERM);
-  ending = co_await wait_for(clock, program, grace / 2);
-  if (ending) co_return;
-  program.send_signal(SIGKILL);
   co_await program.wait();
 }
 
@@ -82,8 +73,7 @@ Task<> take_last_output(async::ThreadPool& threads, OutputPipe& pipe,
 }
 
 Task<std::optional<Ending>> run_to_end(async::Runtime runtime, Subprocess& program,
-                                       std::optional<async::Duration> timeout,
-                                       async::Duration grace) {
+                                       std::optional<async::Duration> timeout) {
   std::optional<Ending> ending;
   std::exception_ptr cancelled;
   try {
@@ -96,7 +86,7 @@ Task<std::optional<Ending>> run_to_end(async::Runtime runtime, Subprocess& progr
   std::string failure;
   async::TaskScope scope(
       runtime, [&failure](const std::string&, const std::string& error) { failure = error; });
-  scope.spawn("end of a program", end_group(runtime.clock, program, grace));
+  scope.spawn("end of a program", end_program(program));
   co_await scope.join();
   if (cancelled) std::rethrow_exception(cancelled);
   co_return std::nullopt;
@@ -108,8 +98,7 @@ Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
                              Subprocess::Command command, std::shared_ptr<BoundedFile> output,
                              std::optional<async::Duration> timeout, async::Duration grace) {
   OutputPipe pipe(runtime.executor);
-  command.own_group = true;
-  command.signal_when_orphaned = SIGTERM;
+  command.grace = std::chrono::ceil<std::chrono::milliseconds>(grace);
   command.output = pipe.writing_end();
   Subprocess program(runtime.executor, command);
   pipe.close_writing_end();
@@ -118,7 +107,7 @@ Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
   std::optional<Ending> ending;
   std::exception_ptr failure;
   try {
-    ending = co_await run_to_end(runtime, program, timeout, grace);
+    ending = co_await run_to_end(runtime, program, timeout);
   } catch (...) {
     failure = std::current_exception();
   }

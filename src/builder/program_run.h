@@ -16,11 +16,11 @@ struct ProgramEnd {
   bool timed_out = false;
 };
 
-// Runs a program in a process group of its own, for `timeout` at most, if there is one. After that,
-// and when it is cancelled, it is ended: the program gets SIGTERM, the whole group after half of
-// `grace`, and SIGKILL after `grace`. What is left of the group when the program ends is killed.
-// What it writes goes to `output`. Returns, or throws Cancelled, when nothing of the group is left.
-// Throws std::system_error if the program cannot be run. `threads` outlive the task.
+// Runs a program, for `timeout` at most, if there is one, so that nothing that it starts outlives
+// it (async/supervisor.h). After that, and when it is cancelled, it is ended: the program gets
+// SIGTERM, all that it has started after half of `grace`, and SIGKILL after `grace`. What it writes
+// goes to `output`. Returns, or throws Cancelled, when nothing of it is left. Throws
+// std::system_error if the program cannot be run. `threads` outlive the task.
 async::Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
                                     async::Subprocess::Command command,
                                     std::shared_ptr<BoundedFile> output,

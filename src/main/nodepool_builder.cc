@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "async/supervisor.h"
 #include "builder/builder.h"
 #include "config/environment.h"
 #include "drivers/registry.h"
@@ -107,6 +108,7 @@ class BuilderDaemon final : public program::Daemon {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const auto status = async::supervise_if_asked(argc, argv)) return *status;
   Choices choices;
   return program::run_daemon(
       describe(choices), argc, argv, [&choices](const program::Options& options, auto log) {

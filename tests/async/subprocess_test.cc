@@ -101,37 +101,5 @@ TEST_F(SubprocessTest, a_program_nobody_waits_for_is_killed) {
   EXPECT_EQ(::kill(pid, 0), -1);
 }
 
-TEST_F(SubprocessTest, a_group_of_its_own_ends_with_the_program) {
-  Subprocess::Command command{{"sh", "-c", "sleep 1000 & exit 3"}, {"PATH=/usr/bin:/bin"}};
-  command.own_group = true;
-  Subprocess process(loop_.executor(), command);
-  EXPECT_EQ(::getpgid(process.pid()), process.pid());
-  EXPECT_EQ(loop_.run(process.wait()).exit_status, 3);
-  // What has been killed may still be on its way out.
-  while (::kill(-process.pid(), 0) == 0) {
-  }
-}
-
-TEST_F(SubprocessTest, signals_reach_the_whole_group_and_its_output_goes_where_it_is_told) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
-  Subprocess::Command command{{"sh", "-c", "cat; echo out; echo err >&2; sleep 1000; exit 0"},
-                              {"PATH=/usr/bin:/bin"}};
-  command.own_group = true;
-  command.output = ends[1];
-  Subprocess process(loop_.executor(), command);
-  std::string text;
-  while (text.size() < 8) {
-    char next = 0;
-    ASSERT_EQ(::read(ends[0], &next, 1), 1);
-    text += next;
-  }
-  EXPECT_EQ(text, "out\nerr\n");
-  process.send_signal(SIGTERM);
-  EXPECT_EQ(loop_.run(process.wait()).signal, SIGTERM);
-  ::close(ends[0]);
-  ::close(ends[1]);
-}
-
 }  // namespace
 }  // namespace nodepool::async

@@ -33,9 +33,10 @@ struct BuilderFixture::Process {
     options.fqdn = name + ".example";
     options.build_workers = 2;
     options.upload_workers = fixture.upload_workers_;
+    options.environment = fixture.environment_;
     options.metrics = telemetry::Metrics(
         [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
-    const ProgramSite site{runtime, threads, {}};
+    const ProgramSite site{runtime, threads, fixture.environment_};
     ImageMakers makers;
     makers.builders["diskimage-builder"] = std::make_unique<BuilderDouble>(site, fixture.workshop_);
     if (fixture.real_qemu_img_) {

@@ -75,8 +75,9 @@ class BuilderFixture : public testing::Test {
   std::shared_ptr<Sky> sky_ = std::make_shared<Sky>();
   std::shared_ptr<Workshop> workshop_ = std::make_shared<Workshop>();
   driver::DriverRegistry drivers_;
-  bool real_qemu_img_ = false;        // of builders started from now on
-  std::size_t upload_workers_ = 4;    // the same
+  bool real_qemu_img_ = false;                             // of builders started from now on
+  std::size_t upload_workers_ = 4;                         // the same
+  Environment environment_ = {{"PATH", "/usr/bin:/bin"}};  // of the programs they run; the same
   bool waits_for_programs_ = true;    // what has settled has no program at work
   std::vector<std::string> log_;      // warnings and errors
   std::vector<std::string> news_;     // what else the log says

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -70,10 +70,7 @@ class ProgramsTest : public testing::Test {
   }
 
   ImageBuilder::Site site() {
-    return {runtime_,
-            threads_,
-            {{"PATH", "/usr/bin:/bin"}, {"SECRET", "of the host"}},
-            milliseconds(200)};
+    return {runtime_, threads_, {{"PATH", path_}, {"SECRET", "of the host"}}, milliseconds(200)};
   }
 
   BuildResult build(BuildJob job) {
@@ -103,6 +100,7 @@ class ProgramsTest : public testing::Test {
   }
 
   test_support::TemporaryDirectory directory_;
+  std::string path_ = "/usr/bin:/bin";  // where programs are looked up
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_{1};
@@ -256,6 +254,43 @@ TEST_F(ProgramsTest, children_that_are_left_over_end_with_the_program) {
   wait_until_gone(directory_.path() / "child.pid");
 }
 
+// A descendant that has left its program's process group, session and family, and does not end at
+// SIGTERM. The script goes on when it runs.
+constexpr char kRunaway[] = R"(
+    setsid sh -c '(trap "" TERM; sh -c "echo \$PPID > child.pid"; sleep 1000) & exit' &
+    wait
+    while [ ! -s child.pid ]; do sleep 0.01; done
+)";
+
+TEST_F(ProgramsTest, what_has_left_the_programs_session_ends_with_it) {
+  fs::current_path(directory_.path());
+  EXPECT_EQ(build(job(script(kRunaway + std::string("exit 7")))).exit_code, 7);
+  wait_until_gone(directory_.path() / "child.pid");
+}
+
+TEST_F(ProgramsTest, what_has_left_the_session_of_one_that_takes_too_long_ends_with_it) {
+  fs::current_path(directory_.path());
+  for (const char* end : {"sleep 1000", "trap '' TERM; while true; do sleep 1000; done"}) {
+    BuildJob slow = job(script(kRunaway + std::string(end)));
+    slow.image.build_timeout = 1;
+    EXPECT_THAT(build(slow).problem, HasSubstr("it took more than 1 s (build-timeout)"));
+    wait_until_gone(directory_.path() / "child.pid");
+    fs::remove(directory_.path() / "child.pid");
+  }
+}
+
+TEST_F(ProgramsTest, a_program_gets_no_descriptors_of_the_builder) {
+  int open_to_children[2];
+  ASSERT_EQ(::pipe(open_to_children), 0);
+  EXPECT_EQ(build(job(script("for open in /proc/$$/fd/*; do readlink $open; done | grep pipe: | "
+                             "sort -u | wc -l; exit 7")))
+                .exit_code,
+            7);
+  EXPECT_EQ(read_file(log()), "1\nExit code: 7\n") << "that of its output";
+  ::close(open_to_children[0]);
+  ::close(open_to_children[1]);
+}
+
 TEST_F(ProgramsTest, a_log_has_a_limit_and_the_build_goes_on) {
   BuildJob noisy =
       job(script("echo first; yes 0123456789 | head -n 1000000; echo last >&2; "
@@ -308,9 +343,6 @@ TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
 
 class ConversionTest : public ProgramsTest {
  protected:
-  ConversionTest() : path_before_(::getenv("PATH")) {}
-  ~ConversionTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
-
   // A qemu-img with this shell script; an empty one: there is none.
   void replace_qemu_img(const std::string& body) {
     const fs::path directory = directory_.path() / "programs";
@@ -319,7 +351,7 @@ class ConversionTest : public ProgramsTest {
       const fs::path path = directory_.write("programs/qemu-img", "#!/bin/sh\n" + body);
       fs::permissions(path, fs::perms::owner_all);
     }
-    ::setenv("PATH", directory.c_str(), 1);
+    path_ = directory;
   }
 
   fs::path file(const std::string& suffix) const {
@@ -346,8 +378,6 @@ class ConversionTest : public ProgramsTest {
     }
     return {};
   }
-
-  const std::string path_before_;
 };
 
 TEST_F(ConversionTest, makes_a_whole_file_or_none) {

@@ -1,7 +1,6 @@
 // Uploads that are tried out before they are used.
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <filesystem>
@@ -27,10 +26,11 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 class ValidationTest : public BuilderFixture {
- public:
-  ~ValidationTest() override { ::setenv("PATH", path_before_.c_str(), 1); }
-
  protected:
+  ValidationTest() {
+    environment_["PATH"] = (directory_.path() / "bin").string() + ":/usr/bin:/bin";
+  }
+
   // `validate`: the section's keys.
   void start_validating(const std::string& validate) { start(validating(validate)); }
   static std::string validating(const std::string& validate) {
@@ -40,12 +40,8 @@ class ValidationTest : public BuilderFixture {
 
   // What is found as `ssh` from now on: a shell script.
   void write_ssh(const std::string& script) {
-    const auto directory = directory_.path() / "bin";
-    std::filesystem::create_directories(directory);
     const auto ssh = directory_.write("bin/ssh", "#!/bin/sh\n" + script);
     std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
-    const std::string path = directory.string() + ":" + path_before_;
-    ASSERT_EQ(::setenv("PATH", path.c_str(), 1), 0);
   }
 
   std::vector<Node> nodes() {
@@ -68,8 +64,6 @@ class ValidationTest : public BuilderFixture {
     ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
     pass(minutes(59));
   }
-
-  std::string path_before_ = ::getenv("PATH");
 };
 
 TEST_F(ValidationTest, an_upload_is_ready_once_a_node_made_from_it_has_come_up) {

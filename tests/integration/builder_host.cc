@@ -28,7 +28,7 @@ BuilderHost::BuilderHost(std::string records) : records_(std::move(records)) {
     records_ = "store: sqlite://" + (directory() / "nodepool.db").string() + "\n";
   }
   site_.directory().write("clouds.yaml", "clouds:\n  fake: {auth: {}}\n");
-  fs::permissions(site_.directory().write("make-image", kScript), fs::perms::owner_all);
+  replace_script(kScript);
   configure();
 }
 
@@ -48,6 +48,10 @@ void BuilderHost::configure(const BuilderSettings& settings) {
           "\n    driver: fake\n    cloud: fake\n    pools: []\n" + "    diskimages: [{name: " +
           settings.image + "}]\n    fake-cloud: {latency: " + settings.latency + "}\n");
   fs::rename(next, directory() / "nodepool.yaml");
+}
+
+void BuilderHost::replace_script(const std::string& script) {
+  fs::permissions(site_.directory().write("make-image", script), fs::perms::owner_all);
 }
 
 void BuilderHost::hold() {

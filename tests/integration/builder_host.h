@@ -39,6 +39,9 @@ class BuilderHost {
     site_.directory().write(name, content);
   }
 
+  // Another script makes the images.
+  void replace_script(const std::string& script);
+
   void hold();
   void let_go();
 

@@ -66,6 +66,24 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   EXPECT_THAT(host_.records("dib-image-list", "failed"), Not(IsEmpty()));
 }
 
+TEST_F(BuilderProcess, nothing_that_makes_images_outlives_it_when_it_is_killed) {
+  host_.replace_script(R"(#!/bin/sh
+setsid sh -c 'trap "" TERM; sh -c "echo \$PPID > away"; sleep 1000; sleep 1000' &
+echo half > $DIB_IMAGE_FILENAME.qcow2
+sleep 1000
+)");
+  host_.start();
+  const auto away = host_.directory() / "away";
+  host_.commands().wait_until("a process that is away", [&away] {
+    return std::filesystem::exists(away) && !test_support::read_file(away).empty();
+  });
+  const auto proc =
+      std::filesystem::path("/proc") / std::to_string(std::stoi(test_support::read_file(away)));
+  EXPECT_TRUE(std::filesystem::exists(proc));
+  host_.kill();
+  host_.commands().wait_until("its end", [&proc] { return !std::filesystem::exists(proc); });
+}
+
 TEST_F(BuilderProcess, a_limit_of_file_sizes_is_reported_and_does_not_kill) {
   host_.start();
   host_.wait_for("image-list", "ready");

@@ -1,0 +1,212 @@
+#include "async/supervisor.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <stdexcept>
+#include <string_view>
+
+#include "async/descendants.h"
+
+namespace nodepool::async {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr std::string_view kName = "nodepool-supervisor";
+constexpr int kCannotRun = 127;  // as a shell's
+// The program's variables arrive with this before their names, so that those for the dynamic loader
+// have no effect on the supervisor; those that this executable was started with do.
+constexpr char kProgramsVariable = '+';
+constexpr std::string_view kLoadersVariables = "LD_";
+// What has been killed and does not go within this time hangs in the kernel, or is not ours to
+// kill.
+constexpr auto kPatience = seconds(10);
+constexpr auto kKillAgain = milliseconds(10);  // who forks while being killed escapes a round
+
+bool main_knows = false;  // supervise_if_asked() has been called, and was not asked
+
+timespec to_timespec(Clock::duration duration) {
+  const auto whole = std::chrono::duration_cast<seconds>(duration);
+  return {whole.count(), nanoseconds(duration - whole).count()};
+}
+
+[[noreturn]] void report_and_exit(int error) {
+  [[maybe_unused]] const auto sent =
+      ::write(SupervisorCommand::kStartReport, &error, sizeof(error));
+  ::_exit(kCannotRun);
+}
+
+class Supervisor {
+ public:
+  Supervisor(milliseconds grace, char** program) : grace_(grace), program_arguments_(program) {
+    for (const int number : {SIGCHLD, SIGTERM, SIGQUIT}) sigaddset(&signals_, number);
+  }
+
+  // Returns the status of waitpid() that the program has ended with.
+  int run() {
+    start();
+    while (!status_ && !must_kill()) {
+      switch (next_signal(next_step())) {
+        case SIGTERM:
+          begin_to_end();
+          break;
+        case SIGQUIT:
+          kill_at_ = Clock::now();
+          break;
+        default:
+          break;
+      }
+      reap();
+      if (!status_ && terminate_at_ && *terminate_at_ <= Clock::now()) {
+        terminate_at_.reset();
+        signal_all(SIGTERM);
+      }
+    }
+    kill_all();
+    return status_.value_or(SIGKILL);
+  }
+
+ private:
+  void start() {
+    ::prctl(PR_SET_NAME, kName.data());
+    ::signal(SIGCHLD, SIG_DFL);  // if it was ignored, nobody would be told of an end
+    if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) report_and_exit(errno);
+    const pid_t supervisor = ::getpid();
+    program_ = ::fork();
+    if (program_ < 0) report_and_exit(errno);
+    if (program_ == 0) become_program(supervisor);
+    ::close(SupervisorCommand::kStartReport);
+  }
+
+  [[noreturn]] void become_program(pid_t supervisor) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != supervisor) ::_exit(kCannotRun);  // it had died before prctl()
+    ::setpgid(0, 0);  // what it sends to its group is not meant for the supervisor
+    ::fcntl(SupervisorCommand::kStartReport, F_SETFD, FD_CLOEXEC);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execvp(*program_arguments_, program_arguments_);
+    report_and_exit(errno);
+  }
+
+  // The program comes first, because it may need its children to clean up: diskimage-builder dies
+  // before it has unmounted anything when the filter of its output does. A shell that has a trap
+  // needs the opposite: it waits for what it has started.
+  void begin_to_end() {
+    if (kill_at_) return;
+    terminate_at_ = Clock::now() + grace_ / 2;
+    kill_at_ = Clock::now() + grace_;
+    ::kill(program_, SIGTERM);
+  }
+
+  bool must_kill() const { return kill_at_ && *kill_at_ <= Clock::now(); }
+
+  std::optional<Clock::time_point> next_step() const {
+    return terminate_at_ ? terminate_at_ : kill_at_;
+  }
+
+  // The next one that arrives before then; 0: none has.
+  int next_signal(std::optional<Clock::time_point> until) {
+    if (!until) return std::max(::sigwaitinfo(&signals_, nullptr), 0);
+    const timespec rest = to_timespec(std::max(*until - Clock::now(), Clock::duration::zero()));
+    return std::max(::sigtimedwait(&signals_, nullptr, &rest), 0);
+  }
+
+  // Returns whether there are children left.
+  bool reap() {
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+      if (ended == program_) status_ = status;
+    }
+    return ended == 0;
+  }
+
+  void signal_all(int number) {
+    for (const ProcessEntry& process : descendants()) signal_descendant(process, number);
+  }
+
+  // Who loses its parent becomes a child of this process, so none is left when it has no children.
+  void kill_all() {
+    const Clock::time_point end = Clock::now() + kPatience;
+    while (reap()) {
+      if (Clock::now() > end) return report_left();
+      signal_all(SIGKILL);
+      next_signal(Clock::now() + kKillAgain);
+    }
+  }
+
+  void report_left() {
+    for (const ProcessEntry& process : descendants()) {
+      std::fprintf(stderr, "%s: process %d (%s) runs on: it cannot be killed\n", kName.data(),
+                   process.pid, process.name.c_str());
+    }
+  }
+
+  milliseconds grace_;
+  char** program_arguments_;
+  sigset_t signals_{};
+  pid_t program_ = -1;
+  std::optional<int> status_;  // once the program has ended
+  std::optional<Clock::time_point> terminate_at_;
+  std::optional<Clock::time_point> kill_at_;
+};
+
+// Ends this process as another one has ended.
+int end_as(int status) {
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);  // there is one of the program's, if it is wanted
+  ::signal(number, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  ::raise(number);
+  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  return 128 + number;
+}
+
+}  // namespace
+
+std::optional<int> supervise_if_asked(int argc, char** argv) {
+  main_knows = argc < 3 || argv[0] != kName;
+  if (main_knows) return std::nullopt;
+  char** variables = environ;
+  for (char** next = environ; *next != nullptr; ++next) {
+    if (**next == kProgramsVariable) *variables++ = *next + 1;
+  }
+  *variables = nullptr;
+  Supervisor supervisor(milliseconds(std::stoll(argv[1])), argv + 2);
+  return end_as(supervisor.run());
+}
+
+SupervisorCommand::SupervisorCommand(const std::vector<std::string>& program,
+                                     const std::vector<std::string>& program_environment,
+                                     std::chrono::milliseconds grace)
+    : arguments{std::string(kName), std::to_string(grace.count())} {
+  if (!main_knows) throw std::logic_error("main() has not called supervise_if_asked()");
+  arguments.insert(arguments.end(), program.begin(), program.end());
+  for (const std::string& variable : program_environment) {
+    environment.push_back(kProgramsVariable + variable);
+  }
+  for (char** next = environ; *next != nullptr; ++next) {
+    if (std::string_view(*next).starts_with(kLoadersVariables)) environment.emplace_back(*next);
+  }
+}
+
+}  // namespace nodepool::async

@@ -1,0 +1,205 @@
+// Programs of which nothing may be left, in real time.
+
+#include "async/supervisor.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "async/event_loop.h"
+#include "async/subprocess.h"
+
+namespace nodepool::async {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+class SupervisorTest : public testing::Test {
+ protected:
+  ~SupervisorTest() override { ::close(reading_); }
+
+  // A shell script, whose output is read below.
+  std::unique_ptr<Subprocess> start(const std::string& script,
+                                    milliseconds grace = milliseconds(200)) {
+    return start_program({{"sh", "-c", script}, {"PATH=/usr/bin:/bin"}}, grace);
+  }
+  std::unique_ptr<Subprocess> start_program(Subprocess::Command command, milliseconds grace) {
+    command.grace = grace;
+    command.output = open_output();
+    auto program = std::make_unique<Subprocess>(loop_.executor(), command);
+    ::close(command.output);
+    return program;
+  }
+
+  Subprocess::Ending end_of(Subprocess& program) { return loop_.run(program.wait()); }
+
+  std::string read_line() {
+    std::string line;
+    for (char next = 0; next != '\n'; line += next) {
+      if (::read(reading_, &next, 1) != 1) throw std::runtime_error("after " + line + ": no more");
+    }
+    return line.substr(0, line.size() - 1);
+  }
+
+  // Whether all who could write have gone.
+  bool output_has_ended() const {
+    char next = 0;
+    return ::read(reading_, &next, 1) == 0;
+  }
+
+  EventLoop loop_;
+
+ private:
+  int open_output() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    reading_ = ends[0];
+    return ends[1];
+  }
+
+  int reading_ = -1;
+};
+
+// Starts a process that has left session and family, and says so when it runs on its own. It has
+// the standard output; its end is when that ends.
+constexpr char kAway[] = R"(
+  setsid sh -c '(trap "" TERM; echo away; sleep 1000) &' &
+  wait
+)";
+
+TEST_F(SupervisorTest, a_program_ends_as_without_one) {
+  EXPECT_EQ(end_of(*start("exit 7")).exit_status, 7);
+  EXPECT_EQ(end_of(*start("kill -TERM $$")).signal, SIGTERM);
+  EXPECT_EQ(end_of(*start("kill -KILL $$")).signal, SIGKILL);
+  EXPECT_EQ(end_of(*start("ulimit -c 0; kill -SEGV $$")).signal, SIGSEGV);
+}
+
+TEST_F(SupervisorTest, a_program_that_cannot_be_run_is_an_error) {
+  Subprocess::Command command{{"no-such-program"}, {"PATH=/usr/bin"}};
+  command.grace = milliseconds(0);
+  try {
+    const Subprocess program(loop_.executor(), command);
+    FAIL();
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+    EXPECT_THAT(error.what(), HasSubstr("no-such-program"));
+  }
+}
+
+TEST_F(SupervisorTest, a_program_has_its_environment_and_no_more) {
+  ::setenv("LD_OF_THIS_PROCESS", "1", 1);
+  const auto program = start_program(
+      {{"env"}, {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=/no/such", "+D=e"}}, milliseconds(0));
+  EXPECT_EQ(read_line(), "PATH=/usr/bin:/bin");
+  EXPECT_EQ(read_line(), "LD_LIBRARY_PATH=/no/such");
+  EXPECT_EQ(read_line(), "+D=e");
+  EXPECT_TRUE(output_has_ended());
+  EXPECT_EQ(end_of(*program).exit_status, 0);
+  ::unsetenv("LD_OF_THIS_PROCESS");
+}
+
+TEST_F(SupervisorTest, a_program_has_no_signals_blocked_and_none_of_others_descriptors) {
+  const auto program =
+      start(R"(grep SigBlk /proc/self/status; ls /proc/$$/fd | tr '\n' ' '; echo)");
+  EXPECT_EQ(read_line(), "SigBlk:\t0000000000000000");
+  EXPECT_EQ(read_line(), "0 1 2 ");
+  EXPECT_EQ(end_of(*program).exit_status, 0);
+}
+
+TEST_F(SupervisorTest, what_a_program_sends_to_its_group_stays_there) {
+  EXPECT_EQ(end_of(*start("sleep 1000 & kill -TERM 0")).signal, SIGTERM);
+}
+
+TEST_F(SupervisorTest, nothing_outlives_a_program_that_ends) {
+  const auto program = start("trap 'exit 3' USR1; echo $$;" + std::string(kAway) +
+                             "sleep 1000 & while :; do sleep 0.01; done");
+  const std::string pid = read_line();
+  EXPECT_EQ(read_line(), "away");
+  ::kill(std::stoi(pid), SIGUSR1);
+  EXPECT_EQ(end_of(*program).exit_status, 3);
+  EXPECT_TRUE(output_has_ended());
+}
+
+TEST_F(SupervisorTest, long_chains_of_processes_end_too) {
+  const auto program = start(R"(
+    chain() { if [ $1 = 0 ]; then echo away; sleep 1000; else (chain $(($1 - 1))) & wait; fi; }
+    echo $$; chain 50)");
+  const std::string pid = read_line();
+  EXPECT_EQ(read_line(), "away");
+  ::kill(std::stoi(pid), SIGKILL);
+  EXPECT_EQ(end_of(*program).signal, SIGKILL);
+  EXPECT_TRUE(output_has_ended());
+}
+
+TEST_F(SupervisorTest, who_forks_while_being_killed_ends) {
+  const auto program = start(R"(
+    echo $$; setsid sh -c 'fork() { (fork) & exit; }; echo away; fork' & wait; sleep 1000)");
+  const std::string pid = read_line();
+  EXPECT_EQ(read_line(), "away");
+  ::kill(std::stoi(pid), SIGKILL);
+  EXPECT_EQ(end_of(*program).signal, SIGKILL);
+  EXPECT_TRUE(output_has_ended());
+}
+
+TEST_F(SupervisorTest, sigterm_is_first_for_the_program_alone) {
+  const auto program = start(R"(
+    trap 'echo asked; kill -TERM $!; wait $!; exit 5' TERM
+    sh -c 'trap "echo the child has been asked; exit" TERM; echo ready; while :; do sleep 0.01; done' &
+    while :; do sleep 0.01; done)",
+                             hours(1));
+  EXPECT_EQ(read_line(), "ready");
+  program->send_signal(SIGTERM);
+  EXPECT_EQ(read_line(), "asked");
+  EXPECT_EQ(read_line(), "the child has been asked");
+  EXPECT_EQ(end_of(*program).exit_status, 5);
+}
+
+TEST_F(SupervisorTest, then_for_all_wherever_they_are) {
+  // The program waits for its child, as a shell with a trap does.
+  const auto program = start(R"(
+    exec 2> /dev/null  # what a shell has to say about children that are killed
+    trap 'exit 6' TERM
+    setsid sh -c 'trap "echo asked; exit" TERM; echo ready; while :; do sleep 0.01; done')",
+                             milliseconds(2000));
+  EXPECT_EQ(read_line(), "ready");
+  program->send_signal(SIGTERM);
+  EXPECT_EQ(read_line(), "asked");
+  EXPECT_EQ(end_of(*program).exit_status, 6);
+}
+
+TEST_F(SupervisorTest, and_then_they_are_killed) {
+  const auto program = start("trap '' TERM;" + std::string(kAway) + "while :; do sleep 1; done");
+  EXPECT_EQ(read_line(), "away");
+  program->send_signal(SIGTERM);
+  EXPECT_EQ(end_of(*program).signal, SIGKILL);
+  EXPECT_TRUE(output_has_ended());
+}
+
+TEST_F(SupervisorTest, nothing_outlives_one_that_nobody_waits_for) {
+  auto program = start("trap '' TERM;" + std::string(kAway) + "sleep 1000", hours(1));
+  EXPECT_EQ(read_line(), "away");
+  program.reset();
+  EXPECT_TRUE(output_has_ended());
+}
+
+TEST_F(SupervisorTest, names_of_processes_do_not_confuse) {
+  // The name has what a line of /proc/PID/stat has after it.
+  const auto program = start(R"(
+    directory=$(mktemp -d); cp /bin/sleep "$directory/a) R 1 ("
+    setsid "$directory/a) R 1 (" 1000 &
+    while ! grep -q '^a) R 1 ($' /proc/$!/comm; do sleep 0.01; done; rm -r $directory; exit 8)");
+  EXPECT_EQ(end_of(*program).exit_status, 8);
+  EXPECT_TRUE(output_has_ended());
+}
+
+}  // namespace
+}  // namespace nodepool::async
