@@ -18,6 +18,7 @@ std::string to_line(const Entry& entry) {
   Json line{{"time", entry.time}, {key_of(entry.subject), entry.id}, {"event", entry.event}};
   if (!entry.related.empty()) line["related"] = entry.related;
   if (!entry.details.empty()) line["details"] = entry.details;
+  if (!entry.data.empty()) line["data"] = json::parse(entry.data);
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -32,6 +33,7 @@ std::optional<Entry> parse_line(std::string_view line) {
     json.at("event").get_to(entry.event);
     entry.related = json.value("related", std::vector<std::string>());
     entry.details = json.value("details", std::string());
+    if (json.contains("data")) entry.data = json["data"].dump();
     return entry;
   } catch (const json::ParseError&) {
     return std::nullopt;

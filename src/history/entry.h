@@ -17,7 +17,8 @@ struct Entry {
   std::string event;  // a state, or "locked", "gone", "decision", …
   // The other side: a request's nodes, or the request that a node is for.
   std::vector<std::string> related;
-  std::string details;  // for people
+  std::string details;    // for people
+  std::string data = {};  // the same for programs: a JSON object; empty: nothing more
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };

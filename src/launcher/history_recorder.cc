@@ -141,14 +141,23 @@ void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRe
 }
 
 void HistoryRecorder::decided(const std::string& request_id, std::string_view pool_id,
-                              std::string_view decision) {
+                              const planning::Decision& decision) {
   if (!journal_) return;
-  auto& last = decisions_[request_id];
-  const auto known = last.try_emplace(std::string(pool_id)).first;
-  if (known->second == decision) return;
-  known->second = decision;
+  const auto [last, is_first] = decisions_[request_id].try_emplace(std::string(pool_id), decision);
+  if (!is_first && last->second == decision) return;
+  last->second = decision;
+  record_decision(request_id, pool_id, sentence(decision), to_json(decision, pool_id));
+}
+
+void HistoryRecorder::resumed(const std::string& request_id, std::string_view pool_id) {
+  if (journal_) record_decision(request_id, pool_id, "resumes");
+}
+
+void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,
+                                      std::string_view said, std::string data) {
   Entry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");
-  entry.details = fmt::format("{} {}", short_pool_id(pool_id), decision);
+  entry.details = fmt::format("{} {}", short_pool_id(pool_id), said);
+  entry.data = std::move(data);
   record(entry);
 }
 

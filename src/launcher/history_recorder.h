@@ -15,6 +15,7 @@
 #include "history/journal.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
+#include "planning/decision.h"
 #include "telemetry/log.h"
 
 namespace nodepool::launcher {
@@ -35,11 +36,16 @@ class HistoryRecorder {
   // Stops, with everything written.
   async::Task<> stop();
 
-  // Records what a pool has made of a request: "accepts", "waits: no node is free", …; nothing if
-  // that is the same as the last time.
-  void decided(const std::string& request_id, std::string_view pool_id, std::string_view decision);
+  // Records what a pool has made of a request; nothing if that is the same as the last time.
+  void decided(const std::string& request_id, std::string_view pool_id,
+               const planning::Decision& decision);
+
+  // Records that a pool goes on with a request that has been left.
+  void resumed(const std::string& request_id, std::string_view pool_id);
 
  private:
+  void record_decision(const std::string& request_id, std::string_view pool_id,
+                       std::string_view said, std::string data = {});
   void on_request(const model::RequestTable::Change& change);
   void on_new_request(const model::NodeRequest& request);
   void on_changed_request(const model::NodeRequest& before, const model::NodeRequest& after);
@@ -70,7 +76,8 @@ class HistoryRecorder {
   std::set<std::string, std::less<>> locked_nodes_;
   std::map<Place, std::string> latest_at_;  // of static hosts: the newest node there
   // request id -> pool id -> decision
-  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>> decisions_;
+  std::map<std::string, std::map<std::string, planning::Decision, std::less<>>, std::less<>>
+      decisions_;
 
   std::string lines_;  // not yet written
   bool losing_ = false;

@@ -25,6 +25,7 @@ using model::Node;
 using model::NodeRequest;
 using model::NodeState;
 using model::RequestState;
+using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
 
 // Throws the error on unless it says that something has changed: what a store does not take because
@@ -251,7 +252,7 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
 // A launcher that is stopped leaves launches that can be resumed as they are.
 Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
   Outcome outcome = Outcome::try_again;
-  std::string decline_reason;
+  Reason declining;  // none: the request is put back
   bool left_for_later = false;
   std::exception_ptr failure;
   try {
@@ -263,7 +264,7 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
       case NodeLaunches::Outcome::lost:
         break;
       case NodeLaunches::Outcome::failed:
-        decline_reason = "launch failed: " + launches.failure();
+        declining = {Reason::Code::launch_failed, launches.failure()};
         break;
     }
   } catch (const async::Cancelled&) {
@@ -272,7 +273,7 @@ Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
   } catch (...) {
     failure = std::current_exception();
   }
-  if (locks_.held(request_lock_) && !left_for_later) co_await let_go(std::move(decline_reason));
+  if (locks_.held(request_lock_) && !left_for_later) co_await let_go(std::move(declining));
   if (failure) std::rethrow_exception(failure);
   co_return outcome;
 }
@@ -409,19 +410,19 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 // and not taken from one that has been answered meanwhile. If something has changed (the requestor
 // has withdrawn the request, somebody has deleted a node) each goes on its own. A lost lock leaves
 // its record to whoever has the lock now.
-Task<> NodeRequestHandler::let_go(std::string decline_reason) {
+Task<> NodeRequestHandler::let_go(Reason declining) {
   Transaction transaction;
   Writes writes(context_);
   for (const Place& place : places_) free_in(transaction, writes, place);
-  put_back_in(transaction, writes, decline_reason);
+  put_back_in(transaction, writes, declining);
   if (co_await commit_letting_go(std::move(transaction), writes)) {
     locks_.released();
   } else {
-    co_await let_go_one_by_one(std::move(decline_reason));
+    co_await let_go_one_by_one(std::move(declining));
   }
 }
 
-Task<> NodeRequestHandler::let_go_one_by_one(std::string decline_reason) {
+Task<> NodeRequestHandler::let_go_one_by_one(Reason declining) {
   const std::string path = model::request_path(request_id_);
   // A request that is gone does not come back: nothing is taken from anybody.
   const bool is_gone = !co_await context_.store.exists(path);
@@ -437,7 +438,7 @@ Task<> NodeRequestHandler::let_go_one_by_one(std::string decline_reason) {
   }
   Transaction alone;
   Writes written(context_);
-  put_back_in(alone, written, decline_reason);
+  put_back_in(alone, written, declining);
   if (co_await commit_letting_go(std::move(alone), written)) locks_.released(request_lock_);
 }
 
@@ -476,12 +477,12 @@ void NodeRequestHandler::free_in(Transaction& transaction, Writes& writes, const
 }
 
 void NodeRequestHandler::put_back_in(Transaction& transaction, Writes& writes,
-                                     const std::string& decline_reason) {
+                                     const Reason& declining) {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current != nullptr && current->state == RequestState::pending) {
     NodeRequest request = *current;
     request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
-    if (!decline_reason.empty()) add_decline(request, decline_reason);
+    if (declining.code != Reason::Code::none) add_decline(request, declining);
     writes.request(transaction, request);
   }
   locks_.release_in(transaction, request_lock_);
@@ -490,20 +491,21 @@ void NodeRequestHandler::put_back_in(Transaction& transaction, Writes& writes,
 // --- declining
 // ----------------------------------------------------------------------------------------
 
-void NodeRequestHandler::add_decline(NodeRequest& request, const std::string& reason) const {
+void NodeRequestHandler::add_decline(NodeRequest& request, const Reason& reason) const {
+  const std::string text = model::failure_text(sentence(reason));
   if (!request.declined(pool_.id)) {
     request.declined_by.push_back(pool_.id);
-    request.decline_reasons[pool_.id] = model::failure_text(reason);
+    request.decline_reasons[pool_.id] = text;
   }
   const bool failed = planning::declined_by_all(request, context_.components.pools()) &&
                       context_.expected_pool(request).empty();
   request.set_state(failed ? RequestState::failed : RequestState::requested,
                     context_.runtime.clock.wall_seconds());
-  log_.info("Declining node request because: {}", model::failure_text(reason));
+  log_.info("Declining node request because: {}", text);
   if (failed) log_.info("Request failed: all pools have declined it");
 }
 
-Task<Outcome> NodeRequestHandler::decline(std::string reason) {
+Task<Outcome> NodeRequestHandler::decline(Reason reason) {
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
   Outcome outcome = Outcome::try_again;
@@ -518,7 +520,7 @@ Task<Outcome> NodeRequestHandler::decline(std::string reason) {
   co_return outcome;
 }
 
-Task<Outcome> NodeRequestHandler::write_decline(std::string reason) {
+Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
   const NodeRequest* current = context_.requests.find(request_id_);
   if (current == nullptr) co_return Outcome::done;
   if (current->state != RequestState::requested) co_return Outcome::try_again;

@@ -45,7 +45,7 @@ class NodeRequestHandler {
 
   // Records that the pool does not serve the request, and why; fails the request if no registered
   // pool is left. Throws StoreError.
-  Task<Outcome> decline(std::string reason);
+  Task<Outcome> decline(planning::Reason reason);
 
  private:
   class Writes;
@@ -60,15 +60,15 @@ class NodeRequestHandler {
   bool find_places();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
-  Task<> let_go(std::string decline_reason);
-  Task<> let_go_one_by_one(std::string decline_reason);
+  Task<> let_go(planning::Reason declining);
+  Task<> let_go_one_by_one(planning::Reason declining);
   Task<bool> commit_letting_go(coordination::Transaction transaction, const Writes& writes);
   void free_in(coordination::Transaction& transaction, Writes& writes, const Place& place);
   void put_back_in(coordination::Transaction& transaction, Writes& writes,
-                   const std::string& decline_reason);
-  Task<Outcome> write_decline(std::string reason);
+                   const planning::Reason& declining);
+  Task<Outcome> write_decline(planning::Reason reason);
 
-  void add_decline(model::NodeRequest& request, const std::string& reason) const;
+  void add_decline(model::NodeRequest& request, const planning::Reason& reason) const;
   model::Node allocated(const model::Node& node) const;
   bool can_be_handed_out(const model::Node* node, const std::string& label) const;
 

@@ -14,6 +14,7 @@ namespace {
 using model::Node;
 using model::NodeRequest;
 using model::RequestState;
+using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
 
 // Before looking again at a request that somebody else has locked: its lock gives no event, and
@@ -258,10 +259,8 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
       line_.remove(order);
       return;
     case Decision::Kind::wait:
-      log.debug("Waiting: {}", decision.reason);
-      context_.history.decided(
-          request.id, identity_.id,
-          fmt::format("waits: {} (until {})", decision.reason, to_string(decision.until)));
+      log.debug("Waiting: {}", sentence(decision.reason));
+      context_.history.decided(request.id, identity_.id, decision);
       line_.wait(order, request, decision);
       idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), plan,
                           static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond);
@@ -269,7 +268,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
     case Decision::Kind::accept:
       if (leaves_to_peer(request)) return;
       log.info("Assigning node request");
-      context_.history.decided(request.id, identity_.id, "accepts");
+      context_.history.decided(request.id, identity_.id, decision);
       accept(request, prospects, std::move(plan));
       return;
     case Decision::Kind::decline:
@@ -314,7 +313,7 @@ Task<> PoolWorker::fulfil(std::string request_id, QuotaBounds bounds) {
   }
   put_down(request_id);
   if (is_too_large(failure)) {
-    co_await decline(std::move(request_id), "its nodes are too many for one transaction");
+    co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction});
   } else {
     co_await end(std::move(request_id), outcome, failure);
   }
@@ -330,7 +329,7 @@ void PoolWorker::put_down(const std::string& request_id) {
   if (launches > 0) accepted.mapped().provider.quota->launches_end(launches);
 }
 
-Task<> PoolWorker::decline(std::string request_id, std::string reason) {
+Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
   NodeRequestHandler handler(context_, identity_, request_id);
   std::exception_ptr failure;
   auto outcome = Outcome::done;
@@ -428,7 +427,7 @@ Task<> PoolWorker::resume(std::string request_id) {
     co_return;
   }
   in_hand_.insert(request_id);
-  context_.history.decided(request_id, identity_.id, "resumes");
+  context_.history.resumed(request_id, identity_.id);
   const auto launches = static_cast<std::int64_t>(request->node_types.size());
   provider.quota->launches_begin(launches);
   NodeRequestHandler handler(context_, identity_, request_id);

@@ -79,7 +79,7 @@ class PoolWorker {
               std::vector<std::string> plan);
   Task<> fulfil(std::string request_id, QuotaBounds bounds);
   void put_down(const std::string& request_id);
-  Task<> decline(std::string request_id, std::string reason);
+  Task<> decline(std::string request_id, planning::Reason reason);
   bool is_left_behind(const model::NodeRequest& request) const;
   void look_at_nodes_of(const model::NodeRequest& request);
   void look_at_launch(const model::Node& node);

@@ -1,11 +1,11 @@
 #include "planning/decision.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tuple>
 
+#include "json/json.h"
 #include "planning/rendezvous.h"
 
 namespace nodepool::planning {
@@ -15,6 +15,7 @@ namespace {
 using driver::Excess;
 using model::Component;
 using model::NodeRequest;
+using Code = Reason::Code;
 using Kind = Decision::Kind;
 using Shortage = Decision::Shortage;
 using Until = Decision::Until;
@@ -23,17 +24,6 @@ using Until = Decision::Until;
 // takes about a megabyte in one.
 constexpr std::size_t kMostNodes = 1000;
 
-// Of a list in a reason.
-constexpr std::size_t kMostLabels = 20;
-
-// "a,b,c"; of many the first ones.
-std::string listed(const std::vector<std::string>& labels) {
-  if (labels.size() <= kMostLabels) return fmt::format("{}", fmt::join(labels, ","));
-  const auto first = labels.begin();
-  return fmt::format("{},… and {} more", fmt::join(first, first + kMostLabels, ","),
-                     labels.size() - kMostLabels);
-}
-
 // Label -> how many nodes of it are wanted.
 std::map<std::string, std::int64_t> count(const std::vector<std::string>& labels) {
   std::map<std::string, std::int64_t> count;
@@ -41,13 +31,16 @@ std::map<std::string, std::int64_t> count(const std::vector<std::string>& labels
   return count;
 }
 
-Decision wait_for_pool(const Component& pool, std::string_view why) {
-  return {Kind::wait, Until::registry_changes,
-          fmt::format("left to pool {} of provider {}: {}", pool.name, pool.provider_name, why)};
+Decision wait_for_pool(const Component& pool, Code why) {
+  return {Kind::wait, Until::registry_changes, {why, pool.name, pool.provider_name}};
 }
 
-Decision wait_for_room(std::string reason, Shortage shortage = Shortage::none) {
+Decision wait_for_room(Reason reason, Shortage shortage = Shortage::none) {
   return {Kind::wait, Until::there_is_room, std::move(reason), shortage};
+}
+
+Reason about(Code code, Excess figures) {
+  return {.code = code, .figures = std::move(figures)};
 }
 
 // Another pool that should serve the request rather than this one, and why.
@@ -56,79 +49,80 @@ std::optional<Decision> yield(const NodeRequest& request, const Component& own,
   for (const Component* pool : candidates) {
     if (request.provider && own.provider_name != *request.provider &&
         pool->provider_name == *request.provider) {
-      return wait_for_pool(*pool, "the request prefers its provider");
+      return wait_for_pool(*pool, Code::prefers_other_provider);
     }
   }
   for (const Component* pool : candidates) {
     if (pool->priority < own.priority && !pool->paused) {
-      return wait_for_pool(*pool, "it has a better priority");
+      return wait_for_pool(*pool, Code::left_to_better_priority);
     }
   }
   if (!own.supports(request.node_types) && !candidates.empty()) {
-    return wait_for_pool(*candidates.front(), "it offers all labels");
+    return wait_for_pool(*candidates.front(), Code::left_to_whole_offer);
   }
   return std::nullopt;
 }
 
-std::string would_exceed(std::string_view whose, const Excess& excess) {
-  return fmt::format("it would exceed quota: {} needs {} {:g}, the limit is {:g}", whose,
-                     excess.resource, excess.needed, excess.limit);
-}
-
-// Why a pool that only hands out can never serve the request; empty if it can.
-std::string beyond_stock(const NodeRequest& request, const Prospects& prospects) {
+// Why a pool that only hands out can never serve the request; nothing if it can.
+std::optional<Reason> beyond_stock(const NodeRequest& request, const Prospects& prospects) {
   for (const auto& [label, wanted] : count(request.node_types)) {
     const auto capacity = prospects.capacity.find(label);
     if (capacity != prospects.capacity.end() && capacity->second && *capacity->second < wanted) {
-      return fmt::format("it would exceed quota: {} nodes with label {} wanted, the pool has {}",
-                         wanted, label, *capacity->second);
+      Reason reason{.code = Code::beyond_stock, .subject = label};
+      reason.figures.needed = static_cast<double>(wanted);
+      reason.figures.limit = static_cast<double>(*capacity->second);
+      return reason;
     }
   }
   if (!prospects.has_all_at_once) {
-    return fmt::format(
-        "it would exceed quota: the pool's nodes cannot carry the labels [{}] at once",
-        listed(request.node_types));
+    return about_labels(Code::labels_not_at_once, request.node_types);
   }
-  if (!request.reuse) return "the request wants new nodes, the pool only has existing ones";
-  return {};
+  if (!request.reuse) return Reason{Code::wants_new_nodes};
+  return std::nullopt;
 }
 
-// Why this pool can never serve the request; empty if it can.
-std::string decline_reason(const NodeRequest& request, const Component& own,
-                           const Prospects& prospects) {
+// The limit that the request alone exceeds; nothing if there is none.
+std::optional<Reason> beyond_limits(const Prospects& prospects) {
+  if (auto over = excess(prospects.pool_limits, {}, prospects.need_of_all)) {
+    return about(Code::beyond_limit_of_pool, std::move(*over));
+  }
+  if (prospects.tenant_limits) {
+    if (auto over = excess(*prospects.tenant_limits, {}, prospects.need_of_all)) {
+      return about(Code::beyond_limit_of_tenant, std::move(*over));
+    }
+  }
+  if (!prospects.provider_limits) return std::nullopt;
+  if (auto over = excess(*prospects.provider_limits, {}, prospects.need_of_all)) {
+    return about(Code::beyond_limit_of_provider, std::move(*over));
+  }
+  return std::nullopt;
+}
+
+// Why this pool can never serve the request; nothing if it can.
+std::optional<Reason> decline_reason(const NodeRequest& request, const Component& own,
+                                     const Prospects& prospects) {
   const auto instances = prospects.pool_limits.find("instances");
   if (instances != prospects.pool_limits.end() && instances->second <= 0) {
-    return "pool is disabled by max_servers";
+    return Reason{Code::pool_disabled};
   }
   if (request.node_types.size() > kMostNodes) {
-    return fmt::format("{} nodes are wanted at once, {} are the most", request.node_types.size(),
-                       kMostNodes);
+    Reason reason{Code::too_many_nodes};
+    reason.figures.needed = static_cast<double>(request.node_types.size());
+    reason.figures.limit = static_cast<double>(kMostNodes);
+    return reason;
   }
   std::vector<std::string> missing;
   for (const auto& [label, wanted] : count(request.node_types)) {
     if (!own.supports(label)) missing.push_back(label);
   }
-  if (!missing.empty()) {
-    return fmt::format("node type(s) [{}] not available", listed(missing));
+  if (!missing.empty()) return about_labels(Code::labels_not_offered, missing);
+  if (!prospects.label_problem.empty()) {
+    return Reason{Code::label_unserviceable, prospects.label_problem};
   }
-  if (!prospects.label_problem.empty()) return prospects.label_problem;
   if (!prospects.launches) {
-    const std::string reason = beyond_stock(request, prospects);
-    if (!reason.empty()) return reason;
+    if (std::optional<Reason> reason = beyond_stock(request, prospects)) return reason;
   }
-  if (const auto over = excess(prospects.pool_limits, {}, prospects.need_of_all)) {
-    return would_exceed("in this pool it", *over);
-  }
-  if (prospects.tenant_limits) {
-    if (const auto over = excess(*prospects.tenant_limits, {}, prospects.need_of_all)) {
-      return would_exceed("for its tenant it", *over);
-    }
-  }
-  if (!prospects.provider_limits) return {};
-  if (const auto over = excess(*prospects.provider_limits, {}, prospects.need_of_all)) {
-    return would_exceed("in this provider it", *over);
-  }
-  return {};
+  return beyond_limits(prospects);
 }
 
 // What a pool that only hands out lacks now.
@@ -136,35 +130,57 @@ Decision wait_for_free_node(const NodeRequest& request, const Prospects& prospec
   const std::string& label = prospects.missing.front();
   const auto wanted = std::ranges::count(request.node_types, label);
   const auto missing = std::ranges::count(prospects.missing, label);
-  return wait_for_room(
-      fmt::format("{} of {} nodes with label {} are free", wanted - missing, wanted, label));
+  Reason reason{Code::nodes_not_free, label};
+  reason.figures.used = static_cast<double>(wanted - missing);
+  reason.figures.needed = static_cast<double>(wanted);
+  return wait_for_room(std::move(reason));
 }
 
 // Whether the missing nodes may be launched now; if not, why.
 std::optional<Decision> short_of_room(const NodeRequest& request, const Prospects& prospects) {
   if (!prospects.provider_limits) {
     if (prospects.why_unknown.empty()) {  // not asked yet: there may be room
-      return Decision{Kind::wait, Until::quota_is_known,
-                      "the quota of the provider is not known yet"};
+      return Decision{Kind::wait, Until::quota_is_known, {Code::quota_not_asked}};
     }
-    return wait_for_room("the quota of the provider is not known: " + prospects.why_unknown);
+    return wait_for_room({Code::quota_unknown, prospects.why_unknown});
   }
-  std::string reason;
+  Reason reason;
   auto shortage = Shortage::provider;
   if (prospects.refused) {
-    reason = "the provider has refused to launch another node";
-  } else if (const auto over =
+    reason.code = Code::launch_refused;
+  } else if (auto over =
                  excess(prospects.pool_limits, prospects.used_by_pool, prospects.need_of_missing)) {
-    reason = "the pool is full: " + to_string(*over);
+    reason = about(Code::pool_full, std::move(*over));
     shortage = Shortage::pool;
-  } else if (const auto beyond = excess(*prospects.provider_limits, prospects.used_by_provider,
-                                        prospects.need_of_missing)) {
-    reason = "the provider is full: " + to_string(*beyond);
+  } else if (auto beyond = excess(*prospects.provider_limits, prospects.used_by_provider,
+                                  prospects.need_of_missing)) {
+    reason = about(Code::provider_full, std::move(*beyond));
   }
-  if (reason.empty()) return std::nullopt;
+  if (reason.code == Code::none) return std::nullopt;
   // Nobody waits for these: what they are for is better served by not taking the room.
   if (request.requestor == kMinReadyRequestor) return Decision{Kind::decline, {}, reason};
-  return wait_for_room(reason, shortage);
+  return wait_for_room(std::move(reason), shortage);
+}
+
+// A reason may quote what others have written.
+std::string text_of(const json::Json& json) {
+  return json.dump(-1, ' ', false, json::Json::error_handler_t::replace);
+}
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::accept:
+      return "accepts";
+    case Kind::decline:
+      return "declines";
+    case Kind::fail:
+      return "fails it";
+    case Kind::wait:
+      return "waits";
+    case Kind::ignore:
+      return "ignores it";
+  }
+  return {};
 }
 
 }  // namespace
@@ -189,25 +205,50 @@ std::string_view to_string(Until until) {
   return {};
 }
 
+std::string sentence(const Decision& decision) {
+  std::string said(name_of(decision.kind));
+  if (decision.reason.code != Code::none) said += ": " + sentence(decision.reason);
+  if (decision.until != Until::nothing)
+    said += fmt::format(" (until {})", to_string(decision.until));
+  return said;
+}
+
+std::string to_json(const Decision& decision, std::string_view pool_id) {
+  json::Json json{{"pool", pool_id}, {"decision", name_of(decision.kind)}};
+  const Reason& reason = decision.reason;
+  if (reason.code == Code::none) return text_of(json);
+  json["reason"] = name_of(reason.code);
+  if (!reason.subject.empty()) json["subject"] = reason.subject;
+  if (!reason.provider.empty()) json["provider"] = reason.provider;
+  if (!reason.labels.empty()) json["labels"] = reason.labels;
+  const Excess& figures = reason.figures;
+  if (figures != Excess()) {
+    json["figures"] = {
+        {"used", figures.used}, {"needed", figures.needed}, {"limit", figures.limit}};
+    if (!figures.resource.empty()) json["figures"]["resource"] = figures.resource;
+  }
+  return text_of(json);
+}
+
 std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
                                const std::vector<const Component*>& pools,
                                std::string_view expected) {
   if (own.max_concurrency == 0) {
-    return Decision{Kind::ignore, {}, "the provider's max-concurrency is 0"};
+    return Decision{Kind::ignore, {}, {Code::provider_accepts_nothing}};
   }
   if (request.state != model::RequestState::requested) {
-    return Decision{Kind::ignore, {}, fmt::format("it is {}", to_string(request.state))};
+    return Decision{Kind::ignore, {}, {Code::not_waiting, std::string(to_string(request.state))}};
   }
   if (request.declined(own.component->id)) {
     if (!expected.empty()) {
-      return Decision{Kind::wait, Until::registry_changes,
-                      fmt::format("pool {}, which is gone, may be back", expected)};
+      return Decision{
+          Kind::wait, Until::registry_changes, {Code::pool_may_be_back, std::string(expected)}};
     }
     // The last pool to decline may have gone before it could say so.
     if (declined_by_all(request, pools)) {
-      return Decision{Kind::fail, {}, "every registered pool has declined it"};
+      return Decision{Kind::fail, {}, {Code::declined_by_all}};
     }
-    return Decision{Kind::wait, Until::registry_changes, "this pool has declined it"};
+    return Decision{Kind::wait, Until::registry_changes, {Code::declined_by_this_pool}};
   }
   std::vector<const Component*> candidates;
   for (const Component* pool : pools) {
@@ -219,22 +260,19 @@ std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
 }
 
 Decision judge(const NodeRequest& request, const PoolView& own, const Prospects& prospects) {
-  const std::string reason = decline_reason(request, *own.component, prospects);
-  if (!reason.empty()) return {Kind::decline, {}, reason};
-
+  if (std::optional<Reason> reason = decline_reason(request, *own.component, prospects)) {
+    return {Kind::decline, {}, std::move(*reason)};
+  }
   if (prospects.tenant_limits) {
-    if (const auto over =
+    if (auto over =
             excess(*prospects.tenant_limits, prospects.used_by_tenant, prospects.need_of_tenant)) {
-      return {Kind::wait, Until::tenant_takes_less,
-              fmt::format("tenant {} has reached its limit: {}", request.tenant_name.value_or(""),
-                          to_string(*over)),
-              Shortage::tenant};
+      Reason reason = about(Code::tenant_full, std::move(*over));
+      reason.subject = request.tenant_name.value_or("");
+      return {Kind::wait, Until::tenant_takes_less, std::move(reason), Shortage::tenant};
     }
   }
   if (!prospects.behind.empty()) {
-    return {Kind::wait, Until::earlier_one_is_served,
-            fmt::format("request {} has waited long and comes first", prospects.behind),
-            Shortage::none, prospects.behind};
+    return {Kind::wait, Until::earlier_one_is_served, {Code::comes_after, prospects.behind}};
   }
   if (!prospects.missing.empty() && !prospects.launches) {
     return wait_for_free_node(request, prospects);
@@ -244,9 +282,10 @@ Decision judge(const NodeRequest& request, const PoolView& own, const Prospects&
   }
   const bool is_work = !prospects.missing.empty() || !prospects.launches;
   if (is_work && own.max_concurrency > 0 && prospects.active_launches >= own.max_concurrency) {
-    return {Kind::wait, Until::launch_ends,
-            fmt::format("{} launches under way, max-concurrency is {}", prospects.active_launches,
-                        own.max_concurrency)};
+    Reason reason{Code::launches_under_way};
+    reason.figures.used = static_cast<double>(prospects.active_launches);
+    reason.figures.limit = static_cast<double>(own.max_concurrency);
+    return {Kind::wait, Until::launch_ends, std::move(reason)};
   }
   return {Kind::accept, {}, {}};
 }

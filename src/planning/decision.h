@@ -10,6 +10,7 @@
 #include "driver/resources.h"
 #include "model/component.h"
 #include "model/node_request.h"
+#include "planning/reason.h"
 
 // What a pool does about a request: pure functions of what is known at that moment, so that the
 // same code decides, is unit-tested as a table, and explains itself to an operator.
@@ -37,21 +38,29 @@ struct Decision {
     quota_is_known,    // of the provider
     there_is_room,     // a node that would do becomes free, or nodes take less than now
     tenant_takes_less,
-    earlier_one_is_served,  // the request `behind`, or it goes, or waits for something else
+    earlier_one_is_served,  // that of the reason, or it goes, or waits for something else
     launch_ends,            // of the provider
   };
 
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
-  std::string reason = {};  // for people
+  Reason reason = {};
   // Whose limit is reached: an idle node that counts for it may make room.
   enum class Shortage { none, pool, provider, tenant };
   Shortage shortage = Shortage::none;
-  std::string behind = {};  // Until::earlier_one_is_served: the id of that request
+
+  friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// For people: "a node becomes free, or nodes take less than now".
+// For people: "a node is free or gone".
 std::string_view to_string(Decision::Until until);
+
+// For people: "accepts", "waits: the pool is full: … (until a node is free or gone)".
+std::string sentence(const Decision& decision);
+
+// For programs, a JSON object: {"pool": …, "decision": "waits", "reason": "pool-full", "subject":
+// …, "figures": …}. What says nothing is left out. Its names are stable.
+std::string to_json(const Decision& decision, std::string_view pool_id);
 
 // The pool that decides.
 struct PoolView {

@@ -29,7 +29,7 @@ std::string whose(const model::NodeRequest& request, const Decision& decision) {
     case Until::tenant_takes_less:
       return request.tenant_name.value_or("");
     case Until::earlier_one_is_served:
-      return decision.behind;
+      return decision.reason.subject;
     default:
       return {};
   }

@@ -31,7 +31,8 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
        id,
        "decision",
        {},
-       "l1-PoolWorker.rack-main accepts"});
+       "l1-PoolWorker.rack-main accepts",
+       R"({"decision":"accepts"})"});
   add({1763703600.504, Entry::Subject::request, id, "fulfilled", {"0000000003", "0000000004"}, ""});
   EXPECT_EQ(nodepool({"history", id}), 0) << err();
   const std::string time = "[0-9-]+ [0-9:]+\\.";
@@ -53,13 +54,14 @@ TEST_F(HistoryCommandTest, a_request_is_shown_with_its_nodes) {
                                   "                            \\|\n"
                                   "[+-]+\n"));
   EXPECT_EQ(nodepool({"history", id, "--json"}), 0);
-  EXPECT_EQ(out(), R"([{"time": 1763700000.500, "after": null, "event": "requested", "nodes": [], )"
-                   R"("details": "label(s) a for ada@build1"}, )"
-                   R"({"time": 1763700000.504, "after": 0.004, "event": "decision", "nodes": [], )"
-                   R"("details": "l1-PoolWorker.rack-main accepts"}, )"
-                   R"({"time": 1763703600.504, "after": 3600.000, "event": "fulfilled", )"
-                   R"("nodes": ["0000000003", "0000000004"], "details": ""}])"
-                   "\n");
+  EXPECT_EQ(out(),
+            R"([{"time": 1763700000.500, "after": null, "event": "requested", "nodes": [], )"
+            R"("details": "label(s) a for ada@build1", "data": null}, )"
+            R"({"time": 1763700000.504, "after": 0.004, "event": "decision", "nodes": [], )"
+            R"("details": "l1-PoolWorker.rack-main accepts", "data": {"decision":"accepts"}}, )"
+            R"({"time": 1763703600.504, "after": 3600.000, "event": "fulfilled", )"
+            R"("nodes": ["0000000003", "0000000004"], "details": "", "data": null}])"
+            "\n");
 }
 
 TEST_F(HistoryCommandTest, a_node_is_shown_with_its_request) {

@@ -46,12 +46,18 @@ class JournalTest : public testing::Test {
 };
 
 TEST(EntryTest, a_line_is_read_as_it_was_written) {
-  const Entry full{1763712345.125, Entry::Subject::request,      "200-0000000001",
-                   "fulfilled",    {"0000000003", "0000000004"}, "a \"quoted\"\nline"};
-  EXPECT_EQ(to_line(full),
-            R"({"time":1763712345.125,"request":"200-0000000001","event":"fulfilled",)"
-            R"("related":["0000000003","0000000004"],"details":"a \"quoted\"\nline"})"
-            "\n");
+  const Entry full{1763712345.125,
+                   Entry::Subject::request,
+                   "200-0000000001",
+                   "fulfilled",
+                   {"0000000003", "0000000004"},
+                   "a \"quoted\"\nline",
+                   R"({"reason":"pool-full"})"};
+  EXPECT_EQ(
+      to_line(full),
+      R"({"time":1763712345.125,"request":"200-0000000001","event":"fulfilled",)"
+      R"("related":["0000000003","0000000004"],"details":"a \"quoted\"\nline","data":{"reason":"pool-full"}})"
+      "\n");
   EXPECT_EQ(parse_line(to_line(full)), full);
   const Entry brief = node_entry("0000000003", 1, "gone");
   EXPECT_EQ(to_line(brief), "{\"time\":1.0,\"node\":\"0000000003\",\"event\":\"gone\"}\n");

@@ -63,6 +63,8 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
                           StartsWith("decision host.example-PoolWorker.rack-main waits: "),
                           "decision host.example-PoolWorker.rack-main accepts",
                           "fulfilled [" + second + "]"));
+  EXPECT_THAT(history::entries_of(*journal_, waiting)[1].data,
+              HasSubstr(R"("decision":"waits","reason":"nodes-not-free","subject":"a")"));
   EXPECT_THAT(lines(first),
               ElementsAre("init fake-1 of rack-main, label(s) a", "ready", "locked",
                           "allocated [" + served + "]", "unlocked", "in-use", "locked", "used",

@@ -21,7 +21,8 @@ using model::RequestState;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr auto kSkyOfTakeOver = R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
+constexpr auto kSkyOfTakeOver =
+    R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
 
 class TakeOverTest : public PartsFixture {
  protected:
@@ -44,8 +45,8 @@ class TakeOverTest : public PartsFixture {
   }
 
   void write_elsewhere(const NodeRequest& request) {
-    loop_.run(others_.set(model::request_path(kRequest), to_record(request),
-                          coordination::kAnyVersion));
+    loop_.run(
+        others_.set(model::request_path(kRequest), to_record(request), coordination::kAnyVersion));
   }
 
   NodeRequestHandler::Outcome resume() {
@@ -54,7 +55,8 @@ class TakeOverTest : public PartsFixture {
   }
 
   NodeRequest stored_request() {
-    return model::parse_node_request(kRequest, loop_.run(others_.get(model::request_path(kRequest))));
+    return model::parse_node_request(kRequest,
+                                     loop_.run(others_.get(model::request_path(kRequest))));
   }
 
   Node stored_node() {

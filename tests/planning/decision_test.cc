@@ -104,7 +104,7 @@ TEST(DecisionTest, unknown_labels_are_declined_with_their_names) {
   situation.request.node_types = {"small", "zeta", "alpha"};
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::decline);
-  EXPECT_EQ(decision.reason, "node type(s) [alpha,zeta] not available");
+  EXPECT_EQ(sentence(decision.reason), "node type(s) [alpha,zeta] not available");
 }
 
 TEST(DecisionTest, a_label_that_nobody_has_is_declined_even_while_another_one_is_used_up) {
@@ -117,7 +117,7 @@ TEST(DecisionTest, a_label_that_nobody_has_is_declined_even_while_another_one_is
 TEST(DecisionTest, a_disabled_pool_declines) {
   Situation situation;
   situation.prospects.pool_limits["instances"] = 0;
-  EXPECT_EQ(situation.decide().reason, "pool is disabled by max_servers");
+  EXPECT_EQ(sentence(situation.decide().reason), "pool is disabled by max_servers");
 }
 
 TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
@@ -126,7 +126,7 @@ TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
   situation.request.node_types = {"small", "small", "small"};
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::decline);
-  EXPECT_EQ(decision.reason,
+  EXPECT_EQ(sentence(decision.reason),
             "it would exceed quota: 3 nodes with label small wanted, the pool has 2");
 }
 
@@ -137,7 +137,7 @@ TEST(DecisionTest, a_request_waits_until_all_its_nodes_are_free) {
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::wait);
   EXPECT_EQ(decision.until, Until::there_is_room);
-  EXPECT_EQ(decision.reason, "1 of 2 nodes with label small are free");
+  EXPECT_EQ(sentence(decision.reason), "1 of 2 nodes with label small are free");
   EXPECT_EQ(decision.shortage, Decision::Shortage::none);
 }
 
@@ -154,11 +154,11 @@ TEST(DecisionTest, what_can_never_fit_into_the_limits_is_declined) {
   situation.request.node_types = {"small", "small"};
   situation.launches();
   situation.prospects.pool_limits["instances"] = 1;
-  EXPECT_EQ(situation.decide().reason,
+  EXPECT_EQ(sentence(situation.decide().reason),
             "it would exceed quota: in this pool it needs instances 2, the limit is 1");
   situation.prospects.pool_limits["instances"] = 2;
   situation.prospects.provider_limits = driver::Limits{{"instances", 1}};
-  EXPECT_EQ(situation.decide().reason,
+  EXPECT_EQ(sentence(situation.decide().reason),
             "it would exceed quota: in this provider it needs instances 2, the limit is 1");
 }
 
@@ -171,11 +171,12 @@ TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
   situation.prospects.used_by_pool = instances(3);
   EXPECT_EQ(situation.decide().until, Until::there_is_room);
   EXPECT_NE(situation.decide().shortage, Decision::Shortage::none);
-  EXPECT_EQ(situation.decide().reason, "the pool is full: instances: 3 used + 1 needed, limit 3");
+  EXPECT_EQ(sentence(situation.decide().reason),
+            "the pool is full: instances: 3 used + 1 needed, limit 3");
   situation.prospects.used_by_pool = instances(0);
   situation.prospects.provider_limits = driver::Limits{{"instances", 5}};
   situation.prospects.used_by_provider = instances(5);
-  EXPECT_EQ(situation.decide().reason,
+  EXPECT_EQ(sentence(situation.decide().reason),
             "the provider is full: instances: 5 used + 1 needed, limit 5");
 }
 
@@ -193,10 +194,11 @@ TEST(DecisionTest, a_provider_whose_quota_is_unknown_is_waited_for) {
   Situation situation;
   situation.launches();
   situation.prospects.provider_limits.reset();
-  EXPECT_EQ(situation.decide().reason, "the quota of the provider is not known yet");
+  EXPECT_EQ(sentence(situation.decide().reason), "the quota of the provider is not known yet");
   EXPECT_EQ(situation.decide().until, Until::quota_is_known) << "no pool pauses for that";
   situation.prospects.why_unknown = "no route to host";
-  EXPECT_EQ(situation.decide().reason, "the quota of the provider is not known: no route to host");
+  EXPECT_EQ(sentence(situation.decide().reason),
+            "the quota of the provider is not known: no route to host");
   EXPECT_EQ(situation.decide().until, Until::there_is_room);
 }
 
@@ -225,7 +227,7 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
   EXPECT_EQ(situation.decide().kind, Kind::accept);
   situation.prospects.used_by_tenant = instances(2);
   EXPECT_EQ(situation.decide().until, Until::tenant_takes_less);
-  EXPECT_EQ(situation.decide().reason,
+  EXPECT_EQ(sentence(situation.decide().reason),
             "tenant acme has reached its limit: instances: 2 used + 1 needed, limit 2");
   EXPECT_EQ(situation.decide().shortage, Decision::Shortage::tenant);
   situation.prospects.need_of_tenant = {};
@@ -244,7 +246,7 @@ TEST(DecisionTest, who_has_waited_long_is_not_passed) {
   Situation situation;
   situation.prospects.behind = "200-0000000000";
   EXPECT_EQ(situation.decide().until, Until::earlier_one_is_served);
-  EXPECT_EQ(situation.decide().behind, "200-0000000000");
+  EXPECT_EQ(situation.decide().reason.subject, "200-0000000000");
   EXPECT_EQ(situation.decide().shortage, Decision::Shortage::none);
 }
 

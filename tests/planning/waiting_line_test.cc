@@ -32,7 +32,7 @@ class WaitingLineTest : public testing::Test {
     line_.wait(request.order(), request,
                {.kind = Decision::Kind::wait,
                 .until = Until::earlier_one_is_served,
-                .behind = earlier.id});
+                .reason = {Reason::Code::comes_after, earlier.id}});
   }
 
   // Takes all that are to be looked at; each waits again for the same.

@@ -96,7 +96,7 @@ std::string pool_says(const Knowledge& knowledge, const NodeRequest& request,
   if (request.declined(pool.id)) return "declined, without a reason in the record";
   const auto screened = planning::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
   if (screened) {
-    return fmt::format("{} (until {})", screened->reason, planning::to_string(screened->until));
+    return fmt::format("{} (until {})", sentence(screened->reason), to_string(screened->until));
   }
   const std::optional<history::Entry> last = last_decision(history, pool);
   if (last) {

@@ -50,11 +50,13 @@ std::string pause_text(double seconds) {
 
 Table history_listing(const std::vector<Entry>& entries, bool json) {
   const bool of_node = entries.front().subject == Entry::Subject::node;
-  Table table({{"time", "Time"},
-               {"after", "After"},
-               {"event", "Event"},
-               of_node ? Column{"request", "Request"} : Column{"nodes", "Nodes"},
-               {"details", "Details"}});
+  std::vector<Column> columns{{"time", "Time"},
+                              {"after", "After"},
+                              {"event", "Event"},
+                              of_node ? Column{"request", "Request"} : Column{"nodes", "Nodes"},
+                              {"details", "Details"}};
+  if (json) columns.push_back({"data", "Data"});  // people have it in the details
+  Table table(std::move(columns));
   const Entry* before = nullptr;
   for (const Entry& entry : entries) {
     Json after;
@@ -65,9 +67,12 @@ Table history_listing(const std::vector<Entry>& entries, bool json) {
     Json related = json_list(entry.related);
     if (of_node)
       related = entry.related.empty() ? Json() : model::json_string(entry.related.front());
-    table.add({json ? json_number(entry.time) : model::json_string(time_text(entry.time)),
-               std::move(after), model::json_string(entry.event), std::move(related),
-               model::json_string(entry.details)});
+    std::vector<Json> row{
+        json ? json_number(entry.time) : model::json_string(time_text(entry.time)),
+        std::move(after), model::json_string(entry.event), std::move(related),
+        model::json_string(entry.details)};
+    if (json) row.push_back(entry.data.empty() ? Json() : Json{entry.data});
+    table.add(std::move(row));
     before = &entry;
   }
   return table;

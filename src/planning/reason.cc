@@ -1,0 +1,116 @@
+#include "planning/reason.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace nodepool::planning {
+
+namespace {
+
+using Code = Reason::Code;
+
+// "a,b,c"; of many the first ones.
+std::string listed(const Reason& reason) {
+  const auto count = static_cast<std::size_t>(reason.figures.needed);
+  const std::string labels = fmt::format("{}", fmt::join(reason.labels, ","));
+  if (count <= reason.labels.size()) return labels;
+  return fmt::format("{},… and {} more", labels, count - reason.labels.size());
+}
+
+// What is said of a code. In a sentence {subject}, {provider} and {labels} stand for members of the
+// reason, {used}, {needed} and {limit} for its figures, {figures} and {excess} for all of them.
+struct Wording {
+  Code code;
+  std::string_view name;
+  std::string_view sentence;
+};
+
+constexpr Wording kWordings[] = {
+    {Code::none, "", ""},
+    {Code::provider_accepts_nothing, "provider-accepts-nothing",
+     "the provider's max-concurrency is 0"},
+    {Code::not_waiting, "not-waiting", "it is {subject}"},
+    {Code::pool_may_be_back, "pool-may-be-back", "pool {subject}, which is gone, may be back"},
+    {Code::declined_by_all, "declined-by-all", "every registered pool has declined it"},
+    {Code::declined_by_this_pool, "declined-by-this-pool", "this pool has declined it"},
+    {Code::prefers_other_provider, "prefers-other-provider",
+     "left to pool {subject} of provider {provider}: the request prefers its provider"},
+    {Code::left_to_better_priority, "left-to-better-priority",
+     "left to pool {subject} of provider {provider}: it has a better priority"},
+    {Code::left_to_whole_offer, "left-to-whole-offer",
+     "left to pool {subject} of provider {provider}: it offers all labels"},
+    {Code::pool_disabled, "pool-disabled", "pool is disabled by max_servers"},
+    {Code::too_many_nodes, "too-many-nodes",
+     "{needed} nodes are wanted at once, {limit} are the most"},
+    {Code::labels_not_offered, "labels-not-offered", "node type(s) [{labels}] not available"},
+    {Code::label_unserviceable, "label-unserviceable", "{subject}"},
+    {Code::beyond_stock, "beyond-stock",
+     "it would exceed quota: {needed} nodes with label {subject} wanted, the pool has {limit}"},
+    {Code::labels_not_at_once, "labels-not-at-once",
+     "it would exceed quota: the pool's nodes cannot carry the labels [{labels}] at once"},
+    {Code::wants_new_nodes, "wants-new-nodes",
+     "the request wants new nodes, the pool only has existing ones"},
+    {Code::beyond_limit_of_pool, "beyond-limit-of-pool",
+     "it would exceed quota: in this pool it needs {excess}"},
+    {Code::beyond_limit_of_tenant, "beyond-limit-of-tenant",
+     "it would exceed quota: for its tenant it needs {excess}"},
+    {Code::beyond_limit_of_provider, "beyond-limit-of-provider",
+     "it would exceed quota: in this provider it needs {excess}"},
+    {Code::tenant_full, "tenant-full", "tenant {subject} has reached its limit: {figures}"},
+    {Code::comes_after, "comes-after", "request {subject} has waited long and comes first"},
+    {Code::nodes_not_free, "nodes-not-free",
+     "{used} of {needed} nodes with label {subject} are free"},
+    {Code::quota_not_asked, "quota-not-asked", "the quota of the provider is not known yet"},
+    {Code::quota_unknown, "quota-unknown", "the quota of the provider is not known: {subject}"},
+    {Code::launch_refused, "launch-refused",
+     "the provider has refused to launch another node"},
+    {Code::pool_full, "pool-full", "the pool is full: {figures}"},
+    {Code::provider_full, "provider-full", "the provider is full: {figures}"},
+    {Code::launches_under_way, "launches-under-way",
+     "{used} launches under way, max-concurrency is {limit}"},
+    {Code::too_large_for_transaction, "too-large-for-transaction",
+     "its nodes are too many for one transaction"},
+    {Code::launch_failed, "launch-failed", "launch failed: {subject}"},
+};
+
+constexpr bool is_in_order() {
+  std::size_t place = 0;
+  for (const Wording& wording : kWordings) {
+    if (static_cast<std::size_t>(wording.code) != place++) return false;
+  }
+  return place == static_cast<std::size_t>(Code::launch_failed) + 1;
+}
+static_assert(is_in_order(), "a wording for each code, in their order");
+
+const Wording& wording_of(Code code) {
+  return kWordings[static_cast<std::size_t>(code)];
+}
+
+}  // namespace
+
+Reason about_labels(Code code, const std::vector<std::string>& labels) {
+  Reason reason{.code = code};
+  reason.figures.needed = static_cast<double>(labels.size());
+  const auto named = static_cast<std::ptrdiff_t>(std::min(labels.size(), kMostLabels));
+  reason.labels.assign(labels.begin(), labels.begin() + named);
+  return reason;
+}
+
+std::string_view name_of(Code code) {
+  return wording_of(code).name;
+}
+
+std::string sentence(const Reason& reason) {
+  const driver::Excess& figures = reason.figures;
+  const std::string excess = fmt::format("{} {:g}, the limit is {:g}", figures.resource,
+                                         figures.needed, figures.limit);
+  return fmt::format(fmt::runtime(wording_of(reason.code).sentence),
+                     fmt::arg("subject", reason.subject), fmt::arg("provider", reason.provider),
+                     fmt::arg("labels", listed(reason)), fmt::arg("used", figures.used),
+                     fmt::arg("needed", figures.needed), fmt::arg("limit", figures.limit),
+                     fmt::arg("figures", to_string(figures)), fmt::arg("excess", excess));
+}
+
+}  // namespace nodepool::planning

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/resources.h"
+
+namespace nodepool::planning {
+
+// Why a pool does what it does about a request, as data: a code, and what it speaks of. Whoever
+// shows it to people takes its sentence(); whoever counts, compares or keeps it takes the rest.
+struct Reason {
+  // Each with what the other members say: nothing if that is not mentioned.
+  enum class Code {
+    none,
+    provider_accepts_nothing,  // its max-concurrency is 0
+    not_waiting,               // subject: the request's state
+    pool_may_be_back,          // subject: the id of the pool that is gone
+    declined_by_all,           // every registered pool has declined it
+    declined_by_this_pool,
+    prefers_other_provider,     // subject: the pool; provider: its provider
+    left_to_better_priority,    // likewise
+    left_to_whole_offer,        // likewise: the pool that offers all labels
+    pool_disabled,              // its max-servers is 0
+    too_many_nodes,             // figures: needed, limit
+    labels_not_offered,         // labels
+    label_unserviceable,        // subject: why, in the provider's words
+    beyond_stock,               // subject: the label; figures: needed, limit
+    labels_not_at_once,         // labels
+    wants_new_nodes,            // the pool only has existing ones
+    beyond_limit_of_pool,       // figures
+    beyond_limit_of_tenant,     // figures
+    beyond_limit_of_provider,   // figures
+    tenant_full,                // subject: the tenant; figures
+    comes_after,                // subject: the id of the request that comes first
+    nodes_not_free,             // subject: the label; figures: used are free of those needed
+    quota_not_asked,            // the provider has not answered yet
+    quota_unknown,              // subject: why, in the provider's words
+    launch_refused,             // by the provider, though there seemed to be room
+    pool_full,                  // figures
+    provider_full,              // figures
+    launches_under_way,         // figures: used, limit
+    too_large_for_transaction,  // its nodes are too many for the store
+    launch_failed,              // subject: why, in the provider's words
+  };
+
+  Code code = Code::none;
+  std::string subject = {};
+  std::string provider = {};
+  std::vector<std::string> labels = {};  // the first ones; figures.needed is how many there are
+  driver::Excess figures = {};
+
+  friend bool operator==(const Reason&, const Reason&) = default;
+};
+
+// The most labels that a reason names.
+inline constexpr std::size_t kMostLabels = 20;
+
+// A reason that speaks of these labels.
+Reason about_labels(Reason::Code code, const std::vector<std::string>& labels);
+
+// "pool-full": stable, for programs. Empty for `none`.
+std::string_view name_of(Reason::Code code);
+
+// "the pool is full: instances: 9 used + 2 needed, limit 10". Empty for `none`.
+std::string sentence(const Reason& reason);
+
+}  // namespace nodepool::planning
