@@ -44,16 +44,18 @@ Task<LockSet::Outcome> LockSet::try_acquire(Transaction also) {
 
 // One attempt: an outcome, or nothing if a guess about a root was wrong and has been corrected.
 Task<std::optional<LockSet::Outcome>> LockSet::contend(const std::vector<std::size_t>& wanted,
-                                                       Transaction also) {
+                                                       const Transaction& also) {
   Transaction transaction;
   std::vector<std::size_t> operation_owners;
+  bool are_first = true;  // below a root that comes into being with it, a contender is
   for (const std::size_t index : wanted) {
     Member& member = members_[index];
+    are_first = are_first && !member.root_exists;
     member.lock.emplace(store_, random_, member.root);
     member.lock->contend_in(transaction, member.root_exists);
     operation_owners.resize(transaction.size(), index);
   }
-  transaction.append(also);
+  if (are_first) transaction.append(also);
   std::vector<OperationResult> results;
   try {
     results = co_await store_.commit(std::move(transaction));
@@ -69,7 +71,27 @@ Task<std::optional<LockSet::Outcome>> LockSet::contend(const std::vector<std::si
     if (!holds && !lost) lost = Outcome{Outcome::Kind::contended, index};
     member.root_exists = true;
   }
-  co_return lost ? *lost : Outcome{Outcome::Kind::acquired};
+  if (lost) co_return *lost;
+  if (!are_first && !also.empty()) co_return co_await commit_under_locks(wanted, also);
+  co_return Outcome{Outcome::Kind::acquired};
+}
+
+Task<LockSet::Outcome> LockSet::commit_under_locks(const std::vector<std::size_t>& wanted,
+                                                   const Transaction& also) {
+  Transaction transaction;
+  for (const std::size_t index : wanted) check_in(transaction, index);
+  transaction.append(also);
+  try {
+    const std::vector<OperationResult> results = co_await store_.commit(std::move(transaction));
+    also_results_.assign(results.begin() + static_cast<std::ptrdiff_t>(wanted.size()),
+                         results.end());
+  } catch (const TransactionError& error) {
+    if (error.index() >= wanted.size())
+      throw TransactionError(error, error.index() - wanted.size());
+    if (error.kind() != Kind::no_node) throw;
+    co_return Outcome{Outcome::Kind::contended, wanted[error.index()]};
+  }
+  co_return Outcome{Outcome::Kind::acquired};
 }
 
 std::optional<LockSet::Outcome> LockSet::learn_from(

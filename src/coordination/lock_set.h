@@ -30,9 +30,10 @@ class LockSet {
   };
 
   // Takes all locks that are not held yet; or none of them, leaving no contender of theirs behind.
-  // `also` happens in the same transaction, after the contenders are in line, even if it turns out
-  // that somebody is before them; if it is refused the TransactionError counts from the start of
-  // `also`. Throws StoreError.
+  // `also` happens under these locks or not at all: in the same transaction where nobody can be
+  // before the new contenders, otherwise in one of its own that is refused if a lock has been lost
+  // again. If it is refused the TransactionError counts from the start of `also`. Throws
+  // StoreError.
   Task<Outcome> try_acquire(Transaction also = {});
 
   // The results of `also`.
@@ -60,7 +61,9 @@ class LockSet {
     std::optional<Lock> lock;
   };
 
-  Task<std::optional<Outcome>> contend(const std::vector<std::size_t>& wanted, Transaction also);
+  Task<std::optional<Outcome>> contend(const std::vector<std::size_t>& wanted,
+                                       const Transaction& also);
+  Task<Outcome> commit_under_locks(const std::vector<std::size_t>& wanted, const Transaction& also);
   std::optional<Outcome> learn_from(const TransactionError& error,
                                     const std::vector<std::size_t>& operation_owners);
   Task<> release(std::vector<std::size_t> indexes);

@@ -66,5 +66,20 @@ TEST_F(NodeLaunchesTest, who_recorded_later_gives_way) {
   EXPECT_TRUE(loop_.run(launches.fit(one_node_)));
 }
 
+TEST_F(NodeLaunchesTest, a_node_that_somebody_has_locked_is_not_begun) {
+  NodeLaunches launches(context_, sky(), {"host-sky-main", "sky", "main"}, locks_, log_);
+  record(launches);
+  settle();
+  const std::string id = nodes_.all().begin()->first;
+  coordination::Lock lock(others_, random_, model::node_lock_path(id));
+  ASSERT_TRUE(loop_.run(lock.try_acquire()));
+  EXPECT_FALSE(loop_.run(launches.begin()));
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::init);
+  loop_.run(lock.release());
+  EXPECT_TRUE(loop_.run(launches.begin()));
+  EXPECT_EQ(node(id).state, model::NodeState::building);
+}
+
 }  // namespace
 }  // namespace nodepool::launcher

@@ -192,6 +192,58 @@ TEST_F(LockTest, a_set_that_misses_one_lock_takes_none) {
   EXPECT_THAT(children("/lock/y"), SizeIs(1));
 }
 
+// The roots may exist already, and somebody may stand there.
+TEST_F(LockTest, what_a_set_is_to_write_is_not_written_without_its_locks) {
+  loop_.run(a_.create("/record", "old", CreateMode::persistent));
+  Lock other(b_, random_, "/lock/y");
+  ASSERT_TRUE(loop_.run(other.try_acquire()));
+  LockSet set(a_, random_);
+  set.add("/lock/x", false);
+  const std::size_t contended = set.add("/lock/y", false);
+  Transaction also;
+  also.set("/record", "new", 0);
+  const LockSet::Outcome outcome = loop_.run(set.try_acquire(also));
+  EXPECT_EQ(outcome.kind, LockSet::Outcome::Kind::contended);
+  EXPECT_EQ(outcome.index, contended);
+  EXPECT_EQ(loop_.run(a_.get("/record")).data, "old");
+  loop_.run(other.release());
+  EXPECT_EQ(loop_.run(set.try_acquire(also)).kind, LockSet::Outcome::Kind::acquired);
+  EXPECT_EQ(loop_.run(a_.get("/record")).data, "new");
+  ASSERT_THAT(set.also_results(), SizeIs(1));
+  EXPECT_EQ(set.also_results()[0].stat.version, 1);
+}
+
+TEST_F(LockTest, what_a_set_writes_below_new_roots_takes_one_transaction) {
+  loop_.run(ensure_path(a_, "/lock"));
+  loop_.run(a_.create("/record", "old", CreateMode::persistent));
+  LockSet set(a_, random_);
+  set.add("/lock/x", false);
+  Transaction also;
+  also.set("/record", "new", 0);
+  EXPECT_EQ(loop_.run(set.try_acquire(also)).kind, LockSet::Outcome::Kind::acquired);
+  const std::vector<std::string> names = children("/lock/x");
+  ASSERT_THAT(names, SizeIs(1));
+  EXPECT_EQ(loop_.run(a_.get("/lock/x/" + names[0])).stat.mzxid,
+            loop_.run(a_.get("/record")).stat.mzxid);
+}
+
+TEST_F(LockTest, a_refusal_of_what_a_set_is_to_write_is_told_as_such) {
+  loop_.run(ensure_path(a_, "/lock/x"));
+  loop_.run(a_.create("/record", "old", CreateMode::persistent));
+  LockSet set(a_, random_);
+  set.add("/lock/x", true);
+  Transaction also;
+  also.check("/record", 0);
+  also.set("/record", "new", 7);
+  try {
+    loop_.run(set.try_acquire(also));
+    FAIL() << "the record has another version";
+  } catch (const TransactionError& error) {
+    EXPECT_EQ(error.index(), 1U);
+  }
+  EXPECT_THAT(children("/lock/x"), IsEmpty());
+}
+
 TEST_F(LockTest, a_set_says_what_is_gone) {
   LockSet set(a_, random_);
   set.add("/lock/x", false);
