@@ -215,12 +215,7 @@ Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lo
   for (const std::string& name : coordination::contenders_in_line(children)) {
     const std::string path = coordination::join_path(lock.root(), name);
     if (path == lock.contender()) continue;
-    try {
-      const coordination::Entry contender = co_await context_.store.get(path);
-      if (contender.data == model::lease_contender(lease->id)) co_return true;
-    } catch (const StoreError& error) {
-      if (error.kind() != StoreError::Kind::no_node) throw;
-    }
+    if (co_await model::is_contender_of_lease(context_.store, path, lease->id)) co_return true;
   }
   co_return false;
 }

@@ -154,19 +154,26 @@ Task<> ExpiryWorker::end(std::string id) {
   look_at(id);
 }
 
-// The holder's contender and the node's state in one transaction: it is refused if the lease was
-// renewed or given back meanwhile.
+// The lease's contenders and the node's state in one transaction: it is refused if the lease was
+// renewed or given back meanwhile. Who was in line when the requestor's lock became the lease
+// stands before it and has the lock now: until that one has gone nothing is done. Those behind
+// stay: they find the node used.
 Task<> ExpiryWorker::end_lease(Node node) {
   const model::Lease lease = *model::lease_of(node);
-  node.set_state(NodeState::used, context_.runtime.clock.wall_seconds());
-  Transaction transaction;
-  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   // Read from the store: the table may not have seen the lock yet.
   const std::string root = model::node_lock_path(node.id);
   const std::vector<std::string> children = co_await context_.store.children(root);
-  for (const std::string& contender : coordination::contenders_in_line(children)) {
-    transaction.remove(coordination::join_path(root, contender));
+  std::vector<std::string> own;
+  for (const std::string& name : coordination::contenders_in_line(children)) {
+    const std::string path = coordination::join_path(root, name);
+    if (co_await model::is_contender_of_lease(context_.store, path, lease.id)) own.push_back(path);
+    if (own.empty()) co_return;
   }
+  if (own.empty()) co_return;
+  node.set_state(NodeState::used, context_.runtime.clock.wall_seconds());
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+  for (const std::string& contender : own) transaction.remove(contender);
   const auto results = co_await context_.store.commit(std::move(transaction));
   context_.nodes.written(node, results.front().stat);
   log_.about({}, lease.id, node.id).info("The lease of {} has expired", lease.holder);

@@ -16,6 +16,17 @@ std::string lease_contender(const std::string& lease_id) {
   return "lease " + lease_id;
 }
 
+async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string path,
+                                        std::string lease_id) {
+  try {
+    const coordination::Entry contender = co_await store.get(std::move(path));
+    co_return contender.data == lease_contender(lease_id);
+  } catch (const coordination::StoreError& error) {
+    if (error.kind() != coordination::StoreError::Kind::no_node) throw;
+    co_return false;
+  }
+}
+
 std::optional<Lease> lease_of(const Node& node) {
   const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
   if (!user_data.is_object()) return std::nullopt;

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "async/task.h"
+#include "coordination/store.h"
 #include "model/node.h"
 
 namespace nodepool::model {
@@ -24,6 +26,11 @@ struct Lease {
 
 // The text in the contender of the node's lock that belongs to a lease.
 std::string lease_contender(const std::string& lease_id);
+
+// Whether the contender at `path` belongs to the lease; no if it has left the line. Throws
+// StoreError.
+async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string path,
+                                        std::string lease_id);
 
 // The lease that holds the node; nothing if there is none, or if `user_data` belongs to someone who
 // does not use leases.

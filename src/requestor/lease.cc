@@ -73,17 +73,11 @@ Task<std::optional<Node>> read_leased(Store& store, std::string node_id, std::st
 // The lease's contenders for the node's lock.
 Task<std::vector<std::string>> contenders(Store& store, std::string node_id, std::string lease_id) {
   const std::string root = model::node_lock_path(node_id);
-  const std::string identifier = model::lease_contender(lease_id);
   std::vector<std::string> found;
   const std::vector<std::string> names = co_await store.children(root);
   for (const std::string& name : names) {
     std::string path = coordination::join_path(root, name);
-    try {
-      const coordination::Entry entry = co_await store.get(path);
-      if (entry.data == identifier) found.push_back(std::move(path));
-    } catch (const StoreError& error) {
-      if (error.kind() != Kind::no_node) throw;  // it has just left the line
-    }
+    if (co_await model::is_contender_of_lease(store, path, lease_id)) found.push_back(path);
   }
   co_return found;
 }

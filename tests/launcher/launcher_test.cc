@@ -377,6 +377,48 @@ TEST_F(LauncherTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
+// A launcher that died while it stood in line keeps its place until its session ends.
+TEST_F(LauncherTest, an_expired_lease_behind_somebody_elses_lock_ends_after_that) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  coordination::Lock before(*requestor_, random_, model::node_lock_path(node.id));
+  ASSERT_TRUE(as_requestor(before.try_acquire()));
+  as_requestor(requestor_->create(
+      model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__",
+      model::lease_contender(id), coordination::CreateMode::persistent_sequential));
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 60, "me"});
+  write_node(node);
+  cancel(id);
+  pass(minutes(2));
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  EXPECT_THAT(contenders(), SizeIs(2));
+  as_requestor(before.release());
+  pass(seconds(6));
+  EXPECT_FALSE(exists(model::node_path(node.id)));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LauncherTest, an_expired_lease_ends_and_leaves_others_in_line) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  coordination::Lock lease(*requestor_, random_, model::node_lock_path(node.id),
+                           model::lease_contender(id), coordination::Lock::Lifetime::persistent);
+  ASSERT_TRUE(as_requestor(lease.try_acquire()));
+  const std::string behind = as_requestor(
+      requestor_->create(model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__", {},
+                         coordination::CreateMode::ephemeral_sequential));
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 60, "me"});
+  write_node(node);
+  cancel(id);
+  pass(minutes(2));
+  EXPECT_EQ(read_node(node.id).state, NodeState::used);
+  EXPECT_THAT(contenders(), testing::ElementsAre(behind));
+}
+
 TEST_F(LauncherTest, held_and_ready_nodes_beyond_their_age_are_replaced) {
   const std::string limits = "max-hold-age: 600\n";
   start(limits + kTwoHosts);
