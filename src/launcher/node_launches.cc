@@ -20,9 +20,6 @@ using driver::LaunchError;
 using model::Node;
 using model::NodeState;
 
-// Ids have ten digits.
-constexpr std::string_view kBeyondAllIds = "9999999999";
-
 }  // namespace
 
 class NodeLaunches::Launch final : public driver::NodeLaunch {
@@ -127,8 +124,7 @@ Task<std::vector<Place>> NodeLaunches::created(std::vector<coordination::Operati
 
 // The records that this transaction has made. Returns whether all are there.
 Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
-  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known_,
-                                    std::string(kBeyondAllIds));
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, {});
   const auto& known = context_.nodes.all();
   auto launch = launches_.begin();
   for (auto entry = known.upper_bound(newest_known_); entry != known.end(); ++entry) {
@@ -144,7 +140,7 @@ Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
 Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
   // The events of what others have recorded meanwhile may still be on the way. These need not be
   // registered now: a launcher that has lost its session goes on with what it has begun.
-  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known_,
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes,
                                     launches_.front()->node().id);
   co_return !exceeds(bounds);
 }

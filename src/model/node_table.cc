@@ -92,11 +92,19 @@ void NodeTable::on_removed(std::string_view path) {
   const auto slashes = std::ranges::count(path, '/');
   if (slashes == 0) {
     empty_records_.erase(std::string(path));
-    return record_removed(path);
+    record_removed(path);
+    if (all().empty()) seen_before_.clear();  // if it was with their root, ids begin anew
+    return;
   }
   if (slashes == 1) return;
   const auto [id, contender] = split_contender(path);
   contenders_changed(id, [contender](IdSet& line) { line.erase(std::string(contender)); });
+}
+
+// What is found again may be another store.
+void NodeTable::on_lost() {
+  seen_before_.clear();
+  RecordTable::on_lost();
 }
 
 // Whether a node is free depends on its lock.

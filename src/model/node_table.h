@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -47,6 +48,11 @@ class NodeTable final : public RecordTable<Node> {
   // Whether free() has the node.
   bool is_free(const Node& node) const;
 
+  // Every node with a lower id has been in the table, if it was there to be seen
+  // (model/unseen_nodes.h). Empty: nothing is known of that.
+  const std::string& seen_before() const { return seen_before_; }
+  void seen_all_before(const std::string& id) { seen_before_ = std::max(seen_before_, id); }
+
   // Calls `observer` with the id of each node whose contenders have changed.
   coordination::Subscription observe_locks(std::function<void(const std::string&)> observer) {
     return lock_changes_.subscribe(std::move(observer));
@@ -56,6 +62,7 @@ class NodeTable final : public RecordTable<Node> {
   Interest interest(std::string_view path) const override;
   void on_changed(std::string_view path, const coordination::Entry& entry) override;
   void on_removed(std::string_view path) override;
+  void on_lost() override;
   Node parse(std::string id, const coordination::Entry& entry) const override;
   void unindex(const Node& node) override;
   void index(const Node& node) override;
@@ -72,6 +79,7 @@ class NodeTable final : public RecordTable<Node> {
   std::map<std::string, IdSet, std::less<>> contenders_;  // node id -> contender names
   IdSet initial_;
   IdSet empty_records_;
+  std::string seen_before_;
   Observers<const std::string&> lock_changes_;
 };
 

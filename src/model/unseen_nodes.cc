@@ -51,11 +51,15 @@ Task<> read_node(coordination::Store& store, NodeTable& nodes, std::string id,
 }  // namespace
 
 Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store, NodeTable& nodes,
-                         std::string after, std::string before) {
-  std::vector<std::string> unseen = ids_between(after, before);
-  if (unseen.size() > kFewNodes) {
+                         std::string before) {
+  const std::string after = nodes.seen_before();
+  std::vector<std::string> unseen;
+  if (!before.empty()) unseen = ids_between(after, before);
+  if (before.empty() || unseen.size() > kFewNodes) {
     unseen = co_await store.children(std::string(kNodesRoot));
-    std::erase_if(unseen, [&](const std::string& id) { return id <= after || id >= before; });
+    std::erase_if(unseen, [&](const std::string& id) {
+      return id <= after || (!before.empty() && id >= before);
+    });
   }
   std::exception_ptr failure;
   async::TaskScope reads(runtime, [](const std::string&, const std::string&) {});
@@ -65,6 +69,7 @@ Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store, Nod
   }
   co_await reads.join();
   if (failure) std::rethrow_exception(failure);
+  nodes.seen_all_before(before);
 }
 
 std::string newest_id(const NodeTable& nodes) {

@@ -286,7 +286,6 @@ const model::Json& StaticProvider::attributes(const Host& host) const {
 // stays. Until that is settled the record is `init`, which nobody is given.
 Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const HostFacts& facts) {
   const auto turn = co_await registrations_.take();
-  const std::string newest_known = model::newest_id(context_.nodes);
   Node node = make_node(host, slot, facts, config_->name(), attributes(host),
                         context_.runtime.clock.wall_seconds());
   node.state = NodeState::init;
@@ -297,8 +296,7 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
       co_await coordination::commit_with_parents(context_.store, std::move(creation));
   node.id = coordination::base_name(results.front().path);
   context_.nodes.written(node, results.front().stat);
-  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, newest_known,
-                                    node.id);
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, node.id);
   node.stat = results.front().stat;
   if (is_registered_before(node, host)) co_return co_await withdraw(node);
   co_await put_into_service(node);
