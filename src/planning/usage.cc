@@ -57,9 +57,11 @@ std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
   if (!node.provider) return std::nullopt;
   Share share{
       *node.provider, node.pool.value_or(""), node.tenant_name.value_or(""), {}, of_tenant(node)};
-  if (node.pool && !node.type.empty()) {
+  if (const std::optional<Resources> recorded = Resources::parse(node.resources)) {
+    share.of_provider = *recorded;
+  } else if (node.pool && !node.type.empty()) {
     const std::optional<Resources> need = need_of_(share.provider, share.pool, node.type.front());
-    if (need) share.of_provider = Resources::parse(node.resources).value_or(*need);
+    share.of_provider = need.value_or(Resources());
   }
   return share;
 }

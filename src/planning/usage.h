@@ -21,7 +21,7 @@ using driver::Resources;
 class Usage {
  public:
   // What a node with this label takes if its record does not say. Nothing if this launcher does
-  // not serve that pool and label: such a node is not counted for its provider.
+  // not serve that pool and label: then such a node is not counted for its provider.
   using NeedOf = std::function<std::optional<Resources>(
       std::string_view provider, std::string_view pool, std::string_view label)>;
 

@@ -61,13 +61,22 @@ TEST_F(UsageTest, a_node_without_resources_takes_what_its_label_does_and_nothing
   EXPECT_TRUE(usage_.of_tenant("acme").empty());
 }
 
-TEST_F(UsageTest, a_node_whose_label_is_not_served_here_counts_for_its_tenant_only) {
+// Another launcher's pool, or one that is no longer configured: its machine is there all the same.
+TEST_F(UsageTest, a_node_whose_label_is_not_served_here_counts_by_what_its_record_says) {
   Node node = small();
   node.type = {"gone"};
   node.tenant_name = "acme";
   add_node(node);
-  EXPECT_TRUE(usage_.of_provider("sky").empty());
+  EXPECT_EQ(usage_.of_provider("sky").amount("cores"), 2);
   EXPECT_EQ(usage_.of_tenant("acme").amount("cores"), 2);
+}
+
+TEST_F(UsageTest, what_a_node_without_resources_takes_is_not_known_where_it_is_not_served) {
+  Node node = small();
+  node.type = {"gone"};
+  node.resources = {};
+  add_node(node);
+  EXPECT_TRUE(usage_.of_provider("sky").empty());
 }
 
 TEST_F(UsageTest, what_goes_is_subtracted_and_told) {

@@ -264,11 +264,9 @@ void Auditor::check_limits(const Node& launched, const std::string& last) {
         tenant->second == its_tenant->second) {
       of_tenant += taken;
     }
-    if (node.provider != provider || node.type.empty()) continue;
-    const std::string its_pool = node.pool.value_or("");
-    if (!limits_.always_served(launcher, provider, its_pool, node.type.front())) continue;
+    if (node.provider != provider) continue;
     of_provider += taken;
-    if (its_pool == pool) of_pool += taken;
+    if (node.pool.value_or("") == pool) of_pool += taken;
   }
   const auto check = [&](const std::string& whose, const driver::Limits& limits,
                          const driver::Resources& used) {

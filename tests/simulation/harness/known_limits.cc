@@ -42,15 +42,10 @@ void KnownLimits::provider_may_take(Launcher launcher, const std::string& provid
 
 void KnownLimits::configured(Launcher launcher, const driver::ProviderConfig& provider) {
   Known& known = known_[launcher];
-  Served served;
   for (const auto& [name, pool] : provider.pools()) {
     add(known.pools, std::tuple(provider.name(), name), pool.limits);
     if (pool.ignore_provider_quota) known.ignored.insert(provider.name());
-    for (const std::string& label : pool.labels) served.emplace(name, label);
   }
-  const auto [entry, is_new] = known.served.try_emplace(provider.name(), served);
-  if (is_new) return;
-  std::erase_if(entry->second, [&](const auto& label) { return !served.contains(label); });
 }
 
 // A tenant that is not listed is not limited.
@@ -78,14 +73,6 @@ driver::Limits KnownLimits::of_pool(Launcher launcher, const std::string& provid
 driver::Limits KnownLimits::of_tenant(Launcher launcher, const std::string& tenant) const {
   const Known* known = find(launcher);
   return known == nullptr ? driver::Limits() : look_up(known->tenants, tenant);
-}
-
-bool KnownLimits::always_served(Launcher launcher, const std::string& provider,
-                                const std::string& pool, const std::string& label) const {
-  const Known* known = find(launcher);
-  if (known == nullptr) return false;
-  const auto served = known->served.find(provider);
-  return served != known->served.end() && served->second.contains(std::tuple(pool, label));
 }
 
 bool KnownLimits::ignores_limits_of(Launcher launcher, const std::string& provider) const {

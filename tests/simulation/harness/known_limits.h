@@ -28,25 +28,17 @@ class KnownLimits {
                          const std::string& pool) const;
   driver::Limits of_tenant(Launcher launcher, const std::string& tenant) const;
 
-  // Whether the launcher has served the label in this pool with every configuration so far:
-  // otherwise it may not have counted such nodes.
-  bool always_served(Launcher launcher, const std::string& provider, const std::string& pool,
-                     const std::string& label) const;
-
   // Whether some pool of the provider has ever been told to mind its own limits only: then the
   // provider's are exceeded.
   bool ignores_limits_of(Launcher launcher, const std::string& provider) const;
 
  private:
-  using Served = std::set<std::tuple<std::string, std::string>>;  // pool, label
-
   struct Known {
     std::map<std::string, driver::Limits> providers;
     std::map<std::tuple<std::string, std::string>, driver::Limits> pools;
     std::map<std::string, driver::Limits> tenants;
     bool has_tenants = false;
-    std::map<std::string, Served> served;  // by provider
-    std::set<std::string> ignored;         // providers
+    std::set<std::string> ignored;  // providers
   };
 
   const Known* find(Launcher launcher) const;
