@@ -404,9 +404,6 @@ void Installation::settle_topology() {
   for (auto& [name, provider] : topology_.providers) {
     const bool is_ignored = std::ranges::any_of(provider.pools, &PoolSpec::ignore_provider_quota);
     if (is_ignored) clouds_.set_limits(name, {});
-    // Who does not serve a pool does not count its nodes: two such launchers may refill the room
-    // that each makes for the other, again and again.
-    for (PoolSpec& pool : provider.pools) pool.only_launcher.reset();
   }
 }
 

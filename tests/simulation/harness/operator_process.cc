@@ -56,8 +56,8 @@ Task<> OperatorProcess::run() {
       note(error.what());
     }
   }
-  // Requestors may hold nodes for a while yet.
-  for (int i = 0; i < 35; ++i) {
+  // Requestors may hold nodes for as long as they have requests.
+  while (true) {
     co_await end_holds();
     co_await runtime_.clock.sleep_for(std::chrono::minutes(1));
   }
@@ -87,23 +87,28 @@ Task<> OperatorProcess::leave_garbage() {
   co_await store_.create(garbage.path, garbage.data, garbage.mode);
 }
 
-// Only what nobody uses: to take a node away from its requestor is beyond what is promised here.
+// Only what nobody uses: to take a node away from its requestor is beyond what is promised here. A
+// command that fails ends, and its session with it: it leaves no lock behind.
 Task<> OperatorProcess::set_state(std::string id, NodeState from, NodeState to) {
   coordination::Lock lock(store_, runtime_.random, model::node_lock_path(id));
-  if (!co_await lock.try_acquire()) co_return;
   std::string failure;
   try {
-    Node node = model::parse_node(id, co_await store_.get(model::node_path(id)));
-    if (node.state == from && (from == NodeState::hold || !node.allocated_to)) {
-      node.set_state(to, runtime_.clock.wall_seconds());
-      co_await store_.set(model::node_path(id), to_record(node), node.stat.version);
-      world_.journal.count("operator: node to " + std::string(to_string(to)));
-    }
+    if (co_await lock.try_acquire()) co_await set_state_locked(id, from, to);
+    co_await lock.release();
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  if (!failure.empty()) note(failure);
-  co_await lock.release();
+  if (failure.empty()) co_return;
+  note(failure);
+  expire();
+}
+
+Task<> OperatorProcess::set_state_locked(std::string id, NodeState from, NodeState to) {
+  Node node = model::parse_node(id, co_await store_.get(model::node_path(id)));
+  if (node.state != from || (from != NodeState::hold && node.allocated_to)) co_return;
+  node.set_state(to, runtime_.clock.wall_seconds());
+  co_await store_.set(model::node_path(id), to_record(node), node.stat.version);
+  world_.journal.count("operator: node to " + std::string(to_string(to)));
 }
 
 Task<> OperatorProcess::erase(std::string id) {

@@ -28,6 +28,7 @@ class OperatorProcess final : public Process {
   Task<> act();
   Task<> leave_garbage();
   Task<> set_state(std::string id, model::NodeState from, model::NodeState to);
+  Task<> set_state_locked(std::string id, model::NodeState from, model::NodeState to);
   Task<> erase(std::string id);
   Task<> end_holds();
 
