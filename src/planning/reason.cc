@@ -64,8 +64,7 @@ constexpr Wording kWordings[] = {
      "{used} of {needed} nodes with label {subject} are free"},
     {Code::quota_not_asked, "quota-not-asked", "the quota of the provider is not known yet"},
     {Code::quota_unknown, "quota-unknown", "the quota of the provider is not known: {subject}"},
-    {Code::launch_refused, "launch-refused",
-     "the provider has refused to launch another node"},
+    {Code::launch_refused, "launch-refused", "the provider has refused to launch another node"},
     {Code::pool_full, "pool-full", "the pool is full: {figures}"},
     {Code::provider_full, "provider-full", "the provider is full: {figures}"},
     {Code::launches_under_way, "launches-under-way",
@@ -104,8 +103,8 @@ std::string_view name_of(Code code) {
 
 std::string sentence(const Reason& reason) {
   const driver::Excess& figures = reason.figures;
-  const std::string excess = fmt::format("{} {:g}, the limit is {:g}", figures.resource,
-                                         figures.needed, figures.limit);
+  const std::string excess =
+      fmt::format("{} {:g}, the limit is {:g}", figures.resource, figures.needed, figures.limit);
   return fmt::format(fmt::runtime(wording_of(reason.code).sentence),
                      fmt::arg("subject", reason.subject), fmt::arg("provider", reason.provider),
                      fmt::arg("labels", listed(reason)), fmt::arg("used", figures.used),

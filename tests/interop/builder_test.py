@@ -156,8 +156,11 @@ def test_each_image_is_built_by_one_at_a_time(builder, images, tree, workshop):
             maker = ours if record['builder_id'] == ours.id() else theirs
             assert (maker.images_dir / f'{image}-{build}.qcow2').read_text() == f'{image} in qcow2\n'
     for image in builds:
-        verbs = [verb for verb, name, _ in workshop.journal() if name == image]
-        assert verbs == ['begins', 'ends'] * len(builds[image]) + ['begins']
+        def verbs():
+            return [verb for verb, name, _ in workshop.journal() if name == image]
+        expected = ['begins', 'ends'] * len(builds[image]) + ['begins']
+        wait_until('the last program has begun', lambda: len(verbs()) == len(expected))  # its record is there earlier
+        assert verbs() == expected
 
 
 @BOTH

@@ -92,6 +92,43 @@ TEST_F(LauncherTest, launchers_that_begin_at_the_same_moment_register_a_slot_onc
   EXPECT_THAT(nodes(), SizeIs(3));
 }
 
+// A command looks at each record as soon as it is there, which leaves the root of its lock.
+TEST_F(LauncherTest, a_record_that_is_one_too_many_goes_at_once_though_somebody_has_looked_at_it) {
+  const std::string nothing = "labels: [{name: small}, {name: large}]\nproviders: []\n";
+  start(nothing);
+  start_another(nothing);
+  std::size_t most = 0;
+  std::int64_t session = 0;
+  const auto look = [&](const std::vector<coordination::WatchEvent>&) {
+    const auto ids = server_.tree().children("/nodepool/nodes");
+    most = std::max(most, ids.size());
+    for (const std::string& id : ids) {
+      if (server_.tree().exists(model::node_lock_path(id))) continue;
+      coordination::Transaction transaction;
+      transaction.create(model::node_lock_path(id), {});
+      server_.commit(session, transaction, 0);
+    }
+  };
+  session = server_.open_session(look);
+  reconfigure_all_at_once(kTwoHosts);
+  pass(seconds(3));
+  server_.end_session(session);
+  EXPECT_GT(most, 3u) << "nobody was too late";
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+  EXPECT_THAT(nodes(), SizeIs(3));
+}
+
+TEST_F(LauncherTest, a_record_that_its_launcher_is_about_to_withdraw_is_left_alone) {
+  start(kOneHost);
+  Node other = nodes().at(0);
+  other.set_state(NodeState::init, clock_.wall_seconds());
+  const std::string path = as_requestor(requestor_->create(
+      model::node_path(""), to_record(other), coordination::CreateMode::persistent_sequential));
+  pass(seconds(2));
+  EXPECT_TRUE(exists(path));
+  EXPECT_FALSE(exists(path + "/lock"));
+}
+
 // Somebody may lock a record as soon as it is there: `nodepool delete`, another launcher.
 TEST_F(LauncherTest, a_slot_is_not_put_into_service_while_somebody_has_its_record) {
   start(kOneHost);

@@ -303,13 +303,22 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
 }
 
-// What somebody has locked or changed already is left to the launcher's clean-up.
+// Somebody may have made the root of its lock already, and looked. What somebody holds or has
+// changed is left to the launcher's clean-up.
 Task<> StaticProvider::withdraw(Node node) {
-  try {
-    co_await context_.store.remove(model::node_path(node.id), node.stat.version);
-    context_.nodes.removed(node.id);
-  } catch (const coordination::StoreError& error) {
-    if (!error.is_answer()) throw;
+  const std::string path = model::node_path(node.id);
+  for (const bool with_lock : {false, true}) {
+    Transaction transaction;
+    if (with_lock) transaction.remove(model::node_lock_path(node.id));
+    transaction.remove(path, node.stat.version);
+    try {
+      co_await context_.store.commit(std::move(transaction));
+      context_.nodes.removed(node.id);
+      co_return;
+    } catch (const coordination::StoreError& error) {
+      if (!error.is_answer()) throw;
+      if (error.kind() != coordination::StoreError::Kind::not_empty) co_return;
+    }
   }
 }
 
@@ -395,8 +404,11 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
   }
 }
 
-// Takes a free node out of service: the worker for deleted nodes does the rest.
+// Takes a free node out of service: the worker for deleted nodes does the rest. What is not free,
+// as far as is known here, is not locked either: another launcher may be about to withdraw it.
 Task<NodeChange> StaticProvider::deregister(std::string id) {
+  const Node* known = context_.nodes.find(id);
+  if (known == nullptr || !is_free(*known)) co_return NodeChange::unchanged;
   const double now = context_.runtime.clock.wall_seconds();
   const auto retire = [now](Node& node) {
     if (!is_free(node)) return false;
