@@ -39,8 +39,8 @@ providers:
     pools:
       - name: main
         nodes:
-          - {{name: fake-a, labels: bench}}
-          - {{name: fake-b, labels: scarce}}
+          - {{name: 127.0.0.1, host-key-checking: false, labels: bench}}
+          - {{name: 127.0.0.2, host-key-checking: false, labels: scarce}}
 )";
 
 Task<> add(coordination::Store& store, std::string path, std::string text, int count) {

@@ -24,6 +24,7 @@
 #include "requestor/held_nodes.h"
 #include "requestor/request.h"
 #include "tests/support/child.h"
+#include "tests/support/network.h"
 #include "tests/support/temporary_directory.h"
 
 namespace {
@@ -159,15 +160,18 @@ Task<> run(async::Runtime runtime, std::string database, Launchers& launchers, i
   print(launchers, kills, tally, seconds, changes);
 }
 
-std::string configuration(const std::string& database) {
+// All hosts are one listener: what the kernel takes to accept a connection, when a slot is handed
+// out, is in the figures.
+std::string configuration(const std::string& database, int port) {
   std::string text = fmt::format(
       "store: sqlite://{}\nlabels: [{{name: bench}}]\nproviders:\n  - name: rack\n    driver: "
       "static\n    pools:\n      - name: main\n        nodes:\n",
       database);
-  // Names with "fake" are not contacted: the figures are the launcher's and the store's.
   for (int i = 0; i < kHosts; ++i) {
-    text += fmt::format("          - {{name: fake-{}, labels: [bench], max-parallel-jobs: {}}}\n",
-                        i, kSlots);
+    text += fmt::format(
+        "          - {{name: 127.0.0.1, connection-port: {}, username: ci{}, host-key-checking: "
+        "false, labels: [bench], max-parallel-jobs: {}}}\n",
+        port, i, kSlots);
   }
   return text;
 }
@@ -182,9 +186,11 @@ int option(const std::vector<std::string>& arguments, const std::string& name, i
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const test_support::TcpListener hosts(test_support::TcpListener::Behaviour::closing);
   const test_support::TemporaryDirectory directory;
   const std::string database = directory.path() / "nodepool.db";
-  const std::string config = directory.write("nodepool.yaml", configuration(database));
+  const std::string config =
+      directory.write("nodepool.yaml", configuration(database, hosts.port()));
   Launchers launchers;
   for (int i = 0; i < option(arguments, "--launchers", 1); ++i) {
     launchers.push_back(std::make_unique<Launcher>(config));

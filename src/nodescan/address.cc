@@ -66,10 +66,6 @@ async::Task<> answer_from_thread(async::ThreadPool& pool, std::shared_ptr<Lookup
 
 }  // namespace
 
-bool is_fake(std::string_view host) {
-  return host.contains("fake");
-}
-
 std::optional<Address> parse_address(const std::string& host) {
   boost::system::error_code error;
   const auto address = asio::ip::make_address(host, error);

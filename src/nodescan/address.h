@@ -17,10 +17,6 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// Whether `host` stands for a machine that does not exist (its name contains "fake"): such a host
-// is never looked up or contacted, and every scan of it succeeds. Configurations under test use it.
-bool is_fake(std::string_view host);
-
 // The address that `host` spells out; nothing if it is a name.
 std::optional<Address> parse_address(const std::string& host);
 

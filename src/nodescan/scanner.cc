@@ -12,7 +12,6 @@ namespace nodepool::nodescan {
 
 namespace {
 
-constexpr char kFakeKey[] = "ssh-rsa FAKEKEY";
 constexpr char kWaitingForTurn[] = "Still waiting for other scans to end";
 
 // More than one try: a busy SSH server turns connections away at random, and a key that was missed
@@ -61,7 +60,7 @@ ScanError timeout_error(const Target& target, const std::string& last_failure) {
 
 }  // namespace
 
-struct Scanner::Impl {
+struct NetworkScanner::Impl {
   Impl(const async::Runtime& on, async::ThreadPool& threads, const Limits& with)
       : runtime(on), pool(threads), limits(with), slots(with.concurrent_scans) {}
 
@@ -86,14 +85,15 @@ struct Scanner::Impl {
   async::Slots slots;
 };
 
-async::Task<Target> Scanner::Impl::find(std::string host, std::uint16_t port,
-                                        async::Clock::TimePoint deadline) {
+async::Task<Target> NetworkScanner::Impl::find(std::string host, std::uint16_t port,
+                                               async::Clock::TimePoint deadline) {
   Address address = co_await resolve(runtime, pool, host, deadline);
   co_return Target{std::move(host), std::move(address), port, deadline};
 }
 
 template <typename T>
-async::Task<T> Scanner::Impl::limit(const Target& target, Progress& progress, async::Task<T> scan) {
+async::Task<T> NetworkScanner::Impl::limit(const Target& target, Progress& progress,
+                                           async::Task<T> scan) {
   auto limited = async::with_deadline(runtime.clock, target.deadline,
                                       in_turn(progress, std::move(scan)), to_string(target));
   try {
@@ -104,15 +104,15 @@ async::Task<T> Scanner::Impl::limit(const Target& target, Progress& progress, as
 }
 
 template <typename T>
-async::Task<T> Scanner::Impl::in_turn(Progress& progress, async::Task<T> scan) {
+async::Task<T> NetworkScanner::Impl::in_turn(Progress& progress, async::Task<T> scan) {
   progress.last_failure = kWaitingForTurn;
   const async::Slots::Hold turn = co_await slots.take();
   progress.last_failure.clear();
   co_return co_await std::move(scan);
 }
 
-async::Task<> Scanner::Impl::open_connection(const Target& target, Attempts attempts,
-                                             Progress& progress) {
+async::Task<> NetworkScanner::Impl::open_connection(const Target& target, Attempts attempts,
+                                                    Progress& progress) {
   async::Clock& clock = runtime.clock;
   while (true) {
     ++progress.attempts;
@@ -129,8 +129,8 @@ async::Task<> Scanner::Impl::open_connection(const Target& target, Attempts atte
   }
 }
 
-async::Task<Attempt<std::string>> Scanner::Impl::read_key(const Target& target,
-                                                          std::string algorithms) {
+async::Task<Attempt<std::string>> NetworkScanner::Impl::read_key(const Target& target,
+                                                                 std::string algorithms) {
   async::Clock& clock = runtime.clock;
   auto socket = co_await connect(clock, target.address, target.port, clock.now() + limits.connect);
   if (!socket) co_return std::unexpected(std::move(socket.error()));
@@ -140,7 +140,7 @@ async::Task<Attempt<std::string>> Scanner::Impl::read_key(const Target& target,
 }
 
 // Offers everything: that proves that the SSH server works, whatever keys it has.
-async::Task<std::string> Scanner::Impl::first_key(const Target& target, Progress& progress) {
+async::Task<std::string> NetworkScanner::Impl::first_key(const Target& target, Progress& progress) {
   while (true) {
     ++progress.attempts;
     auto reading = read_key(target, all_algorithms());
@@ -152,8 +152,9 @@ async::Task<std::string> Scanner::Impl::first_key(const Target& target, Progress
 }
 
 // Empty if the host has no such key, or does not show it.
-async::Task<std::string> Scanner::Impl::key_of_type(const Target& target, const KeyType& type,
-                                                    Progress& progress) {
+async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
+                                                           const KeyType& type,
+                                                           Progress& progress) {
   for (int i = 0; i < kTriesPerKeyType; ++i) {
     auto reading = read_key(target, std::string(type.algorithms));
     auto key = co_await std::move(reading);
@@ -166,8 +167,8 @@ async::Task<std::string> Scanner::Impl::key_of_type(const Target& target, const 
   co_return std::string();
 }
 
-async::Task<std::vector<std::string>> Scanner::Impl::gather_keys(const Target& target,
-                                                                 Progress& progress) {
+async::Task<std::vector<std::string>> NetworkScanner::Impl::gather_keys(const Target& target,
+                                                                        Progress& progress) {
   const std::string first = co_await first_key(target, progress);
   std::vector<std::string> keys;
   for (const KeyType& type : kKeyTypes) {
@@ -181,14 +182,18 @@ async::Task<std::vector<std::string>> Scanner::Impl::gather_keys(const Target& t
   co_return keys;
 }
 
-Scanner::Scanner(const async::Runtime& runtime, async::ThreadPool& pool, const Limits& limits)
+NetworkScanner::NetworkScanner(const async::Runtime& runtime, async::ThreadPool& pool,
+                               const Limits& limits)
     : impl_(std::make_unique<Impl>(runtime, pool, limits)) {}
 
-Scanner::~Scanner() = default;
+NetworkScanner::~NetworkScanner() = default;
 
-async::Task<> Scanner::connectable(std::string host, std::uint16_t port,
-                                   async::Clock::TimePoint deadline, Attempts attempts) {
-  if (is_fake(host)) co_return;
+async::Task<Address> NetworkScanner::address(std::string host, async::Clock::TimePoint deadline) {
+  return resolve(impl_->runtime, impl_->pool, std::move(host), deadline);
+}
+
+async::Task<> NetworkScanner::connectable(std::string host, std::uint16_t port,
+                                          async::Clock::TimePoint deadline, Attempts attempts) {
   auto finding = impl_->find(std::move(host), port, deadline);
   const Target target = co_await std::move(finding);
   Progress progress;
@@ -196,10 +201,10 @@ async::Task<> Scanner::connectable(std::string host, std::uint16_t port,
   co_await std::move(scan);
 }
 
-async::Task<std::vector<std::string>> Scanner::host_keys(std::string host, std::uint16_t port,
-                                                         async::Clock::TimePoint deadline,
-                                                         Progress* progress) {
-  if (is_fake(host)) co_return std::vector<std::string>{kFakeKey};
+async::Task<std::vector<std::string>> NetworkScanner::host_keys(std::string host,
+                                                                std::uint16_t port,
+                                                                async::Clock::TimePoint deadline,
+                                                                Progress* progress) {
   auto finding = impl_->find(std::move(host), port, deadline);
   const Target target = co_await std::move(finding);
   Progress own_progress;

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/runtime.h"
 #include "async/thread_pool.h"
+#include "nodescan/address.h"
 #include "nodescan/error.h"
 
 namespace nodepool::nodescan {
@@ -29,14 +31,8 @@ struct Progress {
   std::string last_failure;          // in words; empty if nothing went wrong
 };
 
-// Finds out whether new machines have come up, and reads their SSH host keys, without blocking the
-// event loop. One per provider.
-//
-// No more than Limits::concurrent_scans calls are in touch with a host at a time. The others wait
-// for their turn in the order they came, and that wait counts against their deadlines. Open
-// connections of a call that ends in any way are closed.
-//
-// A call to a host that is_fake() succeeds at once, without any connection.
+// Finds out whether machines have come up, and reads their SSH host keys, without blocking the
+// event loop. One per provider; outlives its calls.
 class Scanner {
  public:
   enum class Attempts {
@@ -44,25 +40,50 @@ class Scanner {
     until_deadline,  // failures are retried: is the machine there already?
   };
 
-  // `pool` resolves names. The scanner outlives its calls.
-  Scanner(const async::Runtime& runtime, async::ThreadPool& pool, const Limits& limits = {});
-  ~Scanner();
-  Scanner(const Scanner&) = delete;
-  Scanner& operator=(const Scanner&) = delete;
+  virtual ~Scanner() = default;
 
-  // Returns when a TCP connection to `host` (a name or an address) on `port` could be opened.
-  // Throws ScanError, Cancelled.
-  async::Task<> connectable(std::string host, std::uint16_t port, async::Clock::TimePoint deadline,
-                            Attempts attempts);
+  // The address of `host` (a name or an address). Throws ScanError (unresolved, timeout),
+  // Cancelled.
+  virtual async::Task<Address> address(std::string host, async::Clock::TimePoint deadline) = 0;
+
+  // Returns when a TCP connection to `host` on `port` could be opened. Throws ScanError, Cancelled.
+  virtual async::Task<> connectable(std::string host, std::uint16_t port,
+                                    async::Clock::TimePoint deadline, Attempts attempts) = 0;
 
   // Waits until an SSH server answers and completes a key exchange, then reads the host's keys:
   // "<key type> <base64>" each, one per key type that the host has, in the order ssh-ed25519,
   // ecdsa-sha2-nistp256, -nistp384, -nistp521, ssh-rsa. A key type for which the host fails twice
   // is left out. `progress`, if given, is kept up to date until the call ends. Throws ScanError,
   // Cancelled.
+  virtual async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
+                                                          async::Clock::TimePoint deadline,
+                                                          Progress* progress) = 0;
+  async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
+                                                  async::Clock::TimePoint deadline) {
+    return host_keys(std::move(host), port, deadline, nullptr);
+  }
+};
+
+// The scanner of machines that are there, by way of the network.
+//
+// No more than Limits::concurrent_scans calls are in touch with a host at a time. The others wait
+// for their turn in the order they came, and that wait counts against their deadlines. Open
+// connections of a call that ends in any way are closed.
+class NetworkScanner final : public Scanner {
+ public:
+  // `pool` resolves names.
+  NetworkScanner(const async::Runtime& runtime, async::ThreadPool& pool, const Limits& limits = {});
+  ~NetworkScanner() override;
+  NetworkScanner(const NetworkScanner&) = delete;
+  NetworkScanner& operator=(const NetworkScanner&) = delete;
+
+  async::Task<Address> address(std::string host, async::Clock::TimePoint deadline) override;
+  async::Task<> connectable(std::string host, std::uint16_t port, async::Clock::TimePoint deadline,
+                            Attempts attempts) override;
+  using Scanner::host_keys;
   async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
                                                   async::Clock::TimePoint deadline,
-                                                  Progress* progress = nullptr);
+                                                  Progress* progress) override;
 
  private:
   struct Impl;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/integration/installation.h"
+#include "tests/support/network.h"
 
 namespace nodepool::integration {
 namespace {
@@ -10,10 +11,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(HistoryTest, what_has_happened_can_be_read_while_the_launcher_runs_and_when_it_is_dead) {
+  const test_support::TcpListener host(test_support::TcpListener::Behaviour::closing);
   Installation site;
   site.configure(
       "  - name: rack\n    driver: static\n    pools:\n      - name: main\n        nodes:\n"
-      "          - {name: fake-1, username: ci, labels: [a]}\n");
+      "          - {name: 127.0.0.1, username: ci, host-key-checking: false, labels: [a],\n"
+      "             connection-port: " +
+      std::to_string(host.port()) + "}\n");
   site.start_launcher();
   site.wait_until_all_ready(1);
   const std::string node = site.nodes().front().at("id");

@@ -15,7 +15,8 @@ using testing::Not;
 
 constexpr auto kOneHost =
     "  - name: rack\n    driver: static\n    pools:\n"
-    "      - name: main\n        nodes: [{name: fake-0, labels: [a]}]\n";
+    "      - name: main\n        nodes: [{name: 127.0.0.1, host-key-checking: false, labels: "
+    "[a]}]\n";
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;

@@ -379,7 +379,7 @@ labels: [{name: small}]
 providers:
   - name: rack
     driver: static
-    pools: [{name: main, nodes: [{name: fake-a, labels: [small]}]}]
+    pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]
   - name: sky
     driver: cloud
     priority: 10

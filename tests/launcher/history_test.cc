@@ -20,7 +20,7 @@ labels: [{name: a}, {name: b}]
 providers:
   - name: rack
     driver: static
-    pools: [{name: main, nodes: [{name: fake-1, labels: [a]}]}]
+    pools: [{name: main, nodes: [{name: host-1, labels: [a]}]}]
 )";
 
 // A launcher that writes its history.
@@ -66,11 +66,11 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
   EXPECT_THAT(history::entries_of(*journal_, waiting)[1].data,
               HasSubstr(R"("decision":"waits","reason":"nodes-not-free","subject":"a")"));
   EXPECT_THAT(lines(first),
-              ElementsAre("init fake-1 of rack-main, label(s) a", "ready", "locked",
+              ElementsAre("init host-1 of rack-main, label(s) a", "ready", "locked",
                           "allocated [" + served + "]", "unlocked", "in-use", "locked", "used",
                           "unlocked", "locked", "deleting", "replaced by node " + second, "gone"));
   EXPECT_THAT(lines(second),
-              ElementsAre("ready fake-1 of rack-main, label(s) a, in place of node " + first,
+              ElementsAre("ready host-1 of rack-main, label(s) a, in place of node " + first,
                           "locked", "allocated [" + waiting + "]", "unlocked"));
   const auto entries = history::entries_of(*journal_, first);
   EXPECT_NEAR(entries[7].time - entries[5].time, 300, 1);

@@ -11,6 +11,7 @@
 #include "drivers/fake/fake_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 #include "model/paths.h"
+#include "nodescan/imaginary_hosts.h"
 
 namespace nodepool::launcher {
 
@@ -38,11 +39,15 @@ struct LauncherFixture::Process {
 
 namespace {
 
+std::unique_ptr<nodescan::Scanner> imagine_hosts(const driver::ProviderContext& /*context*/) {
+  return std::make_unique<nodescan::ImaginaryHosts>(std::vector<std::string>{"ssh-rsa KEY"});
+}
+
 driver::DriverRegistry make_drivers(std::shared_ptr<Cloud> cloud, const std::string& clouds_yaml,
                                     std::shared_ptr<drivers::fake::FakeClouds> fake_clouds) {
   const config::Environment environment{{"OS_CLIENT_CONFIG_FILE", clouds_yaml}};
   std::vector<std::unique_ptr<driver::Driver>> drivers;
-  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
+  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>(imagine_hosts));
   drivers.push_back(std::make_unique<CloudDriver>(std::move(cloud)));
   drivers.push_back(
       std::make_unique<drivers::fake::FakeDriver>(environment, std::move(fake_clouds)));

@@ -22,8 +22,8 @@
 
 namespace nodepool::launcher {
 
-// A launcher with static providers, and clouds, on an in-process store, in virtual time. Hosts
-// whose names contain "fake" are never contacted.
+// A launcher with static providers, and clouds, on an in-process store, in virtual time. No host
+// is contacted.
 class LauncherFixture : public testing::Test {
  protected:
   LauncherFixture();

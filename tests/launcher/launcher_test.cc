@@ -35,14 +35,14 @@ providers:
       - name: main
         node-attributes: {executor-zone: z1}
         nodes:
-          - {name: fake-a, labels: [small], max-parallel-jobs: 2}
-          - {name: fake-b, labels: [small, large], username: ci, connection-port: 2222}
+          - {name: host-a, labels: [small], max-parallel-jobs: 2}
+          - {name: host-b, labels: [small, large], username: ci, connection-port: 2222}
 )";
 
 constexpr auto kOneHost = R"(
 labels: [{name: small}]
 providers:
-  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: fake-a, labels: [small]}]}]}
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]}
 )";
 
 class LauncherTest : public LauncherFixture {};
@@ -61,10 +61,10 @@ TEST_F(LauncherTest, every_slot_of_every_host_becomes_a_ready_node) {
     EXPECT_EQ(node.external_id_text(), *node.hostname);
     EXPECT_EQ(node.created_time, node.state_time);
     EXPECT_EQ(node.attributes.text, R"({"executor-zone": "z1"})");
-    EXPECT_THAT(node.host_keys, ElementsAre("ssh-rsa FAKEKEY"));
+    EXPECT_THAT(node.host_keys, ElementsAre("ssh-rsa KEY"));
     EXPECT_TRUE(node.resources.is_null());
   }
-  EXPECT_THAT(slots, UnorderedElementsAre("fake-a/0", "fake-a/1", "fake-b/0"));
+  EXPECT_THAT(slots, UnorderedElementsAre("host-a/0", "host-a/1", "host-b/0"));
   EXPECT_EQ(contenders(), std::vector<std::string>());
   EXPECT_THAT(log_, IsEmpty());
 }
@@ -225,7 +225,7 @@ std::vector<std::string> many_labels(int count) {
 constexpr auto kOtherRack = R"(
 labels: [{name: large}]
 providers:
-  - {name: hall, driver: static, pools: [{name: main, nodes: [{name: fake-z, labels: [large]}]}]}
+  - {name: hall, driver: static, pools: [{name: main, nodes: [{name: host-z, labels: [large]}]}]}
 )";
 
 TEST_F(LauncherTest, a_label_whose_pools_are_gone_for_a_moment_is_no_reason_to_fail) {
@@ -590,21 +590,21 @@ providers:
     pools:
       - name: main
         nodes:
-          - {name: fake-a, labels: [small, huge]}
-          - {name: fake-c, labels: [large]}
+          - {name: host-a, labels: [small, huge]}
+          - {name: host-c, labels: [large]}
 )";
 
 TEST_F(LauncherTest, a_reload_adds_changes_and_removes_hosts) {
   start(kTwoHosts);
   const std::string id = request({"large"});
-  const std::string node = read_request(id).nodes.at(0);  // of fake-b, which is about to go
+  const std::string node = read_request(id).nodes.at(0);  // of host-b, which is about to go
   accept(id);
   reconfigure(kOtherHosts);
   std::vector<std::string> ready;
   for (const Node& each : nodes(NodeState::ready)) {
     ready.push_back(*each.hostname + " " + each.type.back());
   }
-  EXPECT_THAT(ready, UnorderedElementsAre("fake-a huge", "fake-c large"));
+  EXPECT_THAT(ready, UnorderedElementsAre("host-a huge", "host-c large"));
   EXPECT_EQ(read_node(node).state, NodeState::in_use) << "a busy node stays";
   EXPECT_EQ(read_request(request({"huge"})).state, RequestState::fulfilled);
   give_back(node);
@@ -619,8 +619,8 @@ TEST_F(LauncherTest, a_reload_while_the_store_is_away_is_done_when_it_is_back) {
   begin_to_reconfigure(R"(
 labels: [{name: small}, {name: large}]
 providers:
-  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: fake-a, labels: [small]}]}]}
-  - {name: more, driver: static, pools: [{name: main, nodes: [{name: fake-b, labels: [large]}]}]}
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]}
+  - {name: more, driver: static, pools: [{name: main, nodes: [{name: host-b, labels: [large]}]}]}
 )");
   pass(seconds(5));
   process_store().resume_for_tests();

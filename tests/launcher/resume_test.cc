@@ -192,7 +192,7 @@ labels: [{name: rack}]
 providers:
   - name: rack
     driver: static
-    pools: [{name: main, nodes: [{name: fake-1, labels: [rack]}]}]
+    pools: [{name: main, nodes: [{name: host-1, labels: [rack]}]}]
 )";
 
 TEST_F(ResumeTest, a_launcher_of_another_provider_leaves_it_time_to_come_back) {

@@ -37,12 +37,6 @@ TEST_F(AddressTest, tells_addresses_from_names) {
   EXPECT_EQ(parse_address(""), std::nullopt);
 }
 
-TEST_F(AddressTest, fake_hosts_have_it_in_their_names) {
-  EXPECT_TRUE(is_fake("fake"));
-  EXPECT_TRUE(is_fake("host.fake.example"));
-  EXPECT_FALSE(is_fake("192.0.2.7"));
-}
-
 TEST_F(AddressTest, resolves_names_on_a_thread) {
   async::ThreadPool pool(1, "test");
   const Address address = resolve_within(pool, "localhost");

@@ -12,6 +12,7 @@
 #include "async/deadline.h"
 #include "async/event_loop.h"
 #include "async/task_scope.h"
+#include "nodescan/imaginary_hosts.h"
 #include "tests/support/network.h"
 #include "tests/support/sshd.h"
 
@@ -112,7 +113,7 @@ class ScannerTest : public testing::Test {
 
 TEST_F(ScannerTest, reads_the_only_key_of_a_server) {
   const Sshd sshd({.host_keys = {"ecdsa-256"}});
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   EXPECT_EQ(host_keys(scanner, kLoopback, sshd.port()), sshd.host_keys());
   EXPECT_EQ(progress_.attempts, 1U);
   EXPECT_EQ(progress_.failed_connections, 0U);
@@ -123,7 +124,7 @@ TEST_F(ScannerTest, reads_the_only_key_of_a_server) {
 
 TEST_F(ScannerTest, reads_keys_of_all_types_in_the_order_of_preference) {
   const Sshd sshd({.host_keys = {"rsa-2048", "ecdsa-521", "ecdsa-384", "ecdsa-256", "ed25519"}});
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   std::vector<std::string> expected = sshd.host_keys();
   std::ranges::reverse(expected);
   EXPECT_EQ(host_keys(scanner, "localhost", sshd.port()), expected);
@@ -135,7 +136,7 @@ TEST_F(ScannerTest, reads_rsa_keys_whichever_signature_the_server_is_ready_to_ma
     SCOPED_TRACE(algorithm);
     const Sshd sshd({.host_keys = {"rsa-2048"},
                      .configuration = {std::string("HostKeyAlgorithms ") + algorithm}});
-    Scanner scanner(runtime_, pool_);
+    NetworkScanner scanner(runtime_, pool_);
     EXPECT_EQ(host_keys(scanner, kLoopback, sshd.port()), sshd.host_keys());
   }
 }
@@ -146,7 +147,7 @@ TEST_F(ScannerTest, reads_keys_through_every_kind_of_key_exchange) {
         "diffie-hellman-group-exchange-sha256", "diffie-hellman-group14-sha1"}) {
     SCOPED_TRACE(method);
     const Sshd sshd({.configuration = {std::string("KexAlgorithms ") + method}});
-    Scanner scanner(runtime_, pool_);
+    NetworkScanner scanner(runtime_, pool_);
     EXPECT_EQ(host_keys(scanner, kLoopback, sshd.port()), sshd.host_keys());
   }
 }
@@ -154,13 +155,13 @@ TEST_F(ScannerTest, reads_keys_through_every_kind_of_key_exchange) {
 TEST_F(ScannerTest, reads_keys_over_ipv6) {
   if (!test_support::has_ipv6_loopback()) GTEST_SKIP() << "this machine has no IPv6";
   const Sshd sshd({.address = test_support::kLoopback6});
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   EXPECT_EQ(host_keys(scanner, test_support::kLoopback6, sshd.port()), sshd.host_keys());
 }
 
 TEST_F(ScannerTest, waits_for_a_server_that_is_not_up_yet) {
   Sshd sshd({.start = false});
-  Scanner scanner(runtime_, pool_, quick());
+  NetworkScanner scanner(runtime_, pool_, quick());
   async::TaskScope scope(runtime_, no_errors());
   Outcome outcome;
   auto scan = scanner.host_keys(kLoopback, sshd.port(), in(minutes(2)), &progress_);
@@ -174,7 +175,7 @@ TEST_F(ScannerTest, waits_for_a_server_that_is_not_up_yet) {
 
 TEST_F(ScannerTest, a_server_that_never_comes_up_is_a_timeout) {
   const ReservedPort port;
-  Scanner scanner(runtime_, pool_, quick());
+  NetworkScanner scanner(runtime_, pool_, quick());
   const std::string place = "127.0.0.1 on port " + std::to_string(port.number());
   const Outcome keys =
       failure_of(scanner.host_keys(kLoopback, port.number(), in(milliseconds(300)), &progress_));
@@ -190,7 +191,7 @@ TEST_F(ScannerTest, a_server_that_never_comes_up_is_a_timeout) {
 
 TEST_F(ScannerTest, a_server_without_a_common_key_exchange_is_tried_on_and_said_to_be_one) {
   const Sshd sshd({.configuration = {"KexAlgorithms sntrup761x25519-sha512@openssh.com"}});
-  Scanner scanner(runtime_, pool_, quick());
+  NetworkScanner scanner(runtime_, pool_, quick());
   async::TaskScope scope(runtime_, no_errors());
   Outcome outcome;
   auto scan = scanner.host_keys(kLoopback, sshd.port(), in(minutes(2)), &progress_);
@@ -202,7 +203,7 @@ TEST_F(ScannerTest, a_server_without_a_common_key_exchange_is_tried_on_and_said_
 }
 
 TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_open) {
-  Scanner scanner(runtime_, pool_, quick());
+  NetworkScanner scanner(runtime_, pool_, quick());
   for (const Behaviour behaviour : {Behaviour::silent, Behaviour::closing, Behaviour::garbage,
                                     Behaviour::endless_lines, Behaviour::unanswering}) {
     SCOPED_TRACE(static_cast<int>(behaviour));
@@ -223,7 +224,7 @@ TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_ope
 
 TEST_F(ScannerTest, an_open_port_is_enough_where_no_keys_are_wanted) {
   const TcpListener listener(Behaviour::silent);
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   for (const Attempts attempts : {Attempts::one, Attempts::until_deadline}) {
     loop_.run(scanner.connectable(kLoopback, listener.port(), in(minutes(1)), attempts));
   }
@@ -231,7 +232,7 @@ TEST_F(ScannerTest, an_open_port_is_enough_where_no_keys_are_wanted) {
 
 TEST_F(ScannerTest, a_single_attempt_fails_with_the_first_answer) {
   const ReservedPort port;
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   const Outcome outcome =
       failure_of(scanner.connectable(kLoopback, port.number(), in(minutes(1)), Attempts::one));
   EXPECT_EQ(outcome.error, ScanError::Kind::unreachable);
@@ -241,7 +242,7 @@ TEST_F(ScannerTest, a_single_attempt_fails_with_the_first_answer) {
 
 TEST_F(ScannerTest, a_single_attempt_may_take_until_the_deadline) {
   const TcpListener listener(Behaviour::unanswering);
-  Scanner scanner(runtime_, pool_, quick());
+  NetworkScanner scanner(runtime_, pool_, quick());
   const auto deadline = in(seconds(1));
   const Outcome outcome =
       failure_of(scanner.connectable(kLoopback, listener.port(), deadline, Attempts::one));
@@ -249,14 +250,21 @@ TEST_F(ScannerTest, a_single_attempt_may_take_until_the_deadline) {
   EXPECT_GE(clock_.now(), deadline);
 }
 
-TEST_F(ScannerTest, fake_hosts_are_not_contacted) {
-  Scanner scanner(runtime_, pool_);
-  EXPECT_THAT(host_keys(scanner, "fake-host-1", 22), ElementsAre("ssh-rsa FAKEKEY"));
-  loop_.run(scanner.connectable("fake-host-1", 22, clock_.now(), Attempts::one));
+TEST_F(ScannerTest, what_a_host_is_called_makes_no_difference) {
+  NetworkScanner scanner(runtime_, pool_, quick());
+  const Outcome outcome = failure_of(scanner.host_keys("fake-host-1.invalid", 22, in(minutes(2))));
+  EXPECT_EQ(outcome.error, ScanError::Kind::unresolved);
+}
+
+TEST_F(ScannerTest, imaginary_hosts_are_not_contacted) {
+  ImaginaryHosts scanner({"ssh-rsa KEY"});
+  EXPECT_THAT(host_keys(scanner, "no-such-host.invalid", 22), ElementsAre("ssh-rsa KEY"));
+  loop_.run(scanner.connectable("no-such-host.invalid", 22, clock_.now(), Attempts::one));
+  EXPECT_EQ(loop_.run(scanner.address("no-such-host.invalid", clock_.now())).text, kLoopback);
 }
 
 TEST_F(ScannerTest, a_name_that_leads_nowhere_fails_at_once) {
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   const Outcome outcome = failure_of(scanner.host_keys("no-such-host.invalid", 22, in(minutes(2))));
   EXPECT_EQ(outcome.error, ScanError::Kind::unresolved);
   EXPECT_THAT(outcome.text, StartsWith("Could not resolve no-such-host.invalid: "));
@@ -264,7 +272,7 @@ TEST_F(ScannerTest, a_name_that_leads_nowhere_fails_at_once) {
 
 TEST_F(ScannerTest, scans_wait_for_their_turn_in_the_order_they_came) {
   const Sshd sshd;
-  Scanner scanner(runtime_, pool_, {.concurrent_scans = 1});
+  NetworkScanner scanner(runtime_, pool_, {.concurrent_scans = 1});
   async::TaskScope scope(runtime_, no_errors());
   std::vector<int> ended;
   auto scan = [](Scanner& on, std::uint16_t port, async::Clock::TimePoint deadline, int number,
@@ -281,7 +289,7 @@ TEST_F(ScannerTest, scans_wait_for_their_turn_in_the_order_they_came) {
 
 TEST_F(ScannerTest, no_more_scans_run_than_allowed_and_the_wait_counts_against_the_deadline) {
   const TcpListener listener(Behaviour::silent);
-  Scanner scanner(runtime_, pool_, {.concurrent_scans = 2});
+  NetworkScanner scanner(runtime_, pool_, {.concurrent_scans = 2});
   async::TaskScope scope(runtime_, no_errors());
   std::vector<Outcome> outcomes(5);
   const auto deadline = in(seconds(1));
@@ -298,7 +306,7 @@ TEST_F(ScannerTest, no_more_scans_run_than_allowed_and_the_wait_counts_against_t
 
 TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {
   const TcpListener silent(Behaviour::silent);
-  Scanner scanner(runtime_, pool_, {.concurrent_scans = 1});
+  NetworkScanner scanner(runtime_, pool_, {.concurrent_scans = 1});
   async::TaskScope holder(runtime_, no_errors());
   async::TaskScope waiter(runtime_, no_errors());
   async::TaskScope last(runtime_, no_errors());
@@ -326,7 +334,7 @@ TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {
 TEST_F(ScannerTest, cancellation_leaves_nothing_open) {
   const TcpListener silent(Behaviour::silent);
   const TcpListener unanswering(Behaviour::unanswering);
-  Scanner scanner(runtime_, pool_, {.concurrent_scans = 30});
+  NetworkScanner scanner(runtime_, pool_, {.concurrent_scans = 30});
   const std::size_t before = open_descriptors();
   async::TaskScope scope(runtime_, no_errors());
   Outcome outcomes[50];
@@ -347,7 +355,7 @@ TEST_F(ScannerTest, a_thousand_hosts_side_by_side_stay_within_the_limits) {
   const TcpListener open_port(Behaviour::closing);
   const TcpListener no_ssh(Behaviour::garbage);
   const std::size_t before = open_descriptors();
-  Scanner scanner(runtime_, pool_);
+  NetworkScanner scanner(runtime_, pool_);
   async::TaskScope scope(runtime_, no_errors());
   constexpr int kHosts = 1000;
   std::vector<Outcome> outcomes(kHosts);

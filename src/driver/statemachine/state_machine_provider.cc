@@ -45,13 +45,14 @@ class StateMachineProvider::Call {
 
 StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineConfig> config,
                                            ProviderContext context,
-                                           std::unique_ptr<Adapter> adapter)
+                                           std::unique_ptr<Adapter> adapter,
+                                           std::unique_ptr<nodescan::Scanner> scanner)
     : config_(std::move(config)),
       context_(std::move(context)),
       log_(context_.log.child("driver." + config_->name())),
       ownership_(context_.installation, config_->name()),
       adapter_(std::move(adapter)),
-      scanner_(context_.runtime, context_.threads),
+      scanner_(std::move(scanner)),
       leak_search_(context_, config_->name(), *adapter_, ownership_, log_),
       calls_(std::make_shared<Calls>()) {}
 
@@ -219,7 +220,7 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
                   upload->external_id.string_value());
   }
   MachineLaunch machine(
-      {context_.runtime, *adapter_, *config_, ownership_, scanner_,
+      {context_.runtime, *adapter_, *config_, ownership_, *scanner_,
        log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
        context_.metrics},
       launch, std::move(image));
@@ -276,8 +277,14 @@ std::unique_ptr<Provider> StateMachineDriver::provider(std::shared_ptr<const Pro
                                                        ProviderContext context) const {
   auto machine_config = std::dynamic_pointer_cast<const StateMachineConfig>(config);
   auto cloud = adapter(std::move(config), context);
+  auto hosts = scanner(context);
   return std::make_unique<StateMachineProvider>(std::move(machine_config), std::move(context),
-                                                std::move(cloud));
+                                                std::move(cloud), std::move(hosts));
+}
+
+std::unique_ptr<nodescan::Scanner> StateMachineDriver::scanner(
+    const ProviderContext& context) const {
+  return std::make_unique<nodescan::NetworkScanner>(context.runtime, context.threads);
 }
 
 }  // namespace nodepool::driver

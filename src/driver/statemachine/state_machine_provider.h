@@ -21,7 +21,8 @@ namespace nodepool::driver {
 class StateMachineProvider final : public Provider {
  public:
   StateMachineProvider(std::shared_ptr<const StateMachineConfig> config, ProviderContext context,
-                       std::unique_ptr<Adapter> adapter);
+                       std::unique_ptr<Adapter> adapter,
+                       std::unique_ptr<nodescan::Scanner> scanner);
   ~StateMachineProvider() override;
 
   const ProviderConfig& config() const override { return *config_; }
@@ -72,7 +73,7 @@ class StateMachineProvider final : public Provider {
   telemetry::Logger log_;
   Ownership ownership_;
   std::unique_ptr<Adapter> adapter_;
-  nodescan::Scanner scanner_;
+  std::unique_ptr<nodescan::Scanner> scanner_;
   LeakSearch leak_search_;
   std::map<LabelKey, LabelFacts, std::less<>> labels_;
   std::map<std::string, std::vector<std::string>, std::less<>> zones_;  // by pool

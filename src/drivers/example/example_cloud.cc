@@ -72,9 +72,8 @@ std::vector<Machine> Project::list_machines() {
     if (machine.status != Machine::Status::starting) continue;
     const bool comes_up = machine.order.image != "broken";
     machine.status = comes_up ? Machine::Status::running : Machine::Status::broken;
-    // Nobody tries to reach a host with "fake" in its name.
-    if (comes_up) machine.public_address = id + ".fake.example.org";
-    if (comes_up) machine.private_address = id + ".fake.internal";
+    if (comes_up) machine.public_address = id + ".example.org";
+    if (comes_up) machine.private_address = id + ".example.internal";
   }
   return listing;
 }

@@ -2,6 +2,7 @@
 
 #include "drivers/example/example_adapter.h"
 #include "drivers/example/example_config.h"
+#include "nodescan/imaginary_hosts.h"
 
 namespace nodepool::drivers::example {
 
@@ -21,6 +22,13 @@ driver::SimpleDriver::Cloud ExampleDriver::cloud(
   options.tasks.calls_per_second = example->rate_limit();
   auto project = cloud_->project(example->region(), example->project());
   return {std::make_shared<ExampleAdapter>(std::move(example), std::move(project)), options};
+}
+
+// Its machines are inside this process.
+std::unique_ptr<nodescan::Scanner> ExampleDriver::scanner(
+    const driver::ProviderContext& /*context*/) const {
+  return std::make_unique<nodescan::ImaginaryHosts>(
+      std::vector<std::string>{"ssh-ed25519 EXAMPLEKEY"});
 }
 
 }  // namespace nodepool::drivers::example

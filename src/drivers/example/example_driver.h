@@ -21,6 +21,9 @@ class ExampleDriver final : public driver::SimpleDriver {
   std::shared_ptr<const driver::ProviderConfig> configure(
       const config::ProviderSection& section, const config::Config& config) const override;
 
+  // A driver of a real cloud does without this.
+  std::unique_ptr<nodescan::Scanner> scanner(const driver::ProviderContext& context) const override;
+
  protected:
   Cloud cloud(std::shared_ptr<const driver::ProviderConfig> config) const override;
 

@@ -3,8 +3,16 @@
 #include "drivers/fake/fake_adapter.h"
 #include "drivers/fake/fake_config.h"
 #include "drivers/openstack/clouds/cloud_files.h"
+#include "nodescan/imaginary_hosts.h"
 
 namespace nodepool::drivers::fake {
+
+namespace {
+
+// What a machine shows as its host key. Reference: the Python Nodepool's.
+constexpr const char* kHostKeyOfAll = "ssh-rsa FAKEKEY";
+
+}  // namespace
 
 const config::Schema& FakeDriver::schema() const {
   return fake_schema();
@@ -24,6 +32,11 @@ std::unique_ptr<driver::Adapter> FakeDriver::adapter(
   auto fake = std::dynamic_pointer_cast<const FakeConfig>(config);
   auto cloud = clouds_->cloud(fake->cloud_name());
   return std::make_unique<FakeAdapter>(context.runtime, std::move(fake), std::move(cloud));
+}
+
+std::unique_ptr<nodescan::Scanner> FakeDriver::scanner(
+    const driver::ProviderContext& /*context*/) const {
+  return std::make_unique<nodescan::ImaginaryHosts>(std::vector<std::string>{kHostKeyOfAll});
 }
 
 }  // namespace nodepool::drivers::fake

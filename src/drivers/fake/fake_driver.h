@@ -27,6 +27,7 @@ class FakeDriver final : public driver::StateMachineDriver {
  protected:
   std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
                                            driver::ProviderContext context) const override;
+  std::unique_ptr<nodescan::Scanner> scanner(const driver::ProviderContext& context) const override;
 
  private:
   config::Environment environment_;

@@ -16,12 +16,6 @@ namespace {
 // comes before the scanner, which has a place for every turn.
 constexpr std::size_t kConcurrentHosts = 100;
 
-nodescan::Limits scanner_limits() {
-  nodescan::Limits limits;
-  limits.concurrent_scans = kConcurrentHosts;
-  return limits;
-}
-
 // The host's keys of the same type as this one; if there is none, all.
 std::vector<std::string> offered_instead_of(const std::string& key,
                                             const std::vector<std::string>& found) {
@@ -45,11 +39,14 @@ void require_known_keys(const Host& host, const std::vector<std::string>& found)
 
 }  // namespace
 
-HostChecker::HostChecker(const async::Runtime& runtime, async::ThreadPool& threads)
-    : runtime_(runtime),
-      threads_(threads),
-      slots_(kConcurrentHosts),
-      scanner_(runtime, threads, scanner_limits()) {}
+std::unique_ptr<nodescan::Scanner> scan_network(const driver::ProviderContext& context) {
+  nodescan::Limits limits;
+  limits.concurrent_scans = kConcurrentHosts;
+  return std::make_unique<nodescan::NetworkScanner>(context.runtime, context.threads, limits);
+}
+
+HostChecker::HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner)
+    : runtime_(runtime), slots_(kConcurrentHosts), scanner_(std::move(scanner)) {}
 
 async::Clock::TimePoint HostChecker::deadline(const Host& host) const {
   return runtime_.clock.now() + std::chrono::seconds(host.timeout);
@@ -61,25 +58,23 @@ async::Task<HostFacts> HostChecker::check(Host host) {
   const auto port = static_cast<std::uint16_t>(host.connection_port);
   HostFacts facts;
   if (!host.has_ssh()) {
-    co_await scanner_.connectable(host.name, port, until,
-                                  nodescan::Scanner::Attempts::until_deadline);
+    co_await scanner_->connectable(host.name, port, until,
+                                   nodescan::Scanner::Attempts::until_deadline);
   } else if (host.host_key_checking) {
-    facts.host_keys = co_await scanner_.host_keys(host.name, port, until);
+    facts.host_keys = co_await scanner_->host_keys(host.name, port, until);
     require_known_keys(host, facts.host_keys);
   } else {
     facts.host_keys = host.host_keys;
   }
-  if (!nodescan::is_fake(host.name)) {
-    facts.address = co_await nodescan::resolve(runtime_, threads_, host.name, until);
-  }
+  facts.address = co_await scanner_->address(host.name, until);
   co_return facts;
 }
 
 async::Task<bool> HostChecker::answers(Host host) {
   const auto turn = co_await slots_.take();
   try {
-    co_await scanner_.connectable(host.name, static_cast<std::uint16_t>(host.connection_port),
-                                  deadline(host), nodescan::Scanner::Attempts::one);
+    co_await scanner_->connectable(host.name, static_cast<std::uint16_t>(host.connection_port),
+                                   deadline(host), nodescan::Scanner::Attempts::one);
   } catch (const nodescan::ScanError&) {
     co_return false;
   }

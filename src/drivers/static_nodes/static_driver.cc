@@ -16,8 +16,10 @@ std::shared_ptr<const driver::ProviderConfig> StaticDriver::configure(
 
 std::unique_ptr<driver::Provider> StaticDriver::provider(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
+  auto scanner = make_scanner_(context);
   return std::make_unique<StaticProvider>(
-      std::dynamic_pointer_cast<const StaticProviderConfig>(config), std::move(context));
+      std::dynamic_pointer_cast<const StaticProviderConfig>(config), std::move(context),
+      std::move(scanner));
 }
 
 }  // namespace nodepool::drivers::static_nodes

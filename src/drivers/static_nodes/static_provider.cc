@@ -36,11 +36,12 @@ bool is_free(const Node& node) {
 }  // namespace
 
 StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
-                               driver::ProviderContext context)
+                               driver::ProviderContext context,
+                               std::unique_ptr<nodescan::Scanner> scanner)
     : config_(std::move(config)),
       context_(std::move(context)),
       log_(context_.log.child("driver.static.StaticNodeProvider." + config_->name())),
-      checker_(context_.runtime, context_.threads),
+      checker_(context_.runtime, std::move(scanner)),
       reports_(context_.runtime, context_.store, log_),
       registrations_(kConcurrentRegistrations),
       scope_(context_.runtime, [log = log_](const std::string& name, const std::string& error) {

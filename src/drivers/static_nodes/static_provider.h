@@ -26,7 +26,7 @@ using async::Task;
 class StaticProvider final : public driver::Provider {
  public:
   StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
-                 driver::ProviderContext context);
+                 driver::ProviderContext context, std::unique_ptr<nodescan::Scanner> scanner);
 
   const driver::ProviderConfig& config() const override { return *config_; }
   Task<> start() override;

@@ -28,7 +28,7 @@ class LaunchTest : public ProviderTest {
 
 TEST_F(LaunchTest, the_node_is_described_as_the_machine_is) {
   Instance& machine = cloud_->described;
-  machine.interface_ip = "fake-front";
+  machine.interface_ip = "front";
   machine.public_ipv4 = "192.0.2.1";
   machine.private_ipv4 = "10.0.0.1";
   machine.public_ipv6 = "2001:db8::1";
@@ -50,7 +50,7 @@ TEST_F(LaunchTest, the_node_is_described_as_the_machine_is) {
   const Node node = launch_new();
   EXPECT_EQ(node.state, NodeState::ready);
   EXPECT_EQ(node.external_id_text(), "np" + node.id);
-  EXPECT_EQ(node.interface_ip, "fake-front");
+  EXPECT_EQ(node.interface_ip, "front");
   EXPECT_EQ(node.public_ipv4, "192.0.2.1");
   EXPECT_EQ(node.private_ipv4, "10.0.0.1");
   EXPECT_EQ(node.public_ipv6, "2001:db8::1");
@@ -69,7 +69,7 @@ TEST_F(LaunchTest, the_node_is_described_as_the_machine_is) {
   EXPECT_EQ(node.shell_type, "sh");
   EXPECT_EQ(node.connection_type, "ssh");
   EXPECT_EQ(node.port(), 2222);
-  EXPECT_THAT(node.host_keys, SizeIs(1)) << "a fake host has a key";
+  EXPECT_THAT(node.host_keys, SizeIs(1)) << "an imaginary host has a key";
   EXPECT_TRUE(node.launch_journal.is_null()) << "it is over";
   ASSERT_THAT(cloud_->servers, SizeIs(1));
   EXPECT_EQ(cloud_->servers[0].metadata,
@@ -82,13 +82,13 @@ TEST_F(LaunchTest, the_node_is_described_as_the_machine_is) {
 
 TEST_F(LaunchTest, internal_addresses_are_used_where_the_pool_wants_them) {
   config_->machine_pools_.at("main").use_internal_ip = true;
-  cloud_->described.private_ipv4 = "fake-inside";
-  cloud_->described.private_ipv6 = "fake-inside-6";
-  EXPECT_EQ(launch_new().interface_ip, "fake-inside");
+  cloud_->described.private_ipv4 = "inside";
+  cloud_->described.private_ipv6 = "inside-6";
+  EXPECT_EQ(launch_new().interface_ip, "inside");
   cloud_->described.private_ipv4 = "";
-  EXPECT_EQ(launch_new().interface_ip, "fake-inside-6");
+  EXPECT_EQ(launch_new().interface_ip, "inside-6");
   cloud_->described.private_ipv6 = std::nullopt;
-  EXPECT_EQ(launch_new().interface_ip, "fake") << "there is no other";
+  EXPECT_EQ(launch_new().interface_ip, "outside") << "there is no other";
 }
 
 TEST_F(LaunchTest, a_label_of_a_diskimage_is_made_from_its_newest_ready_upload) {
@@ -321,6 +321,7 @@ TEST_F(LaunchTest, a_machine_without_an_address_has_failed) {
 }
 
 TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
+  scan_ = scan_network;
   const test_support::ReservedPort nobody;
   cloud_->described.interface_ip = nobody.number() == 0 ? "" : test_support::kLoopback;
   config_->label("small").access.connection_port = nobody.number();
@@ -344,6 +345,7 @@ TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
 }
 
 TEST_F(LaunchTest, without_host_key_checking_nobody_contacts_the_machine) {
+  scan_ = scan_network;
   const test_support::ReservedPort nobody;
   cloud_->described.interface_ip = test_support::kLoopback;
   config_->label("small").access.connection_port = nobody.number();

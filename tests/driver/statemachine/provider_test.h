@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "driver/ownership.h"
 #include "driver/statemachine/state_machine_provider.h"
+#include "nodescan/imaginary_hosts.h"
 #include "tests/driver/harness/launcher_process.h"
 #include "tests/driver/statemachine/scripted_cloud.h"
 
@@ -17,7 +19,7 @@ namespace nodepool::driver {
 // A provider on state machines over a ScriptedCloud, and launchers that have it.
 class ProviderTest : public testing::Test {
  protected:
-  ProviderTest() { cloud_->described.interface_ip = "fake"; }
+  ProviderTest() { cloud_->described.interface_ip = "outside"; }
 
   // A launcher is started; one that ran before is dead by then.
   harness::LauncherProcess& start() {
@@ -25,9 +27,10 @@ class ProviderTest : public testing::Test {
     process_ = std::make_unique<harness::LauncherProcess>(
         installation_, [this](ProviderContext context) -> std::unique_ptr<Provider> {
           context.metrics = metrics_;
+          auto scanner = scan_(context);
           auto adapter = std::make_unique<ScriptedAdapter>(context.runtime, cloud_);
           return std::make_unique<StateMachineProvider>(config_, std::move(context),
-                                                        std::move(adapter));
+                                                        std::move(adapter), std::move(scanner));
         });
     return *process_;
   }
@@ -82,6 +85,16 @@ class ProviderTest : public testing::Test {
                                [&](const std::string& line) { return line.contains(text); });
   }
 
+  using MakeScanner = std::function<std::unique_ptr<nodescan::Scanner>(const ProviderContext&)>;
+
+  static std::unique_ptr<nodescan::Scanner> imagine_hosts(const ProviderContext& /*context*/) {
+    return std::make_unique<nodescan::ImaginaryHosts>(std::vector<std::string>{"ssh-rsa KEY"});
+  }
+  static std::unique_ptr<nodescan::Scanner> scan_network(const ProviderContext& context) {
+    return std::make_unique<nodescan::NetworkScanner>(context.runtime, context.threads);
+  }
+
+  MakeScanner scan_ = imagine_hosts;
   std::shared_ptr<ScriptedCloud> cloud_ = std::make_shared<ScriptedCloud>();
   std::shared_ptr<ScriptedConfig> config_ = std::make_shared<ScriptedConfig>();
   harness::Installation installation_;

@@ -110,6 +110,11 @@ class TroubledDriver final : public driver::SimpleDriver {
     return example_.configure(section, config);
   }
 
+  std::unique_ptr<nodescan::Scanner> scanner(
+      const driver::ProviderContext& context) const override {
+    return example_.scanner(context);
+  }
+
  protected:
   Cloud cloud(std::shared_ptr<const driver::ProviderConfig> config) const override {
     auto example = std::dynamic_pointer_cast<const ExampleConfig>(config);

@@ -77,7 +77,7 @@ TEST_F(ExampleProviderTest, a_node_is_launched_and_taken_back) {
   EXPECT_EQ(node.username, "ci");
   EXPECT_EQ(node.cloud, "example");
   EXPECT_EQ(node.region, "north");
-  EXPECT_THAT(node.interface_ip.value_or(""), HasSubstr("fake"));
+  EXPECT_THAT(node.interface_ip.value_or(""), HasSubstr("example.org"));
   EXPECT_THAT(node.host_keys, SizeIs(1));
   EXPECT_TRUE(node.launch_journal.is_null());
   ASSERT_THAT(machines(), SizeIs(1));

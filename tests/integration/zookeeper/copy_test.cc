@@ -18,7 +18,7 @@ class StoreCopy : public ZooKeeperSite {
   void use(const std::string& store) {
     host_.keep_records_in("store: " + store + "\n" + zookeeper_ +
                           "history: {directory: " + host_.directory().path().string() + "}\n");
-    host_.configure(fake_hosts(3));
+    host_.configure(hosts(3));
   }
 
   void start_on(const std::string& store) {

@@ -21,14 +21,14 @@ class LauncherOnZooKeeper : public ZooKeeperSite {
   // a launcher with `nodes` hosts.
   void start_behind_proxy(const std::string& timeout, int nodes) {
     host_.keep_records_in(zookeeper_keys({proxy_.port()}, timeout) + history(host_));
-    host_.configure(fake_hosts(nodes));
+    host_.configure(hosts(nodes));
     host_.start_launcher();
     host_.wait_until_all_ready(static_cast<std::size_t>(nodes));
   }
 
   void start_directly(Installation& host, const std::string& timeout, int nodes) {
     host.keep_records_in(zookeeper_keys(timeout) + history(host));
-    host.configure(fake_hosts(nodes));
+    host.configure(hosts(nodes));
     host.start_launcher();
   }
 
@@ -101,7 +101,7 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
     keys.replace(at, chroot.size(), "/nowhere");
   }
   host_.keep_records_in(keys);
-  host_.configure(fake_hosts(1));
+  host_.configure(hosts(1));
   const Completed list = host_.nodepool({"list"});
   EXPECT_EQ(list.status, 1);
   EXPECT_THAT(list.error, HasSubstr("the chroot /nowhere does not exist"));
@@ -115,7 +115,7 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
 TEST_F(LauncherOnZooKeeper, it_waits_for_servers_that_are_away_at_its_start) {
   proxy_.sever();
   host_.keep_records_in(zookeeper_keys({proxy_.port()}, "2.0") + history(host_));
-  host_.configure(fake_hosts(1));
+  host_.configure(hosts(1));
   host_.start_launcher();
   host_.wait_until("a warning", [this] {
     return host_.log().find("Waiting for the store: ") != std::string::npos;
@@ -158,7 +158,7 @@ TEST_F(LauncherOnZooKeeper, run_ends_as_its_command_does_although_no_server_answ
   host_.wait_until_all_ready(1);
   Installation requestor;  // reaches ZooKeeper through the proxy only
   requestor.keep_records_in(zookeeper_keys({proxy_.port()}, "2.0"));
-  requestor.configure(fake_hosts(1));
+  requestor.configure(hosts(1));
   const auto path = [&](const char* name) {
     return (requestor.directory().path() / name).string();
   };
@@ -237,12 +237,12 @@ TEST_F(LauncherOnZooKeeper, it_moves_to_other_servers_and_keeps_its_session) {
     return std::to_string(ensemble_.tls_port(member));
   };
   host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(0)}, "10.0") + history(host_));
-  host_.configure(fake_hosts(1));
+  host_.configure(hosts(1));
   host_.start_launcher();
   host_.wait_until_all_ready(1);
   const auto launchers = components("launcher");
   host_.keep_records_in(zookeeper_keys({ensemble_.tls_port(1)}, "10.0") + history(host_));
-  host_.configure(fake_hosts(1));
+  host_.configure(hosts(1));
   wait_for_log("Connected to ZooKeeper again, 127.0.0.1:" + server(1));
   EXPECT_THAT(host_.log(), HasSubstr(" s, with the same session"));
   EXPECT_EQ(components("launcher"), launchers);
@@ -263,7 +263,7 @@ TEST_F(LauncherOnZooKeeper, it_takes_up_certificates_that_are_replaced) {
   keys.replace(keys.find(files.ca.string()), files.ca.string().size(),
                (host_.directory().path() / "ca.pem").string());
   host_.keep_records_in(keys + history(host_));
-  host_.configure(fake_hosts(1));
+  host_.configure(hosts(1));
   host_.start_launcher();
   wait_for_log("certificate verify failed");
   copy(files.ca, "ca.pem");

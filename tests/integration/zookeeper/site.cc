@@ -56,11 +56,12 @@ std::string ZooKeeperSite::zookeeper_keys(const std::string& timeout) {
                         timeout);
 }
 
-std::string ZooKeeperSite::fake_hosts(int count) {
+std::string ZooKeeperSite::hosts(int count) const {
   std::string text =
       "  - name: rack\n    driver: static\n    pools:\n      - name: main\n        nodes:\n";
   for (int i = 0; i < count; ++i) {
-    text += "          - {name: fake-" + std::to_string(i) + ", labels: [a]}\n";
+    text += "          - {name: 127.0.0.1, connection-port: " + std::to_string(listener_.port()) +
+            ", username: ci" + std::to_string(i) + ", host-key-checking: false, labels: [a]}\n";
   }
   return text;
 }

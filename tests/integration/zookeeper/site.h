@@ -12,6 +12,7 @@
 #include "tests/integration/installation.h"
 #include "tests/integration/zookeeper/load.h"
 #include "tests/integration/zookeeper/proxy_thread.h"
+#include "tests/support/network.h"
 
 namespace nodepool::integration {
 
@@ -33,8 +34,8 @@ class ZooKeeperSite : public coordination::zookeeper::FaultTest {
   // All members, as users have it.
   std::string zookeeper_keys(const std::string& timeout = "10.0");
 
-  // A static provider with this many hosts that are never contacted, with label "a".
-  static std::string fake_hosts(int count);
+  // A static provider with this many hosts, which answer, with label "a".
+  std::string hosts(int count) const;
 
   // Runs the loop of the test, and so the load, until the condition holds; fails if it does not.
   void wait_until(const std::string& what, const std::function<bool()>& condition);
@@ -50,6 +51,7 @@ class ZooKeeperSite : public coordination::zookeeper::FaultTest {
   std::vector<std::string> components(const std::string& kind);
 
   test_support::ZooKeeperEnsemble& ensemble_;
+  const test_support::TcpListener listener_{test_support::TcpListener::Behaviour::closing};
   std::unique_ptr<coordination::Store> store_;  // the test's own session
 };
 

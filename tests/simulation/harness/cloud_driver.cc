@@ -49,7 +49,7 @@ Instance instance_of(const std::string& id, const Clouds::Machine& machine) {
   instance.external_id = model::json_string(id);
   instance.metadata = machine.metadata;
   instance.resources = machine.resources;
-  instance.interface_ip = "fake-" + id;
+  instance.interface_ip = "at-" + id;
   return instance;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "drivers/static_nodes/static_driver.h"
+#include "nodescan/imaginary_hosts.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/cloud_driver.h"
 
@@ -40,9 +41,13 @@ std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   return hardware;
 }
 
+std::unique_ptr<nodescan::Scanner> imagine_hosts(const driver::ProviderContext& /*context*/) {
+  return std::make_unique<nodescan::ImaginaryHosts>(std::vector<std::string>{"ssh-rsa KEY"});
+}
+
 driver::DriverRegistry make_drivers(std::shared_ptr<const Hardware> hardware, CloudWorld clouds) {
   std::vector<std::unique_ptr<driver::Driver>> drivers;
-  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
+  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>(imagine_hosts));
   drivers.push_back(std::make_unique<CloudDriver>(clouds));
   drivers.push_back(std::make_unique<SimulatedDriver>(std::move(hardware), clouds.world.journal));
   return driver::DriverRegistry(std::move(drivers));

@@ -15,7 +15,7 @@ namespace {
 HostSpec draw_host(async::Random& random, const std::string& provider) {
   HostSpec host;
   // Unique, also among hosts that come and go: of one that is listed twice only the second counts.
-  host.name = fmt::format("fake-{}-{}", provider, random.uuid_hex().substr(0, 12));
+  host.name = fmt::format("host-{}-{}", provider, random.uuid_hex().substr(0, 12));
   host.username = "zuul";
   for (const std::string& label : kLabels) {
     if (chance(random, 0.4)) host.labels.push_back(label);

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nodescan/scanner.h"
+
+namespace nodepool::nodescan {
+
+// The scanner of machines that exist only inside this process: nobody is contacted or looked up,
+// whatever they are called. Each is there at once, on the loopback interface, and shows these keys.
+class ImaginaryHosts final : public Scanner {
+ public:
+  explicit ImaginaryHosts(std::vector<std::string> keys) : keys_(std::move(keys)) {}
+
+  async::Task<Address> address(std::string host, async::Clock::TimePoint deadline) override;
+  async::Task<> connectable(std::string host, std::uint16_t port, async::Clock::TimePoint deadline,
+                            Attempts attempts) override;
+  using Scanner::host_keys;
+  async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
+                                                  async::Clock::TimePoint deadline,
+                                                  Progress* progress) override;
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+}  // namespace nodepool::nodescan
