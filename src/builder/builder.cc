@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -87,6 +88,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       gearman_(context_, builds_, uploads_, cleanup_,
                {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
       registration_(runtime, store, log_, builder_component(options)),
+      late_starts_(runtime, log_),
       tables_scope_(runtime, context_.report_to(log_)),
       workers_scope_(runtime, context_.report_to(log_)),
       retired_providers_(runtime, context_.report_to(log_)) {}
@@ -163,10 +165,13 @@ Task<> NodePoolBuilder::apply(config::Config config) {
     }
     wanted[section.name] = std::move(provider);
   }
+  co_await late_starts_.stop();
+  config_ = std::move(config);
+  wanted_ = std::move(wanted);
   std::vector<std::shared_ptr<ImageProvider>> replaced;
   for (auto entry = context_.providers.begin(); entry != context_.providers.end();) {
-    const auto found = wanted.find(entry->first);
-    if (found != wanted.end() && found->second->same_as(entry->second->provider->config())) {
+    const auto found = wanted_.find(entry->first);
+    if (found != wanted_.end() && found->second->same_as(entry->second->provider->config())) {
       ++entry;
       continue;
     }
@@ -174,60 +179,81 @@ Task<> NodePoolBuilder::apply(config::Config config) {
     replaced.push_back(entry->second);
     entry = context_.providers.erase(entry);
   }
-  co_await start_missing_providers(config, wanted);
-  learn_settings(config, wanted);
+  co_await start_missing_providers();
+  learn_settings();
   for (const auto& provider : replaced) {
     retired_providers_.spawn(
         "provider " + provider->provider->config().name() + " of the configuration of before",
         retire(provider));
   }
   look_at_all();
-  gearman_.serve(gearman_servers(config));
+  gearman_.serve(gearman_servers(config_));
+  if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
 }
 
-Task<> NodePoolBuilder::start_missing_providers(const config::Config& config,
-                                                const ProviderConfigs& wanted) {
-  for (const config::ProviderSection& section : config.providers) {
-    const auto found = wanted.find(section.name);
-    if (found == wanted.end() || context_.providers.contains(section.name)) continue;
-    auto service = std::make_shared<ImageProvider>();
-    service->provider =
-        drivers_.driver(section.driver)
-            .provider(found->second, {context_.runtime, context_.store, nodes_, images_, threads_,
-                                      log_, context_.metrics, context_.installation});
-    std::string failure;
-    try {
-      co_await service->provider->start();
-      if (service->provider->images() == nullptr) failure = "it takes no images";
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    if (failure.empty()) {
-      uploads_.reconfigured(section.name);
-      context_.providers.emplace(section.name, std::move(service));
-      continue;
-    }
-    log_.error("Error starting provider {}: {}", section.name, failure);
-    co_await service->provider->stop();
+Task<> NodePoolBuilder::start_missing_providers() {
+  for (const config::ProviderSection& section : config_.providers) {
+    const auto found = wanted_.find(section.name);
+    if (found == wanted_.end() || context_.providers.contains(section.name)) continue;
+    co_await start_provider(section, found->second);
   }
 }
 
-void NodePoolBuilder::learn_settings(const config::Config& config, const ProviderConfigs& wanted) {
-  for (const auto& [name, image] : config.diskimages) {
+Task<> NodePoolBuilder::start_provider(const config::ProviderSection& section,
+                                       std::shared_ptr<const driver::ProviderConfig> config) {
+  auto service = std::make_shared<ImageProvider>();
+  service->provider =
+      drivers_.driver(section.driver)
+          .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
+                                        log_, context_.metrics, context_.installation});
+  std::string failure;
+  std::exception_ptr cancelled;
+  try {
+    co_await service->provider->start();
+    if (service->provider->images() == nullptr) failure = "it takes no images";
+  } catch (const async::Cancelled&) {
+    cancelled = std::current_exception();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (failure.empty() && !cancelled) {
+    late_starts_.succeeded(section.name);
+    uploads_.reconfigured(section.name);
+    context_.providers.emplace(section.name, std::move(service));
+    co_return;
+  }
+  if (!cancelled) late_starts_.failed(section.name, failure);
+  co_await service->provider->stop();
+  if (cancelled) std::rethrow_exception(cancelled);
+}
+
+bool NodePoolBuilder::has_all_providers() const {
+  return std::ranges::all_of(
+      wanted_, [this](const auto& entry) { return context_.providers.contains(entry.first); });
+}
+
+Task<bool> NodePoolBuilder::start_late() {
+  co_await start_missing_providers();
+  look_at_all();
+  co_return has_all_providers();
+}
+
+void NodePoolBuilder::learn_settings() {
+  for (const auto& [name, image] : config_.diskimages) {
     const auto before = context_.diskimages.find(name);
     if (before == context_.diskimages.end() || before->second != image) builds_.reconfigured(name);
   }
-  context_.diskimages = config.diskimages;
-  context_.elements_dir = config.elements_dir;
-  context_.logs = {.directory = config.build_log_dir,
-                   .retention = config.build_log_retention,
-                   .limit = static_cast<std::uint64_t>(config.build_log_limit) << 20};
+  context_.diskimages = config_.diskimages;
+  context_.elements_dir = config_.elements_dir;
+  context_.logs = {.directory = config_.build_log_dir,
+                   .retention = config_.build_log_retention,
+                   .limit = static_cast<std::uint64_t>(config_.build_log_limit) << 20};
   context_.wanted_formats.clear();
-  for (const auto& [name, image] : config.diskimages) {
+  for (const auto& [name, image] : config_.diskimages) {
     context_.wanted_formats[name] = image.formats;
   }
   context_.managed_images.clear();
-  for (const auto& [name, provider] : wanted) {
+  for (const auto& [name, provider] : wanted_) {
     const driver::ManagedImages& managed = *provider->managed_images();
     for (const auto& [image, use] : managed.images) {
       const auto known = context_.wanted_formats.find(image);
@@ -269,6 +295,7 @@ Task<> NodePoolBuilder::finish() {
 
 Task<> NodePoolBuilder::stop() {
   log_.info("Stopping");
+  co_await late_starts_.stop();
   co_await gearman_.stop();
   builds_.close();
   uploads_.close();

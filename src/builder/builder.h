@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "coordination/lock_sweeper.h"
 #include "driver/driver.h"
+#include "driver/late_starts.h"
 #include "model/image_table.h"
 #include "model/node_table.h"
 #include "model/registration.h"
@@ -67,9 +68,13 @@ class NodePoolBuilder {
 
   Task<> wait_for_table();
   Task<> apply(config::Config config);
-  Task<> start_missing_providers(const config::Config& config, const ProviderConfigs& wanted);
+  Task<> start_missing_providers();
+  Task<> start_provider(const config::ProviderSection& section,
+                        std::shared_ptr<const driver::ProviderConfig> config);
+  Task<bool> start_late();
+  bool has_all_providers() const;
   Task<> retire(std::shared_ptr<ImageProvider> provider);
-  void learn_settings(const config::Config& config, const ProviderConfigs& wanted);
+  void learn_settings();
   void look_at(const std::string& image);
   void look_at_all();
 
@@ -92,6 +97,9 @@ class NodePoolBuilder {
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
   model::Registration registration_;
   std::vector<coordination::Subscription> subscriptions_;
+  config::Config config_;   // in force, or about to be
+  ProviderConfigs wanted_;  // its providers that take images
+  driver::LateStarts late_starts_;
   async::TaskScope tables_scope_;
   async::TaskScope workers_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended

@@ -112,8 +112,8 @@ class Provider {
 
   virtual const ProviderConfig& config() const = 0;
 
-  // Begins to serve. Background work goes on after it returns. Throws: the provider is then left
-  // out of service until the configuration changes.
+  // Begins to serve. Background work goes on after it returns. Throws: the provider is then out of
+  // service, and another object is started in its place later, or when the configuration changes.
   virtual Task<> start() = 0;
 
   // Ends what would conflict with a successor that is about to start with a new configuration.

@@ -83,7 +83,12 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
   if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
-  if (!options_.ca_file.empty()) set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+  if (!options_.ca_file.empty()) {
+    set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // and nothing besides
+    // An authority that is replaced in the same file counts for the next connection.
+    set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+  }
   if (!options_.client_cert.empty()) set(easy, CURLOPT_SSLCERT, options_.client_cert.c_str());
   if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
   set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);

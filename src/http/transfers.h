@@ -13,7 +13,7 @@ namespace nodepool::http {
 
 // How connections are made.
 struct TransferOptions {
-  std::string ca_file = {};      // PEM; empty: the system's
+  std::string ca_file = {};      // PEM, the only ones trusted; empty: the system's
   std::string client_cert = {};  // PEM; empty: none
   std::string client_key = {};
   bool verify = true;  // the server's certificate and name; false only where an operator says so

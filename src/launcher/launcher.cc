@@ -64,6 +64,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       history_(runtime, nodes_, requests_, threads_, context_.log.child("history"),
                options.history),
       registration_(runtime, store, log_, launcher_component(options)),
+      late_starts_(runtime, log_),
       usage_(nodes_, [this](std::string_view provider, std::string_view pool,
                             std::string_view label) { return need_of(provider, pool, label); }),
       deleted_nodes_(context_, providers_),
@@ -180,18 +181,21 @@ Task<> Launcher::apply(config::Config config) {
   for (const config::ProviderSection& section : config.providers) {
     wanted[section.name] = drivers_.driver(section.driver).configure(section, config);
   }
+  co_await late_starts_.stop();
+  config_ = std::move(config);
+  wanted_ = std::move(wanted);
 
   Providers replaced;
   for (const auto& [name, provider] : providers_) {
-    const auto found = wanted.find(name);
-    if (found != wanted.end() && found->second->same_as(provider.provider->config())) continue;
+    const auto found = wanted_.find(name);
+    if (found != wanted_.end() && found->second->same_as(provider.provider->config())) continue;
     provider.provider->idle();
     replaced.emplace(name, provider);
   }
   for (const auto& [name, provider] : replaced) providers_.erase(name);
   std::exception_ptr failure;
   try {
-    while (!co_await go_over_to(config, wanted)) co_await context_.pause_before_retry(kStorePause);
+    while (!co_await go_over()) co_await context_.pause_before_retry(kStorePause);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -200,6 +204,17 @@ Task<> Launcher::apply(config::Config config) {
                              retire(provider));
   }
   if (failure) std::rethrow_exception(failure);
+  if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
+}
+
+bool Launcher::has_all_providers() const {
+  return std::ranges::all_of(
+      wanted_, [this](const auto& entry) { return providers_.contains(entry.first); });
+}
+
+Task<bool> Launcher::start_late() {
+  const bool is_over = co_await go_over();
+  co_return is_over&& has_all_providers();
 }
 
 // Requests in progress go on with it, and it stops when they have ended.
@@ -211,15 +226,15 @@ Task<> Launcher::retire(ProviderInService provider) {
 
 // What has been done already is not done again. Returns whether the store was in reach all the
 // time.
-Task<bool> Launcher::go_over_to(const config::Config& config, const ProviderConfigs& wanted) {
+Task<bool> Launcher::go_over() {
   try {
-    for (const config::ProviderSection& section : config.providers) {
+    for (const config::ProviderSection& section : config_.providers) {
       if (!providers_.contains(section.name)) {
-        co_await start_provider(section, wanted.at(section.name));
+        co_await start_provider(section, wanted_.at(section.name));
       }
     }
-    context_.tenant_limits = config.tenant_limits;
-    context_.absent_pools.set_patience(std::chrono::seconds(config.pool_timeout));
+    context_.tenant_limits = config_.tenant_limits;
+    context_.absent_pools.set_patience(std::chrono::seconds(config_.pool_timeout));
     context_.absent_pools.time_has_passed();
     co_await stop_pool_workers_without_pool();
     co_await start_missing_pool_workers();
@@ -228,8 +243,8 @@ Task<bool> Launcher::go_over_to(const config::Config& config, const ProviderConf
     log_.warning("Going over to the configuration takes longer: {}", error.what());
     co_return false;
   }
-  expiry_.reconfigure(node_ages(config));
-  min_ready_.reconfigure(config.labels);
+  expiry_.reconfigure(node_ages(config_));
+  min_ready_.reconfigure(config_.labels);
   co_return true;
 }
 
@@ -240,24 +255,26 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
           .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
                                         context_.log, context_.metrics, context_.installation});
   std::string failure;
-  std::exception_ptr store_failure;
+  std::exception_ptr other_end;  // no fault of the provider
   try {
     co_await provider->start();
   } catch (const coordination::StoreError&) {
-    store_failure = std::current_exception();  // no fault of the provider
+    other_end = std::current_exception();
+  } catch (const async::Cancelled&) {
+    other_end = std::current_exception();
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  if (store_failure) {
+  if (other_end) {
     co_await provider->stop();
-    std::rethrow_exception(store_failure);
+    std::rethrow_exception(other_end);
   }
   if (!failure.empty()) {
-    log_.error("Error starting provider {}: {}", section.name, failure);
-    miss_pools_of(provider->config());
+    if (late_starts_.failed(section.name, failure)) miss_pools_of(provider->config());
     co_await provider->stop();
     co_return;
   }
+  late_starts_.succeeded(section.name);
   auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
                                                log_.child("quota." + section.name));
   auto leaks =
@@ -317,6 +334,7 @@ Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
 Task<> Launcher::stop() {
   ready_ = false;
   log_.info("Stopping");
+  co_await late_starts_.stop();
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
   machines_.reset();

@@ -9,6 +9,7 @@
 #include "async/event.h"
 #include "config/load.h"
 #include "coordination/lock_sweeper.h"
+#include "driver/late_starts.h"
 #include "launcher/cleanup_worker.h"
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
@@ -40,7 +41,7 @@ class Launcher {
   ~Launcher();
 
   // Starts serving with `config`. Returns once all its pools are registered and serve. A provider
-  // that cannot start is left out, with an error in the log. Throws StoreError,
+  // that cannot start is left out, with an error in the log, and tried again. Throws StoreError,
   // config::ConfigError.
   Task<> start(config::Config config);
 
@@ -63,7 +64,9 @@ class Launcher {
   Task<> wait_for_tables();
   Task<> apply(config::Config config);
   Task<> retire(ProviderInService provider);
-  Task<bool> go_over_to(const config::Config& config, const ProviderConfigs& wanted);
+  Task<bool> go_over();
+  Task<bool> start_late();
+  bool has_all_providers() const;
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
   Task<> stop_pool_workers_without_pool();
@@ -90,7 +93,10 @@ class Launcher {
   async::ThreadPool threads_;
   HistoryRecorder history_;
   model::Registration registration_;
+  config::Config config_;   // in force, or about to be
+  ProviderConfigs wanted_;  // its providers
   Providers providers_;
+  driver::LateStarts late_starts_;
   Usage usage_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;
   DeletedNodeWorker deleted_nodes_;

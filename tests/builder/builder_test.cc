@@ -417,6 +417,16 @@ TEST_F(BuilderTest, formats_stay_for_a_provider_that_is_not_in_service) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(BuilderTest, a_provider_that_cannot_start_is_tried_again) {
+  sky_->cannot_start = {"sky1"};
+  start(yaml("  - {name: deb}\n", kSky));
+  pass(minutes(10));
+  EXPECT_THAT(uploads(UploadState::ready), IsEmpty());
+  sky_->cannot_start = {};
+  pass(minutes(6));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
 TEST_F(BuilderTest, formats_stay_for_a_provider_that_is_being_replaced) {
   const std::string images = "  - {name: deb, delete-after-upload: true}\n";
   const std::string raw =

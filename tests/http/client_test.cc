@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <filesystem>
 
 #include "async/event.h"
 #include "async/event_loop.h"
 #include "http/file_body.h"
+#include "tests/support/child.h"
 #include "tests/support/http_server.h"
+#include "tests/support/network.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::http {
@@ -309,6 +312,47 @@ TEST(WithoutSecretsTest, a_secret_is_found_as_it_is_and_as_json_has_it) {
   const std::vector<std::string> secrets = {"to\"ken", "", "pass"};
   EXPECT_EQ(without_secrets(R"(to"ken {"a": "to\"ken", "b": "bypass"} pass)", secrets),
             R"(*** {"a": "***", "b": "by***"} ***)");
+}
+
+// --- TLS
+
+// A key and a certificate that it has signed itself, in one file.
+std::string make_authority(const test_support::TemporaryDirectory& directory,
+                           const std::string& name) {
+  const std::string path = directory.path() / name;
+  test_support::Child openssl({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                               "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                               "/CN=" + name, "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                               path, "-out", path + ".crt"});
+  EXPECT_EQ(openssl.wait(), 0) << openssl.standard_error();
+  return path;
+}
+
+TEST_F(HttpClientTest, an_authority_that_is_replaced_counts_at_once) {
+  const test_support::TemporaryDirectory directory;
+  const std::string old = make_authority(directory, "old");
+  const std::string present = make_authority(directory, "present");
+  const std::uint16_t port = test_support::free_port();
+  const test_support::Child server({"openssl", "s_server", "-quiet", "-www", "-accept",
+                                    "127.0.0.1:" + std::to_string(port), "-cert", present + ".crt",
+                                    "-key", present});
+  const std::filesystem::path trusted = directory.path() / "ca.pem";
+  std::filesystem::copy_file(old + ".crt", trusted);
+  Client& one = client({.transfers = {.ca_file = trusted}});
+  const Request request{.url = "https://127.0.0.1:" + std::to_string(port) + "/", .name = "get"};
+  std::string failure;
+  // Until the server is up, its refusals are no answer to the question.
+  for (int i = 0; i < 20 && !failure.contains("certificate"); ++i) {
+    try {
+      loop_.run(one.send(request));
+    } catch (const HttpError& error) {
+      failure = error.what();
+    }
+  }
+  ASSERT_THAT(failure, HasSubstr("certificate"));
+  std::filesystem::copy_file(present + ".crt", trusted,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(loop_.run(one.send(request)).status, 200);
 }
 
 }  // namespace

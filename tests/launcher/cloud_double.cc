@@ -32,7 +32,11 @@ class CloudProvider final : public driver::Provider {
       : config_(std::move(config)), context_(std::move(context)), cloud_(std::move(cloud)) {}
 
   const driver::ProviderConfig& config() const override { return *config_; }
-  Task<> start() override { co_return; }
+  Task<> start() override {
+    ++cloud_->starts;
+    if (!cloud_->start_failure.empty()) throw std::runtime_error(cloud_->start_failure);
+    co_return;
+  }
   void idle() override {}
   Task<> stop() override { co_return; }
 

@@ -13,9 +13,11 @@ namespace nodepool::launcher {
 
 // What a test decides about the clouds behind `driver: cloud`, and sees of them.
 struct Cloud {
-  driver::Limits limits;                                           // what available() answers
-  std::string limits_failure;                                      // … or throws, unless empty
-  std::map<std::string, driver::Resources, std::less<>> needs;     // by label; else one instance
+  driver::Limits limits;                                        // what available() answers
+  std::string limits_failure;                                   // … or throws, unless empty
+  std::string start_failure;                                    // what start() throws, unless empty
+  int starts = 0;                                               // asked for so far
+  std::map<std::string, driver::Resources, std::less<>> needs;  // by label; else one instance
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time

@@ -174,6 +174,40 @@ TEST_F(CloudTest, a_quota_that_cannot_be_found_out_holds_up_nothing_else) {
   EXPECT_LE(cloud_->questions, 4) << "nobody wants to know";
 }
 
+TEST_F(CloudTest, a_provider_that_cannot_start_is_tried_again) {
+  cloud_->start_failure = "there are no credentials";
+  start(kCloud);
+  const std::string waiting = request({"small"});
+  pass(minutes(2));
+  EXPECT_EQ(state(waiting), RequestState::requested) << "its pool may be back";
+  EXPECT_THAT(log_, testing::Contains(testing::HasSubstr("there are no credentials")).Times(1));
+  const int starts = cloud_->starts;
+  EXPECT_GE(starts, 3);
+  EXPECT_LE(starts, 6) << "with growing pauses";
+  cloud_->start_failure.clear();
+  pass(minutes(3));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_EQ(cloud_->starts, starts + 1);
+  pass(minutes(60));
+  EXPECT_EQ(cloud_->starts, starts + 1) << "it has been started";
+}
+
+TEST_F(CloudTest, a_reload_ends_the_wait_for_a_provider_that_cannot_start) {
+  cloud_->start_failure = "there are no credentials";
+  start(kCloud);
+  pass(minutes(10));
+  cloud_->start_failure.clear();
+  const int starts = cloud_->starts;
+  reconfigure(kCloud);
+  EXPECT_EQ(cloud_->starts, starts + 1) << "at once";
+  const std::string waiting = request({"small"});
+  pass(seconds(30));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  cloud_->start_failure = "not again";
+  pass(minutes(60));
+  EXPECT_EQ(cloud_->starts, starts + 1);
+}
+
 TEST_F(CloudTest, a_failed_launch_declines_the_request_and_frees_the_others_nodes) {
   start(kCloud);
   const std::string first = request({"large"});

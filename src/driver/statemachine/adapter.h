@@ -45,8 +45,8 @@ class Adapter {
  public:
   virtual ~Adapter() = default;
 
-  // Before the first call. Throws: the provider stays out of service until its configuration
-  // changes. A cloud that is out of reach is no reason to throw.
+  // Before the first call. Throws: the provider is out of service, and started anew with another
+  // object later. A cloud that is out of reach is no reason to throw.
   virtual Task<> start();
 
   // After the last call.
