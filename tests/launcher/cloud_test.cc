@@ -606,6 +606,60 @@ TEST_F(CloudTest, two_launchers_of_one_provider_share_its_work_and_its_limits) {
   EXPECT_THAT(contenders(), IsEmpty());
 }
 
+// Each launcher serves one pool of the same provider.
+constexpr auto kOnePool = R"(
+labels: [{name: small, min-ready: 0}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: one, labels: [small]}]
+)";
+constexpr auto kOtherPool = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: sky
+    driver: cloud
+    pools: [{name: other, labels: [large]}]
+)";
+
+TEST_F(CloudTest, a_node_that_was_made_in_vain_keeps_no_other_launcher_from_its_room) {
+  cloud_->limits = {{"instances", 1}};
+  cloud_->delete_time = seconds(30);
+  start(kOnePool);
+  start_another(kOtherPool);
+  cancel(request({"small"}));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  const std::string waiting = request({"large"});
+  pass(minutes(4));
+  EXPECT_EQ(state(waiting), RequestState::requested) << "what another launcher has made counts";
+  EXPECT_THAT(nodes(), SizeIs(1));
+  pass(minutes(2));
+  EXPECT_EQ(state(waiting), RequestState::fulfilled);
+  EXPECT_THAT(nodes(), SizeIs(1));
+}
+
+TEST_F(CloudTest, stock_that_is_kept_gives_way_to_another_launchers_request) {
+  std::string keeps_stock = kOnePool;
+  keeps_stock.replace(keeps_stock.find("min-ready: 0"), 12, "min-ready: 1");
+  cloud_->limits = {{"instances", 1}};
+  cloud_->launch_time = seconds(10);
+  cloud_->delete_time = seconds(30);
+  start(keeps_stock);
+  start_another(kOtherPool);
+  pass(seconds(15));
+  ASSERT_THAT(nodes(NodeState::ready), SizeIs(1));
+  for (int i = 0; i < 5; ++i) {
+    const std::string waiting = request({"large"});
+    pass(minutes(8));
+    ASSERT_EQ(state(waiting), RequestState::fulfilled) << "request " << i;
+    const std::string node = read_request(waiting).nodes.at(0);
+    accept(waiting);
+    give_back(node);
+    pass(minutes(3));
+    ASSERT_THAT(nodes(NodeState::ready), SizeIs(1)) << "the stock is filled up again";
+  }
+}
+
 TEST_F(CloudTest, what_everything_lives_in_is_made_anew_when_somebody_removes_it) {
   start(kCloud);
   for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes"}) {

@@ -23,9 +23,8 @@ class UnseenNodesTest : public testing::Test {
   UnseenNodesTest() { loop_.run(coordination::ensure_path(store_, std::string(kNodesRoot))); }
 
   std::string create() {
-    const std::string path =
-        loop_.run(store_.create(node_path(""), to_record(Node()),
-                                coordination::CreateMode::persistent_sequential));
+    const std::string path = loop_.run(store_.create(
+        node_path(""), to_record(Node()), coordination::CreateMode::persistent_sequential));
     return std::string(coordination::base_name(path));
   }
 
