@@ -28,6 +28,7 @@ using coordination::Store;
 using coordination::StoreError;
 
 constexpr std::string_view kLock = "lock";
+constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // bytes
 
 // The children but for the lock; none if the node does not exist.
 Task<std::vector<std::string>> children(Store& store, std::string path) {
@@ -134,7 +135,7 @@ std::map<std::string, int> highest_uploads(const ImageData& data) {
 
 // The file's records, checked before any is written. An error names the file.
 ImageData read_data(const std::string& path) {
-  const std::string text = config::read_file(path);
+  const std::string text = config::read_file(path, kLargestFile);
   try {
     return parse_image_data(text);
   } catch (const std::runtime_error& error) {

@@ -9,14 +9,26 @@ namespace nodepool::config {
 
 namespace {
 
-std::size_t count(const Value& value) {
-  std::size_t total = 1;
+// What a copy of the value takes.
+struct Size {
+  std::size_t values = 0;
+  std::size_t text = 0;  // bytes
+};
+
+void add_size(const Value& value, Size& size) {
+  ++size.values;
   if (value.is_list()) {
-    for (const Value& item : value.as_list()) total += count(item);
+    for (const Value& item : value.as_list()) add_size(item, size);
   } else if (value.is_mapping()) {
-    for (const Value::Entry& entry : value.as_mapping()) total += count(entry.value);
+    for (const Value::Entry& entry : value.as_mapping()) {
+      size.text += entry.key.size();
+      add_size(entry.value, size);
+    }
+  } else if (value.is_string()) {
+    size.text += value.as_string().size();
+  } else if (value.kind() == Value::Kind::date) {
+    size.text += value.as_date().size();
   }
-  return total;
 }
 
 }  // namespace
@@ -87,6 +99,10 @@ void ValueBuilder::end_collection() {
 }
 
 void ValueBuilder::add(Value value, std::size_t anchor) {
+  if (++values_ > kMaxValues) {
+    throw error(value.mark(),
+                "there are more than " + std::to_string(kMaxValues) + " keys and values");
+  }
   if (anchor != 0) remember(anchor, value);
   if (open_.empty()) {
     root_ = std::move(value);
@@ -141,10 +157,17 @@ void ValueBuilder::remember(std::size_t anchor, const Value& value) {
 }
 
 void ValueBuilder::count_copies(const Value& value, Mark mark) {
-  copied_ += count(value);
+  Size size;
+  add_size(value, size);
+  copied_ += size.values;
+  copied_text_ += size.text;
   if (copied_ > kMaxAliased) {
     throw error(
         mark, "anchors and aliases stand for more than " + std::to_string(kMaxAliased) + " values");
+  }
+  if (copied_text_ > kMaxAliasedText) {
+    throw error(mark, "anchors and aliases stand for more than " +
+                          std::to_string(kMaxAliasedText >> 20) + " MiB of text");
   }
 }
 

@@ -65,7 +65,9 @@ class ValueBuilder {
   Value root_;
   std::vector<Open> open_;
   std::unordered_map<std::size_t, Value> anchors_;
-  std::size_t copied_ = 0;
+  std::size_t values_ = 0;       // taken so far
+  std::size_t copied_ = 0;       // values of anchors and aliases
+  std::size_t copied_text_ = 0;  // bytes in them
 };
 
 }  // namespace nodepool::config

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <istream>
 #include <memory>
-#include <span>
-#include <spanstream>
+#include <streambuf>
 #include <system_error>
 #include <utility>
 
@@ -40,10 +40,42 @@ std::string mebibytes(std::size_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
+// Gives a text to yaml-cpp, in pieces, and no more than kMaxAhead of it between two events: what it
+// has read and cannot make an event of, it keeps as tokens of a hundred bytes each.
+class Source : public std::streambuf {
+ public:
+  Source(std::string_view text, std::string_view file) : rest_(text), file_(file) {}
+
+  void made_an_event() { ahead_ = 0; }
+
+ protected:
+  int_type underflow() override {
+    if (rest_.empty()) return traits_type::eof();
+    const std::string_view piece = rest_.substr(0, kPiece);
+    rest_.remove_prefix(piece.size());
+    ahead_ += piece.size();
+    if (ahead_ > kMaxAhead) {
+      throw error_in(
+          file_, {},
+          "a value, a comment or a list on one line is larger than " + mebibytes(kMaxAhead));
+    }
+    char* const begin = const_cast<char*>(piece.data());  // which nobody writes to
+    setg(begin, begin, begin + piece.size());
+    return traits_type::to_int_type(*begin);
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 2048;  // bytes
+
+  std::string_view rest_;
+  std::string_view file_;
+  std::size_t ahead_ = 0;
+};
+
 // Passes yaml-cpp's events on, after the tags have been looked at.
 class Events : public YAML::EventHandler {
  public:
-  explicit Events(std::string_view file) : builder_(file) {}
+  Events(Source& source, std::string_view file) : source_(source), builder_(file) {}
 
   Value take() { return builder_.take(); }
 
@@ -58,15 +90,18 @@ class Events : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    source_.made_an_event();
     builder_.add_scalar(Value::null(to_mark(mark)), anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    source_.made_an_event();
     builder_.add_alias(anchor, to_mark(mark));
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    source_.made_an_event();
     if (tag == kNoTag && text == "<<") {
       builder_.add_merge_key(to_mark(mark));
     } else {
@@ -76,19 +111,27 @@ class Events : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
+    source_.made_an_event();
     require_tag(tag, "seq", to_mark(mark));
     builder_.begin_list(to_mark(mark), anchor);
   }
 
-  void OnSequenceEnd() override { builder_.end_collection(); }
+  void OnSequenceEnd() override {
+    source_.made_an_event();
+    builder_.end_collection();
+  }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
+    source_.made_an_event();
     require_tag(tag, "map", to_mark(mark));
     builder_.begin_mapping(to_mark(mark), anchor);
   }
 
-  void OnMapEnd() override { builder_.end_collection(); }
+  void OnMapEnd() override {
+    source_.made_an_event();
+    builder_.end_collection();
+  }
 
  private:
   Value scalar(std::string_view tag, const std::string& text, Mark mark) {
@@ -114,6 +157,7 @@ class Events : public YAML::EventHandler {
     return builder_.error(mark, "the tag `" + name + "` is unknown or does not fit the value");
   }
 
+  Source& source_;
   ValueBuilder builder_;
   bool started_ = false;
 };
@@ -170,8 +214,9 @@ Value parse_yaml(std::string_view text, std::string_view file) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   check_characters(text, file);
 
-  std::ispanstream stream{std::span<const char>(text)};
-  Events events(file);
+  Source source(text, file);
+  std::istream stream(&source);
+  Events events(source, file);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(events)) {
@@ -185,7 +230,7 @@ Value parse_yaml(std::string_view text, std::string_view file) {
   return events.take();
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::size_t limit) {
   const auto reason = [] { return std::generic_category().message(errno); };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
                                                              &std::fclose);
@@ -195,8 +240,8 @@ std::string read_file(const std::string& path) {
   char buffer[64 * 1024];
   while (const std::size_t size = std::fread(buffer, 1, sizeof buffer, file.get())) {
     content.append(buffer, size);
-    if (content.size() > kMaxFileSize) {
-      throw error_in(path, {}, "the file is larger than " + mebibytes(kMaxFileSize));
+    if (content.size() > limit) {
+      throw error_in(path, {}, "the file is larger than " + mebibytes(limit));
     }
   }
   if (std::ferror(file.get()) != 0) throw error_in(path, {}, "cannot be read: " + reason());

@@ -9,10 +9,17 @@
 namespace nodepool::config {
 
 // What is accepted at most; every error names the limit. Generous for real files, tight enough that
-// a hostile one costs seconds and megabytes only.
-inline constexpr std::size_t kMaxFileSize = std::size_t{64} * 1024 * 1024;  // bytes
-inline constexpr int kMaxDepth = 100;                  // lists and mappings inside each other
-inline constexpr std::size_t kMaxAliased = 1'000'000;  // values that come from `*alias` and `<<`
+// a hostile one costs seconds and, all together, kMaxMemory only.
+inline constexpr std::size_t kMaxFileSize = std::size_t{16} << 20;  // bytes
+inline constexpr int kMaxDepth = 100;                 // lists and mappings inside each other
+inline constexpr std::size_t kMaxValues = 1'000'000;  // and keys
+// Values that come from `*alias` and `<<`, and bytes of text in them.
+inline constexpr std::size_t kMaxAliased = 500'000;
+inline constexpr std::size_t kMaxAliasedText = kMaxFileSize;
+// Bytes that yaml-cpp may have to read before it knows what they are: a scalar, a comment, all of a
+// list or mapping in brackets on one line.
+inline constexpr std::size_t kMaxAhead = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxMemory = std::size_t{300} << 20;  // bytes
 
 // Parses one YAML document as PyYAML's safe loader does, that is by the rules of YAML 1.1:
 // `yes` and `off` are booleans, `0600` is octal, `1:30` is 90, `2024-01-01` is a date, `<<` merges
@@ -23,7 +30,8 @@ inline constexpr std::size_t kMaxAliased = 1'000'000;  // values that come from 
 // text that is not UTF-8, control characters, and when a limit above is exceeded.
 Value parse_yaml(std::string_view text, std::string_view file);
 
-// The whole content of the file. Throws ConfigError if it cannot be read or exceeds kMaxFileSize.
-std::string read_file(const std::string& path);
+// The whole content of the file. Throws ConfigError if it cannot be read or is larger than `limit`,
+// in bytes.
+std::string read_file(const std::string& path, std::size_t limit = kMaxFileSize);
 
 }  // namespace nodepool::config

@@ -23,6 +23,8 @@ constexpr std::size_t kIndexedFrom = 24;
 // Takes in what the parser finds.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
+  explicit Builder(std::size_t values) : values_left_(values) {}
+
   Json take() { return std::move(root_); }
 
   bool null() override { return put(nullptr); }
@@ -96,6 +98,8 @@ class Builder final : public nlohmann::json_sax<Json> {
   }
 
   Json& place(Json value) {
+    if (values_left_ == 0) throw ParseError("too many values");
+    --values_left_;
     if (open_.empty()) return root_ = std::move(value);
     Open& container = open_.back();
     if (container.value->is_array()) {
@@ -105,6 +109,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     return members_of(*container.value)[container.place].second = std::move(value);
   }
 
+  std::size_t values_left_;
   Json root_;
   std::vector<Open> open_;  // the innermost last
 };
@@ -112,7 +117,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse(std::string_view text) {
-  Builder builder;
+  Builder builder(kFreeValues + text.size() / kBytesPerValue);
   Json::sax_parse(text, &builder);
   return builder.take();
 }

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "config/value.h"
+#include "tests/support/allocations.h"
 
 namespace nodepool::config {
 namespace {
@@ -236,7 +240,55 @@ TEST(Yaml, BoundsTheExpansionOfAliases) {
 }
 
 TEST(Yaml, BoundsTheSize) {
-  EXPECT_THAT(error(std::string(kMaxFileSize + 1, ' ')), HasSubstr("larger than 64 MiB"));
+  EXPECT_THAT(error(std::string(kMaxFileSize + 1, ' ')), HasSubstr("larger than 16 MiB"));
+}
+
+// What a text is made of that is to take much memory.
+struct CostlyText {
+  std::string begin;
+  std::function<std::string(std::size_t)> piece;
+};
+
+TEST(Yaml, BoundsItsMemory) {
+  const auto always = [](std::string text) { return [text](std::size_t) { return text; }; };
+  const auto key = [](std::string after) {
+    return [after](std::size_t i) { return "k" + std::to_string(i) + after; };
+  };
+  const std::string half(kMaxAhead / 2, 'x');
+  const std::vector<CostlyText> all = {
+      {"[", always("1,")},
+      {"[", always("[],")},
+      {"[", always("[")},
+      {"{", key(": 1,")},
+      {"[", always("? ")},
+      {"", always("- 1\n")},
+      {"", always("- - 1\n")},
+      {"", key(": 1\n")},
+      {"- &a x\n", always("- *a\n")},
+      {"", [](std::size_t i) { return "- &a" + std::to_string(i) + " x\n"; }},
+      {"a: &a [x, x, x, x, x, x, x, x, x, x]\nb:\n", always("- *a\n")},
+      {"a: &a " + half + "\nb:\n", always("- *a\n")},
+      {"a: &a {" + half + ": 1}\nb:\n", always("- {<<: *a}\n")},
+      {"a: ", always("x")},
+      {"a: ", always("x y\n ")},
+      {"a: \"", always("\\u00e9")},
+      {"", always("# x\n")},
+  };
+  for (const CostlyText& costly : all) {
+    std::string text = costly.begin;
+    for (std::size_t i = 0; text.size() < 6'000'000; ++i) text += costly.piece(i);
+    const auto used = test_support::allocations_of([&text] { error(text); });
+    EXPECT_LT(used.most, kMaxMemory) << text.substr(0, 50);
+  }
+}
+
+TEST(Yaml, TakesLargeFiles) {
+  std::string text = "labels:\n";
+  for (int i = 0; i < 100'000; ++i)
+    text += "- {name: label-" + std::to_string(i) + ", min-ready: 2}\n";
+  EXPECT_EQ(parse_text(text).find("labels")->as_list().size(), 100'000U);
+  EXPECT_EQ(parse_text("a: " + std::string(kMaxAhead / 2, 'x')).find("a")->as_string().size(),
+            kMaxAhead / 2);
 }
 
 TEST(ReadFile, TellsWhyItCannot) {

@@ -1,6 +1,6 @@
-#include <nlohmann/json.hpp>
 
 #include "cli/listing/table.h"
+#include "json/json.h"
 
 namespace nodepool::cli {
 
@@ -107,7 +107,7 @@ std::string text_of(const ordered_json& value) {
 }  // namespace
 
 std::string cell_text(const model::Json& value) {
-  const ordered_json parsed = ordered_json::parse(value.text);
+  const ordered_json parsed = json::parse(value.text);
   if (!parsed.is_array()) return text_of(parsed);
   std::string text;
   for (std::size_t i = 0; i < parsed.size(); ++i) {

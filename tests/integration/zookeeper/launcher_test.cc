@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "coordination/tree.h"
 #include "tests/integration/zookeeper/site.h"
 
 namespace nodepool::integration {
@@ -203,6 +204,30 @@ TEST_F(LauncherOnZooKeeper, after_its_session_has_ended_it_takes_up_what_is_its_
   EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
   EXPECT_THAT(components("launcher"), IsEmpty());
   EXPECT_THAT(components("pool"), IsEmpty());
+}
+
+TEST_F(LauncherOnZooKeeper, it_serves_on_when_somebody_removes_what_everything_lives_in) {
+  host_.directory().write("clouds.yaml", "clouds: {fake: {auth: {}}}");
+  host_.keep_records_in(zookeeper_keys() + history(host_));
+  host_.configure(fake_hosts(1) +
+                  "  - name: sky\n    driver: fake\n    cloud: fake\n"
+                  "    cloud-images: [{name: Fake Precise}]\n    pools:\n"
+                  "      - name: main\n        labels:\n"
+                  "          - {name: b, cloud-image: Fake Precise, flavor-name: Fake Flavor}\n");
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes",
+                                 "/nodepool/requests", "/nodepool/components", "/nodepool"}) {
+    SCOPED_TRACE(root);
+    run(coordination::remove_tree(*store_, root));
+    // What is on its way to those who follow the store must not be taken for the answer.
+    for (const char* label : {"a", "b"}) {
+      const auto answer = host_.nodepool({"request", label, "--lease", "10m", "--timeout", "60", "--json"});
+      ASSERT_EQ(answer.status, 0) << label << ": " << answer.error;
+      const std::string lease = nlohmann::json::parse(answer.output).at("lease");
+      EXPECT_EQ(host_.nodepool({"release", lease}).status, 0);
+    }
+  }
 }
 
 TEST_F(LauncherOnZooKeeper, connections_that_break_again_and_again_lose_nothing) {

@@ -1,0 +1,69 @@
+#include "tests/support/allocations.h"
+
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+// Counters of a process: operator new has nowhere else to write.
+std::atomic<std::size_t> calls = 0;
+std::atomic<std::size_t> held = 0;  // bytes; wraps below what was held at its last reset
+std::atomic<std::size_t> most_held = 0;
+
+void* take(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  calls.fetch_add(1, std::memory_order_relaxed);
+  const std::size_t size = ::malloc_usable_size(memory);
+  const std::size_t now = held.fetch_add(size, std::memory_order_relaxed) + size;
+  std::size_t most = most_held.load(std::memory_order_relaxed);
+  // What was held before and is freed counts as negative, not as very much.
+  while (static_cast<std::ptrdiff_t>(now) > static_cast<std::ptrdiff_t>(most) &&
+         !most_held.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+  return memory;
+}
+
+void give(void* memory) {
+  if (memory != nullptr) {
+    held.fetch_sub(::malloc_usable_size(memory), std::memory_order_relaxed);
+  }
+  std::free(memory);
+}
+
+}  // namespace
+
+// The others (arrays, nothrow, sized) call these.
+void* operator new(std::size_t size) {
+  return take(std::malloc(size == 0 ? 1 : size));
+}
+void operator delete(void* memory) noexcept {
+  give(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  give(memory);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto unit = static_cast<std::size_t>(alignment);
+  return take(std::aligned_alloc(unit, (size + unit - 1) / unit * unit));
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  give(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  give(memory);
+}
+
+namespace nodepool::test_support {
+
+Allocations allocations_of(const std::function<void()>& work) {
+  calls = 0;
+  held = 0;
+  most_held = 0;
+  work();
+  return {.count = calls, .most = most_held};
+}
+
+}  // namespace nodepool::test_support
