@@ -55,14 +55,14 @@ Client::Client(const async::Runtime& runtime, ClientOptions options, telemetry::
       options_(std::move(options)),
       log_(std::move(log)),
       on_attempt_(std::move(on_attempt)),
-      governor_(runtime_.clock, options_.calls_per_second),
+      pace_(options_.pace ? options_.pace : std::make_shared<RateGovernor>(runtime_.clock, 0)),
       transfers_(runtime_.executor, options_.transfers) {}
 
 async::Task<Response> Client::send(Request request) {
-  co_await governor_.turn();
+  co_await pace_->turn(precedence_of(request));
   const async::Clock::TimePoint deadline = runtime_.clock.now() + request.deadline;
   for (int number = 1;; ++number) {
-    if (number > 1) co_await governor_.turn();
+    if (number > 1) co_await pace_->turn(precedence_of(request));
     Outcome outcome = co_await attempt(request, deadline - runtime_.clock.now());
     const async::Duration pause = pause_after(outcome, number);
     const bool again = number < options_.attempts && outcome.is_worth_another(request) &&
@@ -114,7 +114,7 @@ async::Duration Client::pause_after(const Outcome& outcome, int attempt) {
   const auto asked =
       retry_after(outcome.response->header("retry-after"), runtime_.clock.wall_seconds());
   if (!asked) return pause;
-  governor_.pause_until(runtime_.clock.now() + *asked);
+  pace_->pause_until(runtime_.clock.now() + *asked);
   return std::max<async::Duration>(pause, *asked);
 }
 

@@ -13,8 +13,8 @@ namespace nodepool::http {
 
 struct ClientOptions {
   TransferOptions transfers = {};
-  double calls_per_second = 0;  // over all calls of this client; 0: as many as there are
-  int attempts = 4;             // of what may be sent again
+  std::shared_ptr<RateGovernor> pace = {};  // of all clients that have it; nullptr: none
+  int attempts = 4;                         // of what may be sent again
 };
 
 // One attempt at a call, for metrics.
@@ -51,7 +51,7 @@ class Client {
   ClientOptions options_;
   telemetry::Logger log_;
   Observer on_attempt_;
-  RateGovernor governor_;
+  std::shared_ptr<RateGovernor> pace_;
   Transfers transfers_;
 };
 

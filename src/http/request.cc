@@ -5,6 +5,12 @@
 
 namespace nodepool::http {
 
+Precedence precedence_of(const Request& request) {
+  if (request.method == "DELETE") return Precedence::removal;
+  const bool looks = request.method == "GET" || request.method == "HEAD";
+  return looks ? Precedence::look : Precedence::creation;
+}
+
 bool is_repeatable(const Request& request) {
   constexpr std::array<std::string_view, 5> kIdempotent = {"GET", "HEAD", "OPTIONS", "PUT",
                                                            "DELETE"};

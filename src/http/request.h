@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,6 +44,13 @@ struct Request {
 };
 
 bool is_repeatable(const Request& request);
+
+// Which calls go first where they have to wait for their turn.
+enum class Precedence { removal, creation, look };
+inline constexpr std::size_t kPrecedences = 3;
+
+// By its method: DELETE, others that change something, and those that do not.
+Precedence precedence_of(const Request& request);
 
 // `text`, which a server has written, with "***" for each of `secrets` that stands in it: some
 // servers repeat in an error what they were asked. A secret is found as it is and as JSON has it.

@@ -210,7 +210,7 @@ TEST_F(HttpClientTest, a_cancelled_question_ends_at_once_and_a_change_runs_to_it
 }
 
 TEST_F(HttpClientTest, waiting_for_a_turn_takes_nothing_from_the_time_of_a_call) {
-  Client& one = client({.calls_per_second = 2});
+  Client& one = client({.pace = std::make_shared<RateGovernor>(clock_, 2)});
   async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
     ADD_FAILURE() << name << ": " << error;
   });
@@ -283,7 +283,7 @@ TEST(RateGovernorTest, calls_are_spaced_and_a_pause_holds_all_of_them) {
   const auto call = [start](RateGovernor& governor, async::VirtualClock& clock,
                             std::vector<double>& turns) -> Task<> {
     const auto begin = start;
-    co_await governor.turn();
+    co_await governor.turn(Precedence::look);
     turns.push_back(std::chrono::duration<double>(clock.now() - begin).count());
   };
   for (int i = 0; i < 3; ++i) scope.spawn("call", call(governor, clock, turns));
@@ -296,6 +296,74 @@ TEST(RateGovernorTest, calls_are_spaced_and_a_pause_holds_all_of_them) {
   EXPECT_EQ(turns.front(), 0);
   EXPECT_GE(turns[1], 5);
   EXPECT_GE(turns[2], turns[1]);
+}
+
+// Calls of one endpoint at a rate of one a second.
+class PrecedenceTest : public testing::Test {
+ protected:
+  ~PrecedenceTest() override { loop_.run(scope_.stop()); }
+
+  void call(const std::string& name, Precedence precedence) {
+    scope_.spawn(name, in_turn(name, precedence));
+    loop_.poll();
+  }
+
+  // What has had its turn, in order, after that time.
+  std::vector<std::string> after(async::Duration time) {
+    const auto end = clock_.now() + time;
+    while (clock_.next_wakeup() <= end) {
+      clock_.advance_to(clock_.next_wakeup());
+      loop_.poll();
+    }
+    clock_.advance_to(end);
+    loop_.poll();
+    return turns_;
+  }
+
+  Task<> in_turn(std::string name, Precedence precedence) {
+    co_await governor_.turn(precedence);
+    turns_.push_back(std::move(name));
+  }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  RateGovernor governor_{clock_, 1};
+  std::vector<std::string> turns_;
+  async::TaskScope scope_{{loop_.executor(), clock_, random_},
+                          [](const std::string&, const std::string&) {}};
+};
+
+TEST_F(PrecedenceTest, what_deletes_goes_before_what_makes_and_that_before_looks) {
+  call("first", Precedence::look);
+  call("look", Precedence::look);
+  call("another look", Precedence::look);
+  call("make", Precedence::creation);
+  call("delete", Precedence::removal);
+  EXPECT_THAT(after(std::chrono::seconds(2)), testing::ElementsAre("first", "delete", "make"));
+  call("late delete", Precedence::removal);
+  EXPECT_THAT(
+      after(std::chrono::seconds(10)),
+      testing::ElementsAre("first", "delete", "make", "late delete", "look", "another look"));
+}
+
+TEST_F(PrecedenceTest, a_look_gets_its_turn_however_much_is_made) {
+  call("first", Precedence::creation);
+  call("look", Precedence::look);
+  for (int i = 0; i < 100; ++i) call("make", Precedence::creation);
+  const auto turns = after(std::chrono::seconds(60));
+  EXPECT_EQ(std::ranges::find(turns, "look") - turns.begin(), 51);
+}
+
+TEST_F(PrecedenceTest, who_is_cancelled_leaves_the_line) {
+  call("first", Precedence::look);
+  call("second", Precedence::look);
+  async::TaskScope other({loop_.executor(), clock_, random_},
+                         [](const std::string&, const std::string&) {});
+  other.spawn("gone", in_turn("gone", Precedence::removal));
+  loop_.poll();
+  loop_.run(other.stop());
+  EXPECT_THAT(after(std::chrono::seconds(1)), testing::ElementsAre("first", "second"));
 }
 
 TEST(RetryAfterTest, seconds_and_dates_are_understood_within_bounds) {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "async/shared_answer.h"
 #include "driver/driver.h"
 #include "driver/simple/simple_adapter.h"
 #include "driver/simple/simple_driver.h"
 #include "driver/simple/task_manager.h"
-#include "driver/statemachine/shared_answer.h"
 
 namespace nodepool::driver {
 
@@ -48,7 +48,7 @@ class SimpleMachines final : public Adapter {
   std::shared_ptr<SimpleAdapter> cloud_;
   SimpleOptions options_;
   TaskManager tasks_;
-  SharedAnswer<Listing> listing_;
+  async::SharedAnswer<Listing> listing_;
 };
 
 }  // namespace nodepool::driver

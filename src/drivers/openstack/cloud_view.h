@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "async/runtime.h"
-#include "driver/statemachine/shared_answer.h"
+#include "async/shared_answer.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/pace.h"
@@ -76,14 +76,14 @@ class CloudView {
   CloudApi& api_;
   const Cloud& cloud_;
   const Pace& pace_;
-  driver::SharedAnswer<ServerList> servers_;
-  driver::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
-  driver::SharedAnswer<std::vector<Volume>> volumes_;
-  driver::SharedAnswer<std::vector<Flavor>> flavors_;
-  driver::SharedAnswer<Topology> topology_;
-  driver::SharedAnswer<std::vector<std::string>> zones_;
+  async::SharedAnswer<ServerList> servers_;
+  async::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
+  async::SharedAnswer<std::vector<Volume>> volumes_;
+  async::SharedAnswer<std::vector<Flavor>> flavors_;
+  async::SharedAnswer<Topology> topology_;
+  async::SharedAnswer<std::vector<std::string>> zones_;
   // By name; only those of the configuration.
-  std::map<std::string, std::unique_ptr<driver::SharedAnswer<ImageId>>, std::less<>> images_;
+  std::map<std::string, std::unique_ptr<async::SharedAnswer<ImageId>>, std::less<>> images_;
 };
 
 }  // namespace nodepool::drivers::openstack

@@ -16,19 +16,20 @@ using driver::CloudError;
 
 OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
                                    std::shared_ptr<const OpenStackConfig> config,
+                                   std::shared_ptr<CloudEndpoint> endpoint,
                                    async::ThreadPool& threads, telemetry::Logger log,
-                                   http::Client::Observer on_attempt, Pace pace)
+                                   const http::Client::Observer& on_attempt)
     : config_(std::move(config)),
-      pace_(pace),
-      api_(runtime, config_->cloud(), config_->rate(), log, on_attempt),
-      view_(runtime, api_, config_->cloud(), pace_),
-      context_{runtime, *config_, api_, view_, pace_, host_has_ipv6(), std::move(log)},
+      endpoint_(std::move(endpoint)),
+      membership_(endpoint_->join({.spacing = config_->rate(), .on_attempt = on_attempt})),
+      api_(runtime, endpoint_->account(), log, on_attempt),
+      view_(endpoint_->view()),
+      context_{runtime, *config_, api_, view_, endpoint_->pace(), host_has_ipv6(), std::move(log)},
       images_(context_, threads),
       leftovers_(context_) {}
 
 Task<> OpenStackAdapter::stop() {
-  co_await view_.stop();
-  co_await api_.stop();
+  co_await endpoint_->leave(membership_);
 }
 
 Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
@@ -43,7 +44,7 @@ Task<> OpenStackAdapter::remove(model::Json external_id) {
 
 Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
   std::vector<driver::Instance> instances;
-  const auto list = co_await view_.servers(pace_.poll);
+  const auto list = co_await view_.servers(endpoint_->pace().poll);
   for (const Server& server : list->servers()) {
     if (server.status != "DELETED") instances.push_back(co_await describe(context_, server));
   }
@@ -52,7 +53,7 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
 
 Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await view_.servers(pace_.poll);
+  const auto list = co_await view_.servers(endpoint_->pace().poll);
   for (const Server& server : list->servers()) {
     if (server.status == "DELETED") continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),

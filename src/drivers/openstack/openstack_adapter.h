@@ -9,6 +9,7 @@
 
 #include "async/thread_pool.h"
 #include "driver/statemachine/adapter.h"
+#include "drivers/openstack/cloud_endpoint.h"
 #include "drivers/openstack/cloud_view.h"
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/image_store.h"
@@ -21,10 +22,11 @@ namespace nodepool::drivers::openstack {
 // An OpenStack cloud. See docs/drivers/openstack.md for the calls that are made.
 class OpenStackAdapter final : public driver::Adapter {
  public:
-  // `threads` outlive it. `on_attempt` is told of every attempt at a call.
+  // `threads` outlive it. `endpoint` is that of the configuration's cloud. `on_attempt` is told of
+  // every attempt at a call.
   OpenStackAdapter(const async::Runtime& runtime, std::shared_ptr<const OpenStackConfig> config,
-                   async::ThreadPool& threads, telemetry::Logger log,
-                   http::Client::Observer on_attempt = {}, Pace pace = {});
+                   std::shared_ptr<CloudEndpoint> endpoint, async::ThreadPool& threads,
+                   telemetry::Logger log, const http::Client::Observer& on_attempt = {});
 
   async::Task<> stop() override;
 
@@ -42,14 +44,15 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<std::optional<std::string>> label_problem(std::string pool,
                                                         std::string label) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  async::Duration settling_time() const override { return pace_.settling_time; }
+  async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
   driver::ImageSupport* images() override { return &images_; }
 
  private:
   std::shared_ptr<const OpenStackConfig> config_;
-  Pace pace_;
+  std::shared_ptr<CloudEndpoint> endpoint_;
+  CloudEndpoint::Membership membership_;
   CloudApi api_;
-  CloudView view_;
+  CloudView& view_;
   ServerContext context_;
   ImageStore images_;
   Leftovers leftovers_;

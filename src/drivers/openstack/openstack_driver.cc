@@ -39,8 +39,12 @@ std::unique_ptr<driver::Adapter> OpenStackDriver::adapter(
   auto openstack = std::dynamic_pointer_cast<const OpenStackConfig>(std::move(config));
   telemetry::Logger log = context.log.child("driver.openstack." + openstack->name());
   std::string prefix = "nodepool.task." + openstack->name();
+  auto endpoint = accounts_->find(context.runtime, openstack->cloud(), [&] {
+    return std::make_shared<CloudEndpoint>(context.runtime, openstack->cloud(), Pace(),
+                                           context.log.child("driver.openstack"));
+  });
   return std::make_unique<OpenStackAdapter>(
-      context.runtime, std::move(openstack), context.threads, std::move(log),
+      context.runtime, std::move(openstack), std::move(endpoint), context.threads, std::move(log),
       http::attempt_metrics(context.metrics, std::move(prefix)));
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <utility>
 
+#include "cloud/endpoints.h"
 #include "config/environment.h"
 #include "driver/statemachine/state_machine_driver.h"
+#include "drivers/openstack/cloud_endpoint.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -25,7 +28,10 @@ class OpenStackDriver final : public driver::StateMachineDriver {
                                            driver::ProviderContext context) const override;
 
  private:
+  using Accounts = cloud::Endpoints<Cloud, CloudEndpoint>;
+
   config::Environment environment_;
+  std::shared_ptr<Accounts> accounts_ = std::make_shared<Accounts>();
 };
 
 }  // namespace nodepool::drivers::openstack

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
+#include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
-#include "driver/request_template.h"
-#include "drivers/openstack/api/answer.h"
+#include "drivers/openstack/api/quota_words.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
 
@@ -116,20 +115,11 @@ Task<std::string> ServerLaunch::image_id() {
 }
 
 driver::Metadata ServerLaunch::metadata() const {
-  driver::Metadata metadata;
-  metadata["groups"] =
-      fmt::format("{},{},{}", context_.config.name(), spec_.image_name, spec_.label);
-  for (const auto& [key, value] : label().instance_properties) metadata[key] = value;
-  for (const auto& [key, value] : label().dynamic_instance_properties) {
-    try {
-      metadata[key] = driver::fill_in(value, spec_.request);
-    } catch (const std::invalid_argument& error) {
-      context_.log.error("Label {}: dynamic-instance-properties: {}: {}", spec_.label, key,
-                         error.what());
-    }
-  }
-  for (const auto& [key, value] : spec_.metadata) metadata[key] = value;
-  return metadata;
+  cloud::LabelMetadata wanted{.fixed = label().instance_properties,
+                              .dynamic = label().dynamic_instance_properties};
+  wanted.fixed.try_emplace(
+      "groups", fmt::format("{},{},{}", context_.config.name(), spec_.image_name, spec_.label));
+  return cloud::machine_metadata(wanted, spec_, "dynamic-instance-properties", context_.log);
 }
 
 // In a list from after the request: an older one may show what an earlier attempt made.

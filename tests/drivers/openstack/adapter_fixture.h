@@ -84,9 +84,10 @@ class AdapterTest : public testing::Test {
         [this](telemetry::LogLevel, std::string_view, std::string_view message) {
           log_ += std::string(message) + "\n";
         });
-    adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, threads_,
-                                                  telemetry::Logger(log, "test"),
-                                                  http::Client::Observer(), pace_);
+    const telemetry::Logger logger(log, "test");
+    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), pace_, logger);
+    adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, std::move(endpoint),
+                                                  threads_, logger);
   }
 
   static driver::CreateSpec spec(const std::string& node_id, const std::string& label) {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "drivers/openstack/api/element.h"
 #include "drivers/openstack/clouds/cloud_files.h"
+#include "json/json.h"
 
 namespace nodepool::drivers::openstack {
+
+using json::Json;
 
 namespace {
 

@@ -6,38 +6,68 @@ namespace nodepool::drivers::openstack {
 
 namespace {
 
-http::ClientOptions options_for(const Cloud& cloud, double spacing) {
+http::ClientOptions options_for(const Cloud& cloud, std::shared_ptr<http::RateGovernor> pace) {
   http::ClientOptions options;
   options.transfers.ca_file = cloud.cacert;
   options.transfers.client_cert = cloud.cert;
   options.transfers.client_key = cloud.key;
   options.transfers.verify = cloud.verify;
-  options.calls_per_second = spacing > 0 ? 1 / spacing : 0;
+  options.pace = std::move(pace);
   return options;
+}
+
+std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> make_paces(async::Clock& clock) {
+  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> paces;
+  for (const ServiceKind kind :
+       {ServiceKind::compute, ServiceKind::network, ServiceKind::image, ServiceKind::volume}) {
+    paces.emplace(kind, std::make_shared<http::RateGovernor>(clock, 0));
+  }
+  return paces;
 }
 
 }  // namespace
 
-struct CloudApi::Services {
-  Services(const async::Runtime& runtime, const Cloud& cloud, const http::ClientOptions& options,
-           const telemetry::Logger& log, const http::Client::Observer& on_attempt)
-      : identity(runtime, cloud, options, log, on_attempt),
-        compute(runtime, ServiceKind::compute, cloud, identity, options, log, on_attempt),
-        network(runtime, ServiceKind::network, cloud, identity, options, log, on_attempt),
-        image(runtime, ServiceKind::image, cloud, identity, options, log, on_attempt),
-        volume(runtime, ServiceKind::volume, cloud, identity, options, log, on_attempt) {}
+CloudAccount::CloudAccount(const async::Runtime& runtime, const Cloud& cloud,
+                           const telemetry::Logger& log, const http::Client::Observer& on_attempt)
+    : cloud_(cloud),
+      paces_(make_paces(runtime.clock)),
+      identity_pace_(std::make_shared<http::RateGovernor>(runtime.clock, 0)),
+      identity_(runtime, cloud, options_for(cloud, identity_pace_), log, on_attempt) {}
 
-  Identity identity;
+void CloudAccount::set_spacing(double spacing) {
+  const double calls_per_second = spacing > 0 ? 1 / spacing : 0;
+  identity_pace_->set_rate(calls_per_second);
+  for (const auto& [kind, pace] : paces_) pace->set_rate(calls_per_second);
+}
+
+struct CloudApi::Services {
+  Services(const async::Runtime& runtime, CloudAccount& account, const telemetry::Logger& log,
+           const http::Client::Observer& on_attempt)
+      : compute(make(ServiceKind::compute, runtime, account, log, on_attempt)),
+        network(make(ServiceKind::network, runtime, account, log, on_attempt)),
+        image(make(ServiceKind::image, runtime, account, log, on_attempt)),
+        volume(make(ServiceKind::volume, runtime, account, log, on_attempt)) {}
+
+  static Service make(ServiceKind kind, const async::Runtime& runtime, CloudAccount& account,
+                      const telemetry::Logger& log, const http::Client::Observer& on_attempt) {
+    return {runtime,
+            kind,
+            account.cloud(),
+            account.identity(),
+            options_for(account.cloud(), account.pace(kind)),
+            log,
+            on_attempt};
+  }
+
   Service compute;
   Service network;
   Service image;
   Service volume;
 };
 
-CloudApi::CloudApi(const async::Runtime& runtime, const Cloud& cloud, double spacing,
+CloudApi::CloudApi(const async::Runtime& runtime, CloudAccount& account,
                    const telemetry::Logger& log, const http::Client::Observer& on_attempt)
-    : services_(
-          std::make_unique<Services>(runtime, cloud, options_for(cloud, spacing), log, on_attempt)),
+    : services_(std::make_unique<Services>(runtime, account, log, on_attempt)),
       compute_(services_->compute),
       network_(services_->network),
       image_(services_->image),
@@ -51,10 +81,6 @@ async::Task<bool> CloudApi::has_network() {
 
 async::Task<bool> CloudApi::has_volume() {
   return services_->volume.exists();
-}
-
-async::Task<> CloudApi::stop() {
-  return services_->identity.stop();
 }
 
 }  // namespace nodepool::drivers::openstack

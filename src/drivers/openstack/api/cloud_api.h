@@ -1,25 +1,53 @@
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "async/runtime.h"
+#include "drivers/openstack/api/catalog.h"
 #include "drivers/openstack/api/compute.h"
+#include "drivers/openstack/api/identity.h"
 #include "drivers/openstack/api/image.h"
 #include "drivers/openstack/api/network.h"
 #include "drivers/openstack/api/volume.h"
 #include "drivers/openstack/clouds/cloud.h"
 #include "http/client.h"
+#include "http/rate_governor.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
 
-// All APIs of one cloud, with one token.
+// What all calls of one account have in common, whoever makes them: a token, and for each service
+// the pace.
+class CloudAccount {
+ public:
+  // `cloud` outlives it. `on_attempt` is told of every attempt at getting a token.
+  CloudAccount(const async::Runtime& runtime, const Cloud& cloud, const telemetry::Logger& log,
+               const http::Client::Observer& on_attempt);
+
+  // The least time between two calls of one service, in seconds; 0: none.
+  void set_spacing(double spacing);
+
+  const Cloud& cloud() const { return cloud_; }
+  Identity& identity() { return identity_; }
+  std::shared_ptr<http::RateGovernor> pace(ServiceKind service) const { return paces_.at(service); }
+
+  // After the last call.
+  async::Task<> stop() { return identity_.stop(); }
+
+ private:
+  const Cloud& cloud_;
+  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> paces_;
+  std::shared_ptr<http::RateGovernor> identity_pace_;
+  Identity identity_;
+};
+
+// All APIs of one account.
 class CloudApi {
  public:
-  // `spacing`: the least time between two calls of one service, in seconds; 0: none. `cloud`
-  // outlives it. `on_attempt` is told of every attempt at a call.
-  CloudApi(const async::Runtime& runtime, const Cloud& cloud, double spacing,
-           const telemetry::Logger& log, const http::Client::Observer& on_attempt);
+  // `account` outlives it. `on_attempt` is told of every attempt at a call.
+  CloudApi(const async::Runtime& runtime, CloudAccount& account, const telemetry::Logger& log,
+           const http::Client::Observer& on_attempt);
   ~CloudApi();
 
   Compute& compute() { return compute_; }
@@ -30,9 +58,6 @@ class CloudApi {
   // Whether the cloud has the service. Throw CloudError.
   async::Task<bool> has_network();
   async::Task<bool> has_volume();
-
-  // After the last call.
-  async::Task<> stop();
 
  private:
   struct Services;

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <tuple>
 
+#include "cloud/base64.h"
+#include "cloud/url_text.h"
 #include "driver/cloud_error.h"
-#include "drivers/openstack/api/base64.h"
 #include "drivers/openstack/api/limits.h"
 #include "drivers/openstack/api/service.h"
 
@@ -49,7 +50,7 @@ Json create_json(const ServerRequest& request) {
   for (const std::string& group : request.security_groups) {
     server["security_groups"].push_back({{"name", group}});
   }
-  if (request.userdata) server["user_data"] = base64(*request.userdata);
+  if (request.userdata) server["user_data"] = cloud::base64(*request.userdata);
   if (request.config_drive) server["config_drive"] = true;
   for (const std::string& network : request.network_ids) {
     server["networks"].push_back({{"uuid", network}});
@@ -123,7 +124,7 @@ async::Task<> Compute::remove(std::string server_id) {
   Call call{.name = "delete server",
             .about = server_id,
             .method = "DELETE",
-            .path = "/servers/" + url_text(server_id)};
+            .path = "/servers/" + cloud::url_text(server_id)};
   co_await service_.send(std::move(call));
 }
 
@@ -183,7 +184,7 @@ async::Task<std::string> Compute::console_log(std::string server_id) {
   Call call{.name = "get console log",
             .about = server_id,
             .method = "POST",
-            .path = "/servers/" + url_text(server_id) + "/action"};
+            .path = "/servers/" + cloud::url_text(server_id) + "/action"};
   call.body["os-getConsoleOutput"] = Json::object();
   const Element answer = co_await service_.ask(std::move(call));
   co_return answer.text("output");

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "async/task.h"
+#include "cloud/element.h"
 #include "driver/images.h"
 #include "driver/resources.h"
 
 namespace nodepool::drivers::openstack {
 
-class Element;
 class Service;
 
 // One address of a server.
@@ -89,6 +89,6 @@ class Compute {
 
 // For tests: the body of the call that makes a server, and a server of an answer.
 std::string create_body(const ServerRequest& request);
-Server read_server(const Element& element);
+Server read_server(const cloud::Element& element);
 
 }  // namespace nodepool::drivers::openstack

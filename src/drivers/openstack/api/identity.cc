@@ -2,23 +2,24 @@
 
 #include <ctime>
 
+#include "cloud/answer.h"
 #include "driver/cloud_error.h"
-#include "drivers/openstack/api/answer.h"
 #include "drivers/openstack/api/auth_request.h"
+#include "drivers/openstack/api/quota_words.h"
 #include "drivers/openstack/clouds/cloud_files.h"
 
 namespace nodepool::drivers::openstack {
 
+using cloud::Effect;
+using cloud::Element;
 using driver::CloudError;
 
 namespace {
 
 constexpr const char* kCall = "identity: authenticate";
-constexpr auto kUntilRefused = std::chrono::hours(24 * 365);
 
-// How long before its end a token is renewed, at most: a call that has just begun has to get
-// through.
-constexpr std::chrono::seconds kRenewBefore = std::chrono::minutes(5);
+// How long a token is taken to live that does not say.
+constexpr double kUsualLife = 3600;  // seconds
 
 // Seconds since the epoch of "2026-11-21T11:00:00.000000Z"; nothing if it is something else.
 std::optional<double> parse_time(const std::string& text) {
@@ -50,18 +51,6 @@ Identity::Identity(const async::Runtime& runtime, const Cloud& cloud, http::Clie
       client_(runtime, std::move(options), std::move(log), std::move(on_attempt)),
       token_(runtime, "an OpenStack token", [this] { return ask(); }) {}
 
-async::Task<Identity::TokenPointer> Identity::token() {
-  if (current_ && current_->renew_at <= runtime_.clock.now()) refused(current_);
-  current_ = co_await token_.get(kUntilRefused);
-  co_return current_;
-}
-
-void Identity::refused(const TokenPointer& token) {
-  if (!token || token != current_) return;
-  token_.drop();
-  current_.reset();
-}
-
 async::Task<Identity::Token> Identity::ask() {
   http::Request request{
       .method = "POST",
@@ -77,21 +66,19 @@ async::Task<Identity::Token> Identity::ask() {
     throw CloudError(CloudError::Kind::permanent, error.what());
   }
   const async::Clock::TimePoint asked_at = runtime_.clock.now();
-  const http::Response response = co_await send(client_, std::move(request), Effect::none);
-  const Element token = parse_answer(kCall, response).object("token");
+  const http::Response response =
+      co_await cloud::send(client_, std::move(request), Effect::none, {}, speaks_of_quota);
+  const Element token = cloud::parse_answer(kCall, response).object("token");
   Token result;
   result.id = response.header("x-subject-token");
   if (result.id.empty()) {
     throw CloudError(CloudError::Kind::failed, std::string(kCall) + ": no token in the answer");
   }
   result.catalog = read_catalog(token);
-  // Its life counts, not its end: the clocks need not agree.
   const auto begin = parse_time(token.text_or("issued_at"));
   const auto end = parse_time(token.text_or("expires_at"));
-  const double life = begin && end ? std::max(0.0, *end - *begin) : 3600.0;
-  const double use = std::max(life * 0.9, life - static_cast<double>(kRenewBefore.count()));
-  result.renew_at =
-      asked_at + std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(use));
+  const double life = begin && end ? std::max(0.0, *end - *begin) : kUsualLife;
+  result.renew_at = cloud::renewal_time(asked_at, std::chrono::duration<double>(life));
   co_return result;
 }
 

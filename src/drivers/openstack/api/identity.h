@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "async/runtime.h"
-#include "driver/statemachine/shared_answer.h"
+#include "cloud/token_cache.h"
 #include "drivers/openstack/api/catalog.h"
 #include "drivers/openstack/clouds/cloud.h"
 #include "http/client.h"
@@ -22,7 +22,7 @@ class Identity {
     std::vector<Endpoint> catalog;
     async::Clock::TimePoint renew_at;
   };
-  using TokenPointer = std::shared_ptr<const Token>;
+  using TokenPointer = cloud::TokenCache<Token>::Pointer;
 
   // `cloud` outlives it.
   Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
@@ -30,10 +30,10 @@ class Identity {
 
   // A token that is good for some time yet. Throws CloudError: auth if the credentials are not
   // accepted, permanent if they are incomplete.
-  async::Task<TokenPointer> token();
+  async::Task<TokenPointer> token() { return token_.get(); }
 
   // A service has not accepted this token: the next call of token() gets another one.
-  void refused(const TokenPointer& token);
+  void refused(const TokenPointer& token) { token_.refused(token); }
 
   async::Task<> stop() { return token_.stop(); }
 
@@ -43,8 +43,7 @@ class Identity {
   async::Runtime runtime_;
   const Cloud& cloud_;
   http::Client client_;
-  driver::SharedAnswer<Token> token_;
-  TokenPointer current_;
+  cloud::TokenCache<Token> token_;
 };
 
 }  // namespace nodepool::drivers::openstack

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "cloud/url_text.h"
 #include "driver/cloud_error.h"
 #include "drivers/openstack/api/service.h"
 
@@ -45,7 +46,7 @@ Json property(const std::string& key, const std::string& value) {
 
 async::Task<std::vector<Image>> ImageApi::images_called(std::string name) {
   co_return read_all(co_await service_.list(
-      "find image", "/images?name=" + url_text(name) + "&" + kPage, "images"));
+      "find image", "/images?name=" + cloud::url_text(name) + "&" + kPage, "images"));
 }
 
 async::Task<std::vector<Image>> ImageApi::own_images() {
@@ -54,7 +55,7 @@ async::Task<std::vector<Image>> ImageApi::own_images() {
 }
 
 async::Task<std::optional<Image>> ImageApi::find(std::string id) {
-  Call call{.name = "get image", .about = id, .path = "/images/" + url_text(id)};
+  Call call{.name = "get image", .about = id, .path = "/images/" + cloud::url_text(id)};
   try {
     co_return read_image(co_await service_.ask(std::move(call)));
   } catch (const driver::CloudError& error) {
@@ -79,7 +80,7 @@ async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::Strea
   Call call{.name = "upload image",
             .about = id,
             .method = "PUT",
-            .path = "/images/" + url_text(id) + "/file"};
+            .path = "/images/" + cloud::url_text(id) + "/file"};
   call.headers.emplace_back("Content-Type", "application/octet-stream");
   call.streamed_body = std::move(content);
   call.deadline = deadline;
@@ -87,8 +88,10 @@ async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::Strea
 }
 
 async::Task<> ImageApi::remove(std::string id) {
-  Call call{
-      .name = "delete image", .about = id, .method = "DELETE", .path = "/images/" + url_text(id)};
+  Call call{.name = "delete image",
+            .about = id,
+            .method = "DELETE",
+            .path = "/images/" + cloud::url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 

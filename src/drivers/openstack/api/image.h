@@ -11,7 +11,6 @@
 
 namespace nodepool::drivers::openstack {
 
-class Element;
 class Service;
 
 struct Image {

@@ -3,7 +3,7 @@
 namespace nodepool::drivers::openstack {
 
 driver::Limits read_limits(
-    const Element& absolute,
+    const cloud::Element& absolute,
     const std::vector<std::pair<std::string_view, std::string_view>>& names) {
   driver::Limits limits;
   for (const auto& [theirs, ours] : names) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cloud/url_text.h"
 #include "drivers/openstack/api/service.h"
 
 namespace nodepool::drivers::openstack {
@@ -62,9 +63,10 @@ async::Task<std::vector<Subnet>> NetworkApi::subnets() {
 }
 
 async::Task<std::vector<Port>> NetworkApi::ports_of(std::string server_id) {
-  co_return read_all(co_await service_.list("list ports of server",
-                                            "/ports?device_id=" + url_text(server_id), "ports"),
-                     read_port);
+  co_return read_all(
+      co_await service_.list("list ports of server",
+                             "/ports?device_id=" + cloud::url_text(server_id), "ports"),
+      read_port);
 }
 
 async::Task<std::vector<Port>> NetworkApi::down_ports() {
@@ -73,8 +75,10 @@ async::Task<std::vector<Port>> NetworkApi::down_ports() {
 }
 
 async::Task<> NetworkApi::remove_port(std::string id) {
-  Call call{
-      .name = "delete port", .about = id, .method = "DELETE", .path = "/ports/" + url_text(id)};
+  Call call{.name = "delete port",
+            .about = id,
+            .method = "DELETE",
+            .path = "/ports/" + cloud::url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 
@@ -86,7 +90,7 @@ async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips() {
 async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips_of(std::string port_id) {
   co_return read_all(
       co_await service_.list("list floating IPs of port",
-                             "/floatingips?port_id=" + url_text(port_id), "floatingips"),
+                             "/floatingips?port_id=" + cloud::url_text(port_id), "floatingips"),
       read_floating_ip);
 }
 
@@ -107,7 +111,7 @@ async::Task<> NetworkApi::remove_floating_ip(std::string id) {
   Call call{.name = "delete floating IP",
             .about = id,
             .method = "DELETE",
-            .path = "/floatingips/" + url_text(id)};
+            .path = "/floatingips/" + cloud::url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <set>
-
 #include "driver/cloud_error.h"
+#include "drivers/openstack/api/quota_words.h"
 #include "telemetry/version.h"
 
 namespace nodepool::drivers::openstack {
@@ -13,9 +11,6 @@ namespace nodepool::drivers::openstack {
 using driver::CloudError;
 
 namespace {
-
-// More pages than that are no list, but a server that goes in circles.
-constexpr int kMostPages = 1000;
 
 std::string query_of(const std::string& url) {
   const std::size_t start = url.find('?');
@@ -74,7 +69,8 @@ async::Task<http::Response> Service::send(Call call) {
     request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
     if (!call.body.is_null()) request.headers.emplace_back("Content-Type", "application/json");
     try {
-      co_return co_await openstack::send(client_, std::move(request), call.effect, call.about);
+      co_return co_await cloud::send(client_, std::move(request), call.effect, call.about,
+                                     speaks_of_quota);
     } catch (const CloudError& error) {
       if (error.kind() != CloudError::Kind::auth || !is_first) throw;
     }
@@ -85,7 +81,7 @@ async::Task<http::Response> Service::send(Call call) {
 async::Task<Element> Service::ask(Call call) {
   const std::string name = name_of(call);
   const http::Response response = co_await send(std::move(call));
-  co_return parse_answer(name, response);
+  co_return cloud::parse_answer(name, response);
 }
 
 async::Task<bool> Service::send_if_there(Call call) {
@@ -100,34 +96,17 @@ async::Task<bool> Service::send_if_there(Call call) {
 
 async::Task<std::vector<Element>> Service::list(std::string name, std::string path,
                                                 std::string key) {
-  std::vector<Element> elements;
   const std::string base = path.substr(0, path.find('?'));
-  std::set<std::string> seen;
-  for (int page = 1; page <= kMostPages; ++page) {
-    Call call{.name = name, .path = path};
-    const Element answer = co_await ask(std::move(call));
-    for (Element& element : answer.list(key)) elements.push_back(std::move(element));
-    const std::string next = next_page(answer, key);
-    if (next.empty()) co_return elements;
-    if (!seen.insert(next).second) break;
-    path = base + "?" + next;
-  }
-  throw CloudError(CloudError::Kind::failed,
-                   fmt::format("{}: {}: the pages of the list never end: {}", to_string(kind_),
-                               name, query_of(path)));
+  const cloud::AskPage ask = [&](std::string query) {
+    return ask_page(name, query.empty() ? path : base + "?" + query, key);
+  };
+  co_return co_await cloud::all_pages(fmt::format("{}: {}", to_string(kind_), name), ask);
 }
 
-std::string url_text(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || std::string_view("-_.~").find(c) != std::string_view::npos) {
-      result += c;
-    } else {
-      result += fmt::format("%{:02X}", byte);
-    }
-  }
-  return result;
+async::Task<cloud::Page> Service::ask_page(std::string name, std::string path, std::string key) {
+  Call call{.name = std::move(name), .path = std::move(path)};
+  const Element answer = co_await ask(std::move(call));
+  co_return cloud::Page{.items = answer.list(key), .next = next_page(answer, key)};
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -7,11 +7,16 @@
 #include <string_view>
 #include <type_traits>
 
+#include "cloud/answer.h"
+#include "cloud/pages.h"
 #include "driver/cloud_error.h"
-#include "drivers/openstack/api/answer.h"
 #include "drivers/openstack/api/identity.h"
 
 namespace nodepool::drivers::openstack {
+
+using cloud::Effect;
+using cloud::Element;
+using json::Json;
 
 // One call of a service's API.
 struct Call {
@@ -47,7 +52,7 @@ class Service {
     call.effect = Effect::creates;
     const http::Response response = co_await send(std::move(call));
     try {
-      co_return read(parse_answer(name, response));
+      co_return read(cloud::parse_answer(name, response));
     } catch (const driver::CloudError& error) {
       throw driver::CloudError(driver::CloudError::Kind::unknown_outcome, error.what());
     }
@@ -60,14 +65,12 @@ class Service {
 
  private:
   std::string name_of(const Call& call) const;  // for messages
+  async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string key);
 
   ServiceKind kind_;
   const Cloud& cloud_;
   Identity& identity_;
   http::Client client_;
 };
-
-// Text as it stands in a query: `a b` is `a%20b`.
-std::string url_text(std::string_view text);
 
 }  // namespace nodepool::drivers::openstack

@@ -1,8 +1,8 @@
-#include "drivers/openstack/api/base64.h"
+#include "cloud/base64.h"
 
 #include <cstdint>
 
-namespace nodepool::drivers::openstack {
+namespace nodepool::cloud {
 
 std::string base64(std::string_view data) {
   constexpr std::string_view kDigits =
@@ -21,4 +21,4 @@ std::string base64(std::string_view data) {
   return text;
 }
 
-}  // namespace nodepool::drivers::openstack
+}  // namespace nodepool::cloud

@@ -1,4 +1,4 @@
-#include "driver/statemachine/shared_answer.h"
+#include "async/shared_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,20 +7,19 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 
-namespace nodepool::driver {
+namespace nodepool::async {
 namespace {
 
 using std::chrono::seconds;
 
 TEST(SharedAnswer, a_question_that_takes_long_is_asked_once_at_a_time) {
-  async::EventLoop loop;
-  async::VirtualClock clock;
-  async::Random random(1);
-  const async::Runtime runtime{loop.executor(), clock, random};
+  EventLoop loop;
+  VirtualClock clock;
+  Random random(1);
+  const Runtime runtime{loop.executor(), clock, random};
   int under_way = 0;
   int asked = 0;
-  const SharedAnswer<async::Clock::TimePoint>::Ask ask =
-      [&]() -> async::Task<async::Clock::TimePoint> {
+  const SharedAnswer<Clock::TimePoint>::Ask ask = [&]() -> Task<Clock::TimePoint> {
     const auto asked_at = clock.now();
     ++asked;
     EXPECT_EQ(++under_way, 1);
@@ -28,13 +27,12 @@ TEST(SharedAnswer, a_question_that_takes_long_is_asked_once_at_a_time) {
     --under_way;
     co_return asked_at;
   };
-  SharedAnswer<async::Clock::TimePoint> answer(runtime, "a test's question", ask);
-  async::TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
+  SharedAnswer<Clock::TimePoint> answer(runtime, "a test's question", ask);
+  TaskScope scope(runtime, [](const std::string& name, const std::string& error) {
     ADD_FAILURE() << name << ": " << error;
   });
   int answered = 0;
-  const auto look = [](SharedAnswer<async::Clock::TimePoint>& from, async::Clock& now,
-                       int& count) -> async::Task<> {
+  const auto look = [](SharedAnswer<Clock::TimePoint>& from, Clock& now, int& count) -> Task<> {
     const auto called_at = now.now();
     const auto got = co_await from.get(seconds(1));
     EXPECT_GE(*got, called_at - seconds(1)) << "older than was asked for";
@@ -59,4 +57,4 @@ TEST(SharedAnswer, a_question_that_takes_long_is_asked_once_at_a_time) {
 }
 
 }  // namespace
-}  // namespace nodepool::driver
+}  // namespace nodepool::async

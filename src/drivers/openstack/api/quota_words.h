@@ -1,11 +1,10 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace nodepool::drivers::openstack {
 
-// RFC 4648 §4, on one line.
-std::string base64(std::string_view data);
+// Whether a cloud's words speak of a quota that is used up.
+bool speaks_of_quota(std::string_view message);
 
 }  // namespace nodepool::drivers::openstack

@@ -1,4 +1,4 @@
-#include "drivers/openstack/api/answer.h"
+#include "cloud/answer.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "driver/cloud_error.h"
 
-namespace nodepool::drivers::openstack {
+namespace nodepool::cloud {
 
 using driver::CloudError;
 
@@ -47,7 +47,8 @@ std::string presentable(std::string message) {
   return message;
 }
 
-CloudError::Kind kind_of(int status, const std::string& message, Effect effect) {
+CloudError::Kind kind_of(int status, const std::string& message, Effect effect,
+                         SpeaksOfQuota speaks_of_quota) {
   using Kind = CloudError::Kind;
   if (speaks_of_quota(message)) return Kind::quota;
   if (status == 401) return Kind::auth;
@@ -71,22 +72,15 @@ CloudError no_answer(const std::string& call, const http::HttpError& error, Effe
 
 }  // namespace
 
-bool speaks_of_quota(std::string_view message) {
-  std::string text(message);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text.find("quota exceeded") != std::string::npos ||
-         text.find("number of ports exceeded") != std::string::npos;
-}
-
 async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
-                                 std::string about) {
+                                 std::string about, SpeaksOfQuota speaks_of_quota) {
   const std::string call = about.empty() ? request.name : request.name + " " + about;
   const std::vector<std::string> secrets = request.secrets;
   try {
     http::Response response = co_await client.send(std::move(request));
     if (response.is_success()) co_return response;
     const std::string message = http::without_secrets(message_in(response.body), secrets);
-    throw CloudError(kind_of(response.status, message, effect),
+    throw CloudError(kind_of(response.status, message, effect, speaks_of_quota),
                      fmt::format("{}: HTTP {}{}{}", call, response.status,
                                  message.empty() ? "" : ": ", presentable(message)));
   } catch (const http::HttpError& error) {
@@ -104,4 +98,4 @@ Element parse_answer(const std::string& call, const http::Response& response) {
   return {std::move(body), call + ": the answer"};
 }
 
-}  // namespace nodepool::drivers::openstack
+}  // namespace nodepool::cloud

@@ -1,8 +1,8 @@
-#include "drivers/openstack/api/element.h"
+#include "cloud/element.h"
 
 #include "driver/cloud_error.h"
 
-namespace nodepool::drivers::openstack {
+namespace nodepool::cloud {
 
 namespace {
 
@@ -124,4 +124,4 @@ driver::Metadata Element::own_texts() const {
   return found;
 }
 
-}  // namespace nodepool::drivers::openstack
+}  // namespace nodepool::cloud

@@ -10,7 +10,7 @@
 #include "driver/images.h"
 #include "json/json.h"
 
-namespace nodepool::drivers::openstack {
+namespace nodepool::cloud {
 
 using json::Json;  // the order of addresses means something
 
@@ -49,4 +49,4 @@ class Element {
   std::string where_;
 };
 
-}  // namespace nodepool::drivers::openstack
+}  // namespace nodepool::cloud

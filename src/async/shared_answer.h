@@ -12,7 +12,7 @@
 #include "async/runtime.h"
 #include "async/task_scope.h"
 
-namespace nodepool::driver {
+namespace nodepool::async {
 
 // The answer to a question that many ask at the same time, such as "which servers are there?": it
 // is asked once for all of them, not more often than is of use, and never again before it has been
@@ -20,11 +20,11 @@ namespace nodepool::driver {
 template <typename T>
 class SharedAnswer {
  public:
-  using Ask = std::function<async::Task<T>()>;
+  using Ask = std::function<Task<T>()>;
   using Pointer = std::shared_ptr<const T>;
 
   // `name` is what is asked for, for stack dumps; a literal.
-  SharedAnswer(const async::Runtime& runtime, std::string_view name, Ask ask)
+  SharedAnswer(const Runtime& runtime, std::string_view name, Ask ask)
       : runtime_(runtime),
         name_(name),
         ask_(std::move(ask)),
@@ -33,7 +33,7 @@ class SharedAnswer {
   // An answer to a question that was asked no longer than `max_age` ago: the last one, or a new one
   // that all who wait get. Throws what the asking threw. Throws Cancelled, which leaves the
   // question to the others.
-  async::Task<Pointer> get(async::Duration max_age) {
+  Task<Pointer> get(Duration max_age) {
     const auto oldest = runtime_.clock.now() - max_age;
     while (true) {
       if (answer_ && asked_at_ >= oldest) co_return answer_;
@@ -53,21 +53,21 @@ class SharedAnswer {
   void drop() { answer_.reset(); }
 
   // Ends a question that is under way; who waits for it must have been cancelled before.
-  async::Task<> stop() { co_await scope_.stop(); }
+  Task<> stop() { co_await scope_.stop(); }
 
  private:
   // One asking of the question.
   struct Round {
-    Round(std::string_view name, async::Clock::TimePoint when) : asked_at(when), changed(name) {}
+    Round(std::string_view name, Clock::TimePoint when) : asked_at(when), changed(name) {}
 
-    async::Clock::TimePoint asked_at;
+    Clock::TimePoint asked_at;
     bool ended = false;
     Pointer answer;
     std::exception_ptr failure;
-    async::Event changed;
+    Event changed;
   };
 
-  async::Task<> run(std::shared_ptr<Round> round) {
+  Task<> run(std::shared_ptr<Round> round) {
     try {
       round->answer = std::make_shared<const T>(co_await ask_());
       answer_ = round->answer;
@@ -80,13 +80,13 @@ class SharedAnswer {
     round->changed.set();
   }
 
-  async::Runtime runtime_;
+  Runtime runtime_;
   std::string_view name_;
   Ask ask_;
   Pointer answer_;
-  async::Clock::TimePoint asked_at_{};
+  Clock::TimePoint asked_at_{};
   std::shared_ptr<Round> round_;  // under way
-  async::TaskScope scope_;
+  TaskScope scope_;
 };
 
-}  // namespace nodepool::driver
+}  // namespace nodepool::async

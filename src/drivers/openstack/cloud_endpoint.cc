@@ -1,0 +1,44 @@
+#include "drivers/openstack/cloud_endpoint.h"
+
+#include <algorithm>
+
+namespace nodepool::drivers::openstack {
+
+CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Cloud cloud, const Pace& pace,
+                             const telemetry::Logger& log)
+    : cloud_(std::move(cloud)),
+      pace_(pace),
+      account_(runtime, cloud_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
+      api_(runtime, account_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
+      view_(runtime, api_, cloud_, pace_) {}
+
+CloudEndpoint::Membership CloudEndpoint::join(Member member) {
+  members_.emplace(++last_, std::move(member));
+  space_calls();
+  return last_;
+}
+
+async::Task<> CloudEndpoint::leave(Membership membership) {
+  members_.erase(membership);
+  if (!members_.empty()) {
+    space_calls();
+    co_return;
+  }
+  closed_ = true;  // who comes now gets another one
+  co_await view_.stop();
+  co_await account_.stop();
+}
+
+void CloudEndpoint::tell(const http::Attempt& attempt) const {
+  if (members_.empty()) return;
+  const auto& on_attempt = members_.begin()->second.on_attempt;
+  if (on_attempt) on_attempt(attempt);
+}
+
+void CloudEndpoint::space_calls() {
+  double spacing = 0;
+  for (const auto& [membership, member] : members_) spacing = std::max(spacing, member.spacing);
+  account_.set_spacing(spacing);
+}
+
+}  // namespace nodepool::drivers::openstack
