@@ -13,17 +13,12 @@
 #include "launcher/context.h"
 #include "launcher/providers.h"
 #include "planning/pool_identity.h"
+#include "planning/verdict.h"
 
 namespace nodepool::launcher {
 
 using planning::PoolIdentity;
-
-// What the nodes of a request may take at most; nothing: no limit, or none that is known.
-struct QuotaBounds {
-  driver::Limits provider;
-  driver::Limits pool;
-  driver::Limits tenant;
-};
+using planning::QuotaBounds;
 
 // One node of a request.
 struct Place {

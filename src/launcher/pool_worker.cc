@@ -136,10 +136,6 @@ void PoolWorker::publish_whether_paused() {
   if (current.paused != registration_.component().paused) registration_.update(std::move(current));
 }
 
-PoolView PoolWorker::view() const {
-  return {&registration_.component(), provider_.provider->config().max_concurrency()};
-}
-
 // --- events
 // ---------------------------------------------------------------------------------------
 
@@ -237,22 +233,11 @@ void PoolWorker::consider(const Order& order) {
   if (waiting == context_.requests.waiting().end()) return;
   const NodeRequest* request = context_.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
-  const auto pools = context_.components.pools();
-  const std::string expected =
-      planning::declined_by_all(*request, pools) ? context_.expected_pool(*request) : std::string();
-  std::optional<Decision> made = planning::screen(*request, view(), pools, expected);
-  std::vector<std::string> plan;
-  Prospects ahead;
-  if (!made) {
-    plan = choose_nodes(*request);
-    ahead = prospects(*request, order, plan);
-    made = planning::judge(*request, view(), ahead);
-  }
-  carry_out(order, *request, *made, ahead, std::move(plan));
+  carry_out(order, *request, planning::decide(*request, facts()));
 }
 
-void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const Decision& decision,
-                           const Prospects& prospects, std::vector<std::string> plan) {
+void PoolWorker::carry_out(const Order& order, const NodeRequest& request, Verdict verdict) {
+  const Decision& decision = verdict.decision;
   const auto log = log_.about(request.event_id.value_or(""), request.id);
   switch (decision.kind) {
     case Decision::Kind::ignore:
@@ -262,14 +247,14 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
       log.debug("Waiting: {}", sentence(decision.reason));
       context_.history.decided(request.id, identity_.id, decision);
       line_.wait(order, request, decision);
-      idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), plan,
+      idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), verdict.claim.plan,
                           static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond);
       return;
     case Decision::Kind::accept:
       if (leaves_to_peer(request)) return;
       log.info("Assigning node request");
       context_.history.decided(request.id, identity_.id, decision);
-      accept(request, prospects, std::move(plan));
+      accept(request, std::move(verdict));
       return;
     case Decision::Kind::decline:
     case Decision::Kind::fail:
@@ -279,35 +264,28 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, const
   }
 }
 
-void PoolWorker::accept(const NodeRequest& request, const Prospects& prospects,
-                        std::vector<std::string> plan) {
+void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
   in_hand_.insert(request.id);
-  stock_.reserve(plan);
-  std::int64_t launches = 0;
-  if (prospects.launches) {
-    launches = static_cast<std::int64_t>(prospects.missing.size());
-    context_.usage.book(identity_.id, request.id,
-                        {identity_.provider, identity_.name, request.tenant_name.value_or(""),
-                         prospects.need_of_missing, prospects.need_of_tenant});
-    provider_.quota->launches_begin(launches);
-  }
-  accepted_[request.id] = {provider_, std::move(plan), launches};
+  reserve(request, std::move(verdict.claim));
   line_.remove(request.order());
-  const auto limits = [](const std::optional<driver::Limits>& limits) {
-    return limits.value_or(driver::Limits());
-  };
-  scope_.spawn("request " + request.id,
-               fulfil(request.id, {limits(prospects.provider_limits), prospects.pool_limits,
-                                   limits(prospects.tenant_limits)}));
+  scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds)));
 }
 
-Task<> PoolWorker::fulfil(std::string request_id, QuotaBounds bounds) {
-  const Accepted accepted = accepted_.at(request_id);
+void PoolWorker::reserve(const NodeRequest& request, planning::Claim claim) {
+  accepted_[request.id] = {
+      provider_, std::make_unique<planning::Reservation>(
+                     stock_, context_.usage, provider_.quota->launches(), identity_, request.id,
+                     request.tenant_name.value_or(""), std::move(claim))};
+}
+
+Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) {
+  const Accepted& accepted = accepted_.at(request_id);
   NodeRequestHandler handler(context_, identity_, request_id);
   std::exception_ptr failure;
   auto outcome = Outcome::done;
   try {
-    outcome = co_await handler.fulfil(accepted.provider, accepted.plan, std::move(bounds));
+    outcome =
+        co_await handler.fulfil(accepted.provider, accepted.reservation->plan(), std::move(bounds));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -321,12 +299,10 @@ Task<> PoolWorker::fulfil(std::string request_id, QuotaBounds bounds) {
 
 // What was set aside and not taken is free again, though no record has changed.
 void PoolWorker::put_down(const std::string& request_id) {
-  const auto accepted = accepted_.extract(request_id);
-  stock_.release(accepted.mapped().plan);
-  for (const std::string& id : accepted.mapped().plan) on_node(id);
-  context_.usage.unbook(identity_.id, accepted.key());
-  const std::int64_t launches = accepted.mapped().launches;
-  if (launches > 0) accepted.mapped().provider.quota->launches_end(launches);
+  const auto accepted = accepted_.find(request_id);
+  const std::vector<std::string> plan = accepted->second.reservation->plan();
+  accepted_.erase(accepted);
+  for (const std::string& id : plan) on_node(id);
 }
 
 Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
@@ -411,7 +387,6 @@ void PoolWorker::look_at_launch(const Node& node) {
 }
 
 Task<> PoolWorker::resume(std::string request_id) {
-  const ProviderInService provider = provider_;  // a reload may replace it
   const auto peers = [this](const NodeRequest& request) {
     return planning::peers(request, registration_.component(), context_.components.pools());
   };
@@ -428,27 +403,17 @@ Task<> PoolWorker::resume(std::string request_id) {
   }
   in_hand_.insert(request_id);
   context_.history.resumed(request_id, identity_.id);
-  const auto launches = static_cast<std::int64_t>(request->node_types.size());
-  provider.quota->launches_begin(launches);
+  reserve(*request, {.launches = static_cast<std::int64_t>(request->node_types.size())});
   NodeRequestHandler handler(context_, identity_, request_id);
   std::exception_ptr failure;
   auto outcome = Outcome::done;
   try {
-    outcome = co_await handler.resume(provider);
+    outcome = co_await handler.resume(accepted_.at(request_id).provider);
   } catch (...) {
     failure = std::current_exception();
   }
-  provider.quota->launches_end(launches);
+  put_down(request_id);
   co_await end(std::move(request_id), outcome, failure);
-}
-
-// Several launchers that serve different requests of a pool take different nodes.
-std::vector<std::string> PoolWorker::choose_nodes(const NodeRequest& request) const {
-  const auto peers =
-      planning::peers(request, registration_.component(), context_.components.pools());
-  return stock_.choose(request, [this, &peers](const std::string& id) {
-    return peers.size() == 1 || planning::preferred(id, peers) == identity_.id;
-  });
 }
 
 // Returns whether the request is left to another launcher's worker of this pool for the moment.
@@ -470,73 +435,22 @@ bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
   return true;
 }
 
-// --- what there is
-// --------------------------------------------------------------------------------
-
-Prospects PoolWorker::prospects(const NodeRequest& request, const Order& order,
-                                const std::vector<std::string>& plan) {
-  driver::Provider& provider = *provider_.provider;
-  Prospects prospects;
-  prospects.launches = provider.launches();
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const std::string& label = request.node_types[i];
-    if (!pool_config().labels.contains(label)) continue;  // declined for that
-    if (prospects.label_problem.empty()) {
-      prospects.label_problem = provider.label_problem(identity_.name, label).value_or("");
-    }
-    const Resources need = provider.need(identity_.name, label);
-    prospects.need_of_all += need;
-    const Node* node = plan[i].empty() ? nullptr : context_.nodes.find(plan[i]);
-    const bool counts_already = node != nullptr && request.tenant_name &&
-                                node->tenant_name == request.tenant_name &&
-                                !Usage::of_tenant(*node).empty();
-    if (!counts_already) prospects.need_of_tenant += need;
-    if (plan[i].empty()) {
-      prospects.missing.push_back(label);
-      prospects.need_of_missing += need;
-    }
-    if (!prospects.launches) prospects.capacity.try_emplace(label, stock_.capacity(label));
-  }
-  if (!prospects.launches) prospects.has_all_at_once = stock_.has_all_at_once(request.node_types);
-  prospects.pool_limits = pool_config().limits;
-  prospects.used_by_pool = context_.usage.of_pool(identity_.provider, identity_.name);
-  prospects.used_by_provider = context_.usage.of_provider(identity_.provider);
-  if (prospects.launches) {
-    prospects.provider_limits = provider_.quota->available();
-    prospects.why_unknown = provider_.quota->failure();
-  }
-  // Without an answer nothing is known of the provider at all, not even what a label takes.
-  const bool has_answered = prospects.provider_limits.has_value();
-  if (!prospects.launches || (pool_config().ignore_provider_quota && has_answered)) {
-    prospects.provider_limits.emplace();
-  }
-  prospects.refused = provider_.quota->is_refusing();
-  const auto tenant = context_.tenant_limits.find(request.tenant_name.value_or(""));
-  if (tenant != context_.tenant_limits.end()) {
-    prospects.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());
-    prospects.used_by_tenant = context_.usage.of_tenant(tenant->first);
-  }
-  prospects.active_launches = prospects.launches ? provider_.quota->active_launches()
-                                                 : static_cast<std::int64_t>(in_hand_.size());
-  prospects.behind =
-      who_comes_first(request, order, prospects.launches && !prospects.missing.empty());
-  return prospects;
-}
-
-// The first request that waits for what this one would take, and has done so for long.
-std::string PoolWorker::who_comes_first(const NodeRequest& request, const Order& order,
-                                        bool takes_room) {
-  const double now = context_.runtime.clock.wall_seconds();
-  std::optional<Order> first;
-  if (takes_room) {
-    first = line_.first_patient(order, now, nullptr);
-  } else {
-    const auto labels = stock_.rivals(request.node_types);
-    first = line_.first_patient(order, now, &labels);
-  }
-  if (!first) return {};
-  const auto waiting = context_.requests.waiting().find(*first);
-  return waiting == context_.requests.waiting().end() ? std::string() : waiting->second;
+planning::Facts PoolWorker::facts() {
+  return {.now = context_.runtime.clock.wall_seconds(),
+          .own = registration_.component(),
+          .pools = context_.components.pools(),
+          .provider = *provider_.provider,
+          .quota = provider_.quota->facts(),
+          .tenant_limits = context_.tenant_limits,
+          .usage = context_.usage,
+          .stock = stock_,
+          .line = line_,
+          .nodes = context_.nodes,
+          .requests = context_.requests,
+          .in_hand = in_hand_.size(),
+          .expected_pool = [this](const NodeRequest& request) {
+            return context_.expected_pool(request);
+          }};
 }
 
 }  // namespace nodepool::launcher

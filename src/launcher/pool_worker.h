@@ -21,8 +21,7 @@
 namespace nodepool::launcher {
 
 using planning::Decision;
-using planning::PoolView;
-using planning::Prospects;
+using planning::Verdict;
 using planning::WaitingLine;
 
 // Serves requests from one pool of one provider. It sleeps until a record changes that concerns it,
@@ -58,11 +57,11 @@ class PoolWorker {
  private:
   using Order = WaitingLine::Order;
 
-  // What has been set aside for a request that was accepted.
+  // What has been set aside for a request that was accepted, and from which provider: a reload may
+  // replace it.
   struct Accepted {
-    ProviderInService provider;     // a reload may replace it
-    std::vector<std::string> plan;  // reserved nodes; empty where one is to be launched
-    std::int64_t launches = 0;
+    ProviderInService provider;
+    std::unique_ptr<planning::Reservation> reservation;
   };
 
   void observe();
@@ -73,11 +72,10 @@ class PoolWorker {
 
   Task<> run();
   void consider(const Order& order);
-  void carry_out(const Order& order, const model::NodeRequest& request, const Decision& decision,
-                 const Prospects& prospects, std::vector<std::string> plan);
-  void accept(const model::NodeRequest& request, const Prospects& prospects,
-              std::vector<std::string> plan);
-  Task<> fulfil(std::string request_id, QuotaBounds bounds);
+  void carry_out(const Order& order, const model::NodeRequest& request, Verdict verdict);
+  void accept(const model::NodeRequest& request, Verdict verdict);
+  Task<> fulfil(std::string request_id, planning::QuotaBounds bounds);
+  void reserve(const model::NodeRequest& request, planning::Claim claim);
   void put_down(const std::string& request_id);
   Task<> decline(std::string request_id, planning::Reason reason);
   bool is_left_behind(const model::NodeRequest& request) const;
@@ -88,16 +86,11 @@ class PoolWorker {
              std::exception_ptr failure);
   Task<> look_again(std::string request_id, async::Duration pause);
 
-  std::vector<std::string> choose_nodes(const model::NodeRequest& request) const;
-  Prospects prospects(const model::NodeRequest& request, const Order& order,
-                      const std::vector<std::string>& plan);
-  std::string who_comes_first(const model::NodeRequest& request, const Order& order,
-                              bool takes_room);
+  planning::Facts facts();
   bool leaves_to_peer(const model::NodeRequest& request);
   void publish_whether_paused();
 
   bool is_own(const model::Node& node) const;
-  PoolView view() const;
   model::Component component() const;
   const driver::PoolConfig& pool_config() const;
 

@@ -30,6 +30,7 @@ ProviderQuota::ProviderQuota(const async::Runtime& runtime,
       scope_(runtime, [logger = log_](const std::string& name, const std::string& error) {
         logger.error("{}: {}", name, error);
       }) {
+  launches_ended_ = launches_->observe([this] { changes_.notify(); });
   const std::int64_t at_once = provider_->config().max_concurrency();
   if (at_once > 0) launch_slots_.emplace(static_cast<std::size_t>(at_once));
 }
@@ -71,9 +72,8 @@ Task<> ProviderQuota::look_again_at(async::Clock::TimePoint when) {
   if (!is_refusing()) changes_.notify();
 }
 
-void ProviderQuota::launches_end(std::int64_t count) {
-  active_launches_ -= count;
-  changes_.notify();
+planning::QuotaFacts ProviderQuota::facts() {
+  return {available(), failure_, is_refusing(), launches_->under_way()};
 }
 
 Task<std::optional<async::Slots::Hold>> ProviderQuota::launch_slot() {

@@ -12,6 +12,7 @@
 #include "async/task_scope.h"
 #include "driver/driver.h"
 #include "model/observers.h"
+#include "planning/verdict.h"
 #include "telemetry/log.h"
 
 namespace nodepool::launcher {
@@ -47,10 +48,10 @@ class ProviderQuota {
   // A machine of the provider is gone: it may have room again.
   void machine_gone();
 
-  // Launches that have been decided on and have not ended, over all pools of the provider.
-  std::int64_t active_launches() const { return active_launches_; }
-  void launches_begin(std::int64_t count) { active_launches_ += count; }
-  void launches_end(std::int64_t count);
+  const std::shared_ptr<planning::LaunchCount>& launches() const { return launches_; }
+
+  // What a decision takes into account of it; has the limits refreshed if they have become old.
+  planning::QuotaFacts facts();
 
   // Returns when one more launch may run at the same time (`max-concurrency`), for as long as the
   // result lives.
@@ -76,7 +77,8 @@ class ProviderQuota {
   async::Event wanted_{"somebody asks for the quota"};
   async::Clock::TimePoint refused_at_{};
   async::Clock::TimePoint refusing_until_{};
-  std::int64_t active_launches_ = 0;
+  std::shared_ptr<planning::LaunchCount> launches_ = std::make_shared<planning::LaunchCount>();
+  coordination::Subscription launches_ended_;
   std::optional<async::Slots> launch_slots_;  // nothing: unlimited
   model::Observers<> changes_;
   async::TaskScope scope_;

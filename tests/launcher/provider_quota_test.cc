@@ -87,12 +87,12 @@ TEST_F(ProviderQuotaTest, other_limits_end_a_refusal) {
 }
 
 TEST_F(ProviderQuotaTest, who_waits_for_launches_to_end_is_told) {
-  quota_.launches_begin(2);
-  quota_.launches_begin(1);
-  EXPECT_EQ(quota_.active_launches(), 3);
+  quota_.launches()->begin(2);
+  quota_.launches()->begin(1);
+  EXPECT_EQ(quota_.launches()->under_way(), 3);
   changes_ = 0;
-  quota_.launches_end(2);
-  EXPECT_EQ(quota_.active_launches(), 1);
+  quota_.launches()->end(2);
+  EXPECT_EQ(quota_.launches()->under_way(), 1);
   EXPECT_EQ(changes_, 1);
 }
 
