@@ -14,7 +14,7 @@ using Code = Reason::Code;
 // "a,b,c"; of many the first ones.
 std::string listed(const Reason& reason) {
   const auto count = static_cast<std::size_t>(reason.figures.needed);
-  const std::string labels = fmt::format("{}", fmt::join(reason.labels, ","));
+  std::string labels = fmt::format("{}", fmt::join(reason.labels, ","));
   if (count <= reason.labels.size()) return labels;
   return fmt::format("{},… and {} more", labels, count - reason.labels.size());
 }

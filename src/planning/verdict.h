@@ -36,9 +36,9 @@ using TenantLimits = std::map<std::string, config::TenantLimits>;
 // which keeps them up to date event by event, and `nodepool explain`, which makes them from the
 // records.
 struct Facts {
-  double now = 0;                                    // seconds since the epoch
-  const model::Component& own;                       // the pool, as registered
-  std::vector<const model::Component*> pools;        // all that are registered
+  double now = 0;                              // seconds since the epoch
+  const model::Component& own;                 // the pool, as registered
+  std::vector<const model::Component*> pools;  // all that are registered
   const driver::Provider& provider;
   QuotaFacts quota;
   const TenantLimits& tenant_limits;

@@ -94,7 +94,7 @@ std::optional<WaitingLine::Order> WaitingLine::next() {
     best = &awake_.begin()->first;
   }
   if (best == nullptr) return std::nullopt;
-  const Order order = *best;
+  Order order = *best;
   to_look_at_.erase(order);
   leave_line(order);
   return order;

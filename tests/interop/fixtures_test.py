@@ -4,6 +4,7 @@ import os
 import pathlib
 import string
 import subprocess
+import tempfile
 
 import nodepool
 import pytest
@@ -42,6 +43,21 @@ def filled_in(name):
     return string.Formatter().vformat(text, (), Values(VALUES))
 
 
+def is_accepted_by_it(name, directory):
+    path = directory / 'nodepool.yaml'
+    path.write_text(filled_in(name))
+    try:
+        return not ConfigValidator(str(path)).validate()
+    except Exception:
+        return False
+
+
+def accepted_configurations():
+    os.environ.setdefault('NODEPOOL_PORT', '8005')  # which one of them asks for
+    with tempfile.TemporaryDirectory() as directory:
+        return [name for name in configurations() if is_accepted_by_it(name, pathlib.Path(directory))]
+
+
 def problems_of(log):
     """The lines of a refusal, without the heading."""
     lines = [line.split('config_validator: ', 1)[1] for line in log.splitlines()
@@ -49,17 +65,10 @@ def problems_of(log):
     return lines[1:]
 
 
-@pytest.mark.parametrize('name', configurations())
-def test_what_it_accepts_is_accepted(name, tmp_path, monkeypatch):
-    monkeypatch.setenv('NODEPOOL_PORT', '8005')
+@pytest.mark.parametrize('name', accepted_configurations())
+def test_what_it_accepts_is_accepted_but_for_drivers_that_are_not_there(name, tmp_path):
     path = tmp_path / 'nodepool.yaml'
     path.write_text(filled_in(name))
-    try:
-        refused = ConfigValidator(str(path)).validate()
-    except Exception:
-        refused = 1
-    if refused:
-        pytest.skip('refused by the Python Nodepool')
     program = pathlib.Path(os.environ['NODEPOOL_BINARIES']) / 'nodepool'
     ours = subprocess.run([program, '-c', path, 'config-validate'], capture_output=True, text=True,
                           env={**os.environ, 'OS_CLIENT_CONFIG_FILE': str(tmp_path / 'none')},
@@ -68,6 +77,4 @@ def test_what_it_accepts_is_accepted(name, tmp_path, monkeypatch):
     missing = [line for line in problems if 'this release has no driver' in line]
     in_tree = [line for line in problems if 'unknown driver `test`' in line]
     assert problems == missing + in_tree, ours.stderr
-    if problems:
-        pytest.skip('; '.join(problems))
-    assert ours.returncode == 0, ours.stderr
+    assert ours.returncode == (1 if problems else 0), ours.stderr
