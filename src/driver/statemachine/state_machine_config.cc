@@ -1,5 +1,6 @@
 #include "driver/statemachine/state_machine_config.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace nodepool::driver {
@@ -16,6 +17,15 @@ const MachineLabel& StateMachineConfig::machine_label(std::string_view pool,
   const auto found = labels.find(label);
   if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
   return found->second;
+}
+
+void StateMachineConfig::load_boot_and_retries(const config::Section& provider) {
+  boot_timeout_ = std::chrono::seconds(provider.integer("boot-timeout"));
+  launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
+}
+
+void StateMachineConfig::load_launch_timeout(const config::Section& provider) {
+  launch_timeout_ = std::chrono::seconds(provider.integer("launch-timeout"));
 }
 
 bool StateMachineConfig::same_as(const ProviderConfig& other) const {

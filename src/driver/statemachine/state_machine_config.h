@@ -49,6 +49,10 @@ class StateMachineConfig : public ProviderConfig {
  protected:
   using ProviderConfig::ProviderConfig;
 
+  // Reads `boot-timeout` and `launch-retries`; and `launch-timeout`.
+  void load_boot_and_retries(const config::Section& provider);
+  void load_launch_timeout(const config::Section& provider);
+
   std::int64_t launch_retries_ = 3;
   async::Duration launch_timeout_ = std::chrono::hours(1);
   async::Duration boot_timeout_ = std::chrono::minutes(1);

@@ -38,9 +38,9 @@ std::string ExampleAdapter::create_instance(const driver::CreateSpec& spec) {
   const ExampleLabel& label = config_->label(spec.pool, spec.label);
   sample_cloud::Order order;
   order.name = spec.hostname;
-  order.image = label.image_id;
+  order.image = label.image.id;
   order.type = label.instance_type;
-  order.ssh_key = label.ssh_key;
+  order.ssh_key = label.image.ssh_key;
   // Without it, the machine would be lost after a crash, and never be found to be left over.
   order.tags.insert(spec.metadata.begin(), spec.metadata.end());
   try {
@@ -108,7 +108,7 @@ Resources ExampleAdapter::quota_for_label(const std::string& pool, const std::st
 
 std::optional<std::string> ExampleAdapter::label_problem(const std::string& pool,
                                                          const std::string& label) {
-  const std::string& image = config_->label(pool, label).image_id;
+  const std::string& image = config_->label(pool, label).image.id;
   if (image.empty()) return "the label has no cloud-image";
   if (!sample_cloud::Project::has_image(image)) return "there is no image " + image;
   return std::nullopt;

@@ -1,8 +1,8 @@
 #include "drivers/example/example_config.h"
 
-#include <algorithm>
 #include <stdexcept>
 
+#include "cloud/config/fields.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
 
@@ -16,32 +16,20 @@ using namespace config;
 const Schema& cloud_image_schema() {
   static const Schema schema{
       .description = "An image that is in the cloud.",
-      .fields = {
-          {.key = "name",
-           .type = string(),
-           .required = Required::always,
-           .description = "What labels call it; and its id in the cloud, without `image-id`."},
-          {.key = "image-id", .type = string(), .description = "Its id in the cloud."},
-          {.key = "username",
-           .type = string(),
-           .description = "User to log in as; copied to the node."},
-          {.key = "key",
-           .type = string(),
-           .description = "SSH public key that this user is to accept."},
-          {.key = "python-path",
-           .type = string(),
-           .default_value = "auto",
-           .description = "The machine's Python interpreter, for Ansible; copied to the node."},
-          {.key = "connection-type",
-           .type = string(),
-           .default_value = "ssh",
-           .description = "How requestors connect: `ssh`, `network_cli`, `winrm`, … SSH host keys "
-                          "are read for the first two only."},
-          {.key = "connection-port",
-           .type = integer_between(1, 65535),
-           .default_note = "5986 for `winrm`, else 22",
-           .description = "Port to connect to."},
-      }};
+      .fields = joined(
+          {
+              {.key = "name",
+               .type = string(),
+               .required = Required::always,
+               .description = "What labels call it; and its id in the cloud, without `image-id`."},
+              {.key = "image-id", .type = string(), .description = "Its id in the cloud."},
+              cloud::username_field(),
+              {.key = "key",
+               .type = string(),
+               .description = "SSH public key that this user is to accept."},
+              cloud::python_path_field(),
+          },
+          cloud::connection_fields())};
   return schema;
 }
 
@@ -49,10 +37,7 @@ const Schema& label_schema() {
   static const Schema schema{
       .description = "A kind of machine that the pool makes.",
       .fields = {
-          {.key = "name",
-           .type = label_name(),
-           .required = Required::always,
-           .description = "The entry of the top-level `labels`."},
+          cloud::label_name_field(),
           {.key = "cloud-image",
            .type = string(),
            .required = Required::strictly,
@@ -107,15 +92,8 @@ const config::Schema& example_schema() {
            .type = list_of(section(cloud_image_schema())),
            .description = "Images that labels can use. The cloud has `debian-12` and "
                           "`ubuntu-24.04`; and `broken`, with which no machine comes up."},
-          {.key = "boot-timeout",
-           .type = integer(),
-           .default_value = "60",
-           .unit = "seconds",
-           .description = "How long a machine that runs may take to show its SSH host keys."},
-          {.key = "launch-retries",
-           .type = integer(),
-           .default_value = "3",
-           .description = "How often a machine is tried to be made in all."},
+          cloud::boot_timeout_field(),
+          cloud::launch_retries_field(),
           {.key = "rate-limit",
            .type = integer(),
            .default_value = "1",
@@ -136,26 +114,21 @@ ExampleConfig::ExampleConfig(const config::ProviderSection& section, const confi
   region_ = provider.optional_text("region").value_or("");
   project_ = provider.optional_text("project").value_or("");
   rate_limit_ = static_cast<double>(provider.integer("rate-limit"));
-  boot_timeout_ = std::chrono::seconds(provider.integer("boot-timeout"));
-  launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
+  load_boot_and_retries(provider);
   for (const Section& image : provider.sections("cloud-images")) load_cloud_image(image);
   for (const Section& pool : provider.sections("pools")) load_pool(pool, section, config);
 }
 
 void ExampleConfig::load_cloud_image(const Section& section) {
-  constexpr std::int64_t kSshPort = 22;
-  constexpr std::int64_t kWinrmPort = 5986;
   const std::string name = section.text("name");
-  CloudImage image;
-  image.image_id = section.optional_text("image-id").value_or(name);
-  image.ssh_key = section.optional_text("key").value_or("");
-  image.access.username = section.optional_text("username");
-  image.access.python_path = section.text("python-path");
-  image.access.connection_type = section.text("connection-type");
-  image.access.connection_port =
-      section.optional_integer("connection-port")
-          .value_or(image.access.connection_type == "winrm" ? kWinrmPort : kSshPort);
-  cloud_images_.insert_or_assign(name, std::move(image));
+  driver::ImageAccess access;
+  access.username = section.optional_text("username");
+  access.python_path = section.text("python-path");
+  cloud::load_connection(section, access);
+  cloud_images_.insert_or_assign(name, std::move(access));
+  originals_.insert_or_assign(name,
+                              OriginalImage{.id = section.optional_text("image-id").value_or(name),
+                                            .ssh_key = section.optional_text("key").value_or("")});
 }
 
 void ExampleConfig::load_pool(const Section& section, const ProviderSection& provider,
@@ -175,20 +148,11 @@ void ExampleConfig::load_label(const Section& section, const Section& pool_secti
                                driver::MachinePool& machine_pool) {
   const std::string name = section.text("name");
   find_label(config, section, "name", name);
-  driver::MachineLabel machine;
+  driver::MachineLabel machine = cloud::load_cloud_image_label(section, cloud_images_);
   machine.host_key_checking = pool_section.boolean("host-key-checking");
   ExampleLabel label;
   label.instance_type = section.text("instance-type");
-  if (const auto image_name = section.optional_text("cloud-image")) {
-    const auto image = cloud_images_.find(*image_name);
-    if (image == cloud_images_.end()) {
-      throw section.error("cloud-image", "the provider has no cloud image `" + *image_name + "`");
-    }
-    machine.cloud_image = *image_name;
-    machine.access = image->second.access;
-    label.image_id = image->second.image_id;
-    label.ssh_key = image->second.ssh_key;
-  }
+  if (!machine.cloud_image.empty()) label.image = originals_.at(machine.cloud_image);
   pool.labels.insert(name);
   machine_pool.labels.insert_or_assign(name, std::move(machine));
   labels_.insert_or_assign({pool.name, name}, std::move(label));

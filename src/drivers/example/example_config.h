@@ -5,14 +5,20 @@
 #include <string_view>
 #include <utility>
 
+#include "cloud/config/loading.h"
 #include "driver/statemachine/state_machine_config.h"
 
 namespace nodepool::drivers::example {
 
-// What only this driver needs to know of a label.
-struct ExampleLabel {
-  std::string image_id;  // in the cloud; empty: the configuration names no image
+// What only this driver needs to know of a cloud image.
+struct OriginalImage {
+  std::string id;  // in the cloud; empty: the configuration names no image
   std::string ssh_key;
+};
+
+// … and of a label.
+struct ExampleLabel {
+  OriginalImage image;
   std::string instance_type;
 };
 
@@ -30,13 +36,6 @@ class ExampleConfig final : public driver::StateMachineConfig {
   const ExampleLabel& label(std::string_view pool, std::string_view label) const;
 
  private:
-  // An entry of `cloud-images`.
-  struct CloudImage {
-    std::string image_id;
-    std::string ssh_key;
-    driver::ImageAccess access;
-  };
-
   void load_cloud_image(const config::Section& section);
   void load_pool(const config::Section& section, const config::ProviderSection& provider,
                  const config::Config& config);
@@ -47,7 +46,8 @@ class ExampleConfig final : public driver::StateMachineConfig {
   std::string region_;
   std::string project_;
   double rate_limit_ = 0;
-  std::map<std::string, CloudImage, std::less<>> cloud_images_;
+  cloud::CloudImages cloud_images_;
+  std::map<std::string, OriginalImage, std::less<>> originals_;         // of these
   std::map<std::pair<std::string, std::string>, ExampleLabel> labels_;  // pool, label
 };
 

@@ -14,7 +14,6 @@ using driver::Instance;
 using driver::Metadata;
 using driver::Resource;
 using driver::Resources;
-using openstack::OpenStackLabel;
 
 namespace {
 
@@ -24,8 +23,8 @@ constexpr auto kLookAgain = std::chrono::milliseconds(100);
 constexpr const char* kHostId = "fake";
 
 // The same choice as with the driver openstack.
-const Flavor& choose_flavor(const OpenStackLabel& label) {
-  const std::string wanted = label.flavor_name.value_or("");
+const Flavor& choose_flavor(const FakeLabel& label) {
+  const std::string& wanted = label.flavor_name;
   const auto fits = [&](const Flavor& flavor) {
     if (label.min_ram == 0) return flavor.name == wanted;
     return flavor.ram >= static_cast<double>(label.min_ram) && flavor.name.contains(wanted);
@@ -59,7 +58,7 @@ Task<> FakeAdapter::start() {
 // -------------------------------------------------------------------------------
 
 ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
-  const OpenStackLabel& label = config_->label(spec.pool, spec.label);
+  const FakeLabel& label = config_->label(spec.pool, spec.label);
   ServerSpec server;
   server.name = spec.hostname;
   server.flavor = choose_flavor(label).name;
@@ -68,14 +67,14 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
   if (label.boot_from_volume) server.volume_gb = label.volume_size;
   for (const auto& [key, value] : label.instance_properties) server.metadata.emplace(key, value);
   for (const auto& [key, value] : spec.metadata) server.metadata.insert_or_assign(key, value);
-  if (!label.cloud_image) {
+  if (!label.image_name) {
     // Not looked for: it may have been uploaded to the cloud inside the builder.
     server.image = spec.image_external_id;
     return server;
   }
-  server.image = label.cloud_image->id;
+  server.image = label.image_id.value_or("");
   if (!server.image.empty()) return server;
-  const std::string& wanted = label.cloud_image->name;
+  const std::string& wanted = *label.image_name;
   const auto image = cloud_->image(wanted);
   if (!image) throw CloudError(CloudError::Kind::failed, "no image " + wanted);
   server.image = image->id;
@@ -148,7 +147,7 @@ Instance FakeAdapter::describe(const Server& server) const {
     instance.interface_ip = *address;
     break;
   }
-  instance.cloud = config_->cloud().name;
+  instance.cloud = config_->cloud_entry();
   instance.region = config_->region_name();
   instance.az = server.spec.zone;
   instance.host_id = kHostId;
@@ -182,7 +181,7 @@ Task<driver::Limits> FakeAdapter::limits() {
 }
 
 Task<Resources> FakeAdapter::need(std::string pool, std::string label) {
-  const OpenStackLabel& wanted = config_->label(pool, label);
+  const FakeLabel& wanted = config_->label(pool, label);
   const Flavor& flavor = choose_flavor(wanted);
   Resources need({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
   if (wanted.boot_from_volume) {
@@ -196,14 +195,14 @@ Task<std::vector<std::string>> FakeAdapter::zones(std::string /*pool*/) {
 }
 
 Task<std::optional<std::string>> FakeAdapter::label_problem(std::string pool, std::string label) {
-  const auto& image = config_->label(pool, label).cloud_image;
-  if (!image || !image->id.empty()) co_return std::nullopt;
+  const FakeLabel& wanted = config_->label(pool, label);
+  if (!wanted.image_name || wanted.image_id) co_return std::nullopt;
   const std::vector<driver::CloudImage> images = co_await client_.images();
   const bool is_there = std::ranges::any_of(images, [&](const driver::CloudImage& other) {
-    return other.id == image->name || other.name == image->name;
+    return other.id == *wanted.image_name || other.name == *wanted.image_name;
   });
   if (is_there) co_return std::nullopt;
-  co_return "the cloud has no image " + image->name;
+  co_return "the cloud has no image " + *wanted.image_name;
 }
 
 }  // namespace nodepool::drivers::fake

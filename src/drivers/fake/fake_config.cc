@@ -1,7 +1,11 @@
 #include "drivers/fake/fake_config.h"
 
+#include <stdexcept>
+
+#include "cloud/config/loading.h"
 #include "config/nodepool_schema.h"
 #include "config/section.h"
+#include "drivers/openstack/config/configured_cloud.h"
 #include "drivers/openstack/config/openstack_schema.h"
 
 namespace nodepool::drivers::fake {
@@ -19,15 +23,88 @@ const config::Schema& fake_schema() {
   return schema;
 }
 
+// What labels may refer to.
+struct FakeConfig::Images {
+  cloud::CloudImages cloud_images;
+  std::map<std::string, config::Section, std::less<>> sections;  // of these
+};
+
 FakeConfig::FakeConfig(const config::ProviderSection& section, const config::Config& config,
                        const config::Environment& environment)
-    : OpenStackConfig(section, config, environment), cloud_name_(section.name) {
+    : StateMachineConfig(section), cloud_name_(section.name) {
   static const config::Schema schema = config::provider_schema(fake_schema());
   const config::Section provider(section.value, schema, section.file, section.path);
-  const auto cloud = provider.section("fake-cloud");
-  if (!cloud) return;
-  cloud_name_ = cloud->optional_text("name").value_or(section.name);
-  behaviour_ = load_behaviour(*cloud);
+  region_name_ = provider.optional_text("region-name");
+  load_boot_and_retries(provider);
+  load_launch_timeout(provider);
+  const Images images = load_images(provider, config);
+  for (const config::Section& pool : provider.sections("pools")) {
+    load_pool(pool, section, config, images);
+  }
+  cloud::load_validations(provider, machine_pools_, *managed_images_);
+  if (const auto cloud = provider.section("fake-cloud")) {
+    cloud_name_ = cloud->optional_text("name").value_or(section.name);
+    behaviour_ = load_behaviour(*cloud);
+  }
+  const openstack::Cloud entry = openstack::configured_cloud(provider, environment);
+  cloud_entry_ = entry.name;
+  managed_images_->format = entry.image_format;
+}
+
+FakeConfig::Images FakeConfig::load_images(const config::Section& provider,
+                                           const config::Config& config) {
+  Images images;
+  managed_images_ = cloud::load_managed_images(provider, config);
+  for (const config::Section& section : provider.sections("cloud-images")) {
+    driver::ImageAccess access;
+    access.username = section.optional_text("username");
+    access.python_path = section.text("python-path");
+    access.shell_type = section.optional_text("shell-type");
+    cloud::load_connection(section, access);
+    images.cloud_images.insert_or_assign(section.text("name"), std::move(access));
+    images.sections.insert_or_assign(section.text("name"), section);
+  }
+  return images;
+}
+
+void FakeConfig::load_pool(const config::Section& section, const config::ProviderSection& provider,
+                           const config::Config& config, const Images& images) {
+  driver::PoolConfig pool = driver::load_common_pool(section, provider);
+  cloud::load_limits(section, pool);
+  driver::MachinePool machines;
+  machines.zones = section.texts("availability-zones");
+  for (const config::Section& part : section.sections("labels")) {
+    const std::string name = part.text("name");
+    config::find_label(config, part, "name", name);
+    driver::MachineLabel machine =
+        cloud::load_label_image(part, config, *managed_images_, images.cloud_images);
+    machine.console_log = part.boolean("console-log");
+    machine.host_key_checking =
+        part.optional_boolean("host-key-checking").value_or(section.boolean("host-key-checking"));
+    FakeLabel label;
+    if (!machine.cloud_image.empty()) {
+      const config::Section& image = images.sections.at(machine.cloud_image);
+      label.image_id = image.optional_text("image-id");
+      label.image_name = image.optional_text("image-name").value_or(machine.cloud_image);
+    }
+    label.min_ram = part.integer("min-ram");
+    label.flavor_name = part.optional_text("flavor-name").value_or("");
+    label.boot_from_volume = part.boolean("boot-from-volume");
+    label.volume_size = part.integer("volume-size");
+    label.instance_properties = part.text_map("instance-properties");
+    label.networks = part.has("networks") ? part.texts("networks") : section.texts("networks");
+    pool.labels.insert(name);
+    machines.labels.insert_or_assign(name, std::move(machine));
+    labels_.insert_or_assign({pool.name, name}, std::move(label));
+  }
+  machine_pools_.insert_or_assign(pool.name, std::move(machines));
+  pools_.insert_or_assign(pool.name, std::move(pool));
+}
+
+const FakeLabel& FakeConfig::label(std::string_view pool, std::string_view label) const {
+  const auto found = labels_.find({std::string(pool), std::string(label)});
+  if (found == labels_.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
 }
 
 }  // namespace nodepool::drivers::fake

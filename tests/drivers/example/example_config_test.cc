@@ -88,15 +88,15 @@ TEST_F(ExampleConfigTest, everything_can_be_set) {
   EXPECT_THAT(config->pools().at("main").labels, ElementsAre("small", "windows"));
   EXPECT_TRUE(config->machine_pool("main").use_internal_ip);
   const ExampleLabel& small = config->label("main", "small");
-  EXPECT_EQ(small.image_id, "debian-12");
-  EXPECT_EQ(small.ssh_key, "ssh-ed25519 AAAA");
+  EXPECT_EQ(small.image.id, "debian-12");
+  EXPECT_EQ(small.image.ssh_key, "ssh-ed25519 AAAA");
   EXPECT_EQ(small.instance_type, "small");
   const driver::MachineLabel& machine = config->machine_label("main", "small");
   EXPECT_EQ(machine.cloud_image, "debian");
   EXPECT_EQ(machine.access.username, "ci");
   EXPECT_EQ(machine.access.python_path, "/usr/bin/python3");
   EXPECT_EQ(machine.access.connection_port, 22);
-  EXPECT_EQ(config->label("main", "windows").image_id, "windows-2022");
+  EXPECT_EQ(config->label("main", "windows").image.id, "windows-2022");
   EXPECT_EQ(config->machine_label("main", "windows").access.connection_port, 5986);
 }
 

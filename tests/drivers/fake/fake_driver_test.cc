@@ -110,7 +110,7 @@ class FakeDriverTest : public testing::Test {
 
 TEST_F(FakeDriverTest, the_configuration_is_that_of_openstack) {
   const auto config = load();
-  EXPECT_EQ(config->cloud().name, "sky");
+  EXPECT_EQ(config->cloud_entry(), "sky");
   EXPECT_EQ(config->region_name(), "north");
   EXPECT_EQ(config->label("main", "volume").volume_size, 80);
   EXPECT_EQ(config->cloud_name(), "fake-1");

@@ -148,9 +148,9 @@ class EndpointTest : public testing::Test {
   async::ThreadPool threads_{1, "test"};
   test_support::TemporaryDirectory directory_;
   StandIn cloud_{runtime_};
-  telemetry::Logger log_{telemetry::Log::to_consumer(
-                             [](telemetry::LogLevel, std::string_view, std::string_view) {}),
-                         "test"};
+  telemetry::Logger log_{
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
   std::vector<std::unique_ptr<OpenStackAdapter>> adapters_;
   int launches_ = 0;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
@@ -200,7 +200,8 @@ TEST_F(EndpointTest, a_hundred_machines_are_made_before_anybody_looks_at_them) {
   run_until_ended();
   const auto taken = std::chrono::duration_cast<seconds>(clock_.now() - begun);
   std::string calls;
-  for (const auto& [call, times] : cloud_.calls()) calls += call + " " + std::to_string(times) + "\n";
+  for (const auto& [call, times] : cloud_.calls())
+    calls += call + " " + std::to_string(times) + "\n";
   EXPECT_LT(cloud_.count_all(""), 115) << calls;
   EXPECT_LT(taken.count(), 110) << "100 machines, 4 questions before, 5 s to boot\n" << calls;
   RecordProperty("calls", cloud_.count_all(""));

@@ -216,13 +216,14 @@ TEST_F(LauncherOnZooKeeper, it_serves_on_when_somebody_removes_what_everything_l
                   "          - {name: b, cloud-image: Fake Precise, flavor-name: Fake Flavor}\n");
   host_.start_launcher();
   host_.wait_until_all_ready(1);
-  for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes",
-                                 "/nodepool/requests", "/nodepool/components", "/nodepool"}) {
+  for (const std::string root : {"/nodepool/requests-lock", "/nodepool/nodes", "/nodepool/requests",
+                                 "/nodepool/components", "/nodepool"}) {
     SCOPED_TRACE(root);
     run(coordination::remove_tree(*store_, root));
     // What is on its way to those who follow the store must not be taken for the answer.
     for (const char* label : {"a", "b"}) {
-      const auto answer = host_.nodepool({"request", label, "--lease", "10m", "--timeout", "60", "--json"});
+      const auto answer =
+          host_.nodepool({"request", label, "--lease", "10m", "--timeout", "60", "--json"});
       ASSERT_EQ(answer.status, 0) << label << ": " << answer.error;
       const std::string lease = nlohmann::json::parse(answer.output).at("lease");
       EXPECT_EQ(host_.nodepool({"release", lease}).status, 0);

@@ -42,8 +42,8 @@ struct OpenStackPool {
   std::map<std::string, OpenStackLabel, std::less<>> labels;
 };
 
-// A provider with `driver: openstack`. The driver `fake` has the same.
-class OpenStackConfig : public driver::StateMachineConfig {
+// A provider with `driver: openstack`.
+class OpenStackConfig final : public driver::StateMachineConfig {
  public:
   // `environment`: where clouds.yaml is, see find_cloud(). Throws config::ConfigError, also for a
   // cloud that is not configured.
@@ -65,7 +65,6 @@ class OpenStackConfig : public driver::StateMachineConfig {
   bool same_as(const driver::ProviderConfig& other) const override;
 
  private:
-  struct CloudImage;
   struct Images;
 
   void load_provider(const config::Section& provider);
@@ -75,9 +74,6 @@ class OpenStackConfig : public driver::StateMachineConfig {
   void load_label(const config::Section& section, const config::Section& pool_section,
                   const config::Config& config, const Images& images,
                   driver::MachinePool& machine_pool, OpenStackPool& pool);
-  void load_validations(const config::Section& provider);
-  driver::ImageValidation validation_of(const driver::ProviderImage& image,
-                                        const config::Section& section) const;
 
   Cloud cloud_;
   std::optional<std::string> region_name_;

@@ -1,0 +1,120 @@
+#include "cloud/config/loading.h"
+
+namespace nodepool::cloud {
+
+namespace {
+
+constexpr std::int64_t kSshPort = 22;
+constexpr std::int64_t kWinrmPort = 5986;
+
+// How to use a machine made from an image of the top level.
+driver::ImageAccess access_of(const config::DiskImage& image) {
+  driver::ImageAccess access;
+  access.username = image.username;
+  access.python_path = image.python_path;
+  access.shell_type = image.shell_type;
+  return access;
+}
+
+driver::ImageValidation validation_of(const driver::ProviderImage& image,
+                                      const config::Section& section, const MachinePools& pools) {
+  driver::ImageValidation validation;
+  validation.label = section.text("label");
+  validation.command = section.optional_text("command").value_or("");
+  validation.timeout = std::chrono::seconds(section.integer("timeout"));
+  if (!validation.command.empty() && image.access.connection_type != "ssh") {
+    throw section.error("command", "the image's `connection-type` is not `ssh`");
+  }
+  for (const auto& [name, pool] : pools) {
+    const auto label = pool.labels.find(validation.label);
+    if (label == pool.labels.end() || label->second.diskimage != image.name) continue;
+    if (!label->second.host_key_checking) continue;
+    validation.pool = name;
+    return validation;
+  }
+  throw section.error("label", "no pool of the provider has a label `" + validation.label +
+                                   "` with the diskimage `" + image.name +
+                                   "` and `host-key-checking`");
+}
+
+}  // namespace
+
+void load_connection(const config::Section& image, driver::ImageAccess& access) {
+  access.connection_type = image.text("connection-type");
+  const std::int64_t usual = access.connection_type == "winrm" ? kWinrmPort : kSshPort;
+  access.connection_port = image.optional_integer("connection-port").value_or(usual);
+}
+
+driver::ProviderImage load_diskimage(const config::Section& section, const config::Config& config) {
+  driver::ProviderImage image;
+  image.name = section.text("name");
+  image.access = access_of(config::find_diskimage(config, section, "name", image.name));
+  load_connection(section, image.access);
+  image.pause = section.boolean("pause");
+  for (auto& [key, value] : section.text_map("meta")) image.meta.emplace(key, value);
+  return image;
+}
+
+driver::ManagedImages load_managed_images(const config::Section& provider,
+                                          const config::Config& config) {
+  driver::ManagedImages managed;
+  managed.name_format = provider.text("image-name-format");
+  managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
+  for (const config::Section& section : provider.sections("diskimages")) {
+    driver::ProviderImage image = load_diskimage(section, config);
+    const std::string name = image.name;
+    managed.images.insert_or_assign(name, std::move(image));
+  }
+  return managed;
+}
+
+void load_validations(const config::Section& provider, const MachinePools& pools,
+                      driver::ManagedImages& managed) {
+  for (const config::Section& section : provider.sections("diskimages")) {
+    const std::optional<config::Section> validate = section.section("validate");
+    if (!validate) continue;
+    driver::ProviderImage& image = managed.images.at(section.text("name"));
+    image.validation = validation_of(image, *validate, pools);
+  }
+}
+
+void load_limits(const config::Section& section, driver::PoolConfig& pool) {
+  const auto limit = [&](const char* key, const char* resource, bool zero_counts) {
+    const std::optional<std::int64_t> most = section.optional_integer(key);
+    if (most && (*most != 0 || zero_counts)) pool.limits[resource] = static_cast<double>(*most);
+  };
+  limit("max-cores", "cores", true);
+  limit("max-ram", "ram", true);
+  limit("max-volumes", "volumes", false);
+  limit("max-volume-gb", "volume-gb", false);
+  pool.ignore_provider_quota = section.boolean("ignore-provider-quota");
+}
+
+driver::MachineLabel load_label_image(const config::Section& label, const config::Config& config,
+                                      const driver::ManagedImages& managed,
+                                      const CloudImages& cloud_images) {
+  const auto diskimage = label.optional_text("diskimage");
+  if (!diskimage) return load_cloud_image_label(label, cloud_images);
+  driver::MachineLabel machine;
+  machine.diskimage = *diskimage;
+  machine.access = access_of(config::find_diskimage(config, label, "diskimage", *diskimage));
+  const auto uploaded = managed.images.find(*diskimage);
+  if (uploaded != managed.images.end()) machine.access = uploaded->second.access;
+  return machine;
+}
+
+driver::MachineLabel load_cloud_image_label(const config::Section& label,
+                                            const CloudImages& cloud_images) {
+  driver::MachineLabel machine;
+  const auto name = label.optional_text("cloud-image");
+  if (!name) return machine;
+  const auto image = cloud_images.find(*name);
+  if (image == cloud_images.end()) {
+    throw label.error("cloud-image", "the provider has no cloud image `" + *name + "`");
+  }
+  machine.cloud_image = *name;
+  machine.access = image->second;
+  return machine;
+}
+
+}  // namespace nodepool::cloud
