@@ -87,6 +87,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       gauges_(context_, builds_, uploads_),
       gearman_(context_, builds_, uploads_, cleanup_,
                {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
+      installation_(runtime, store, log_),
       registration_(runtime, store, log_, builder_component(options)),
       late_starts_(runtime, log_),
       tables_scope_(runtime, context_.report_to(log_)),
@@ -101,12 +102,13 @@ Task<> NodePoolBuilder::start(config::Config config) {
   };
   context_.builder_id = co_await threads_.run("builder_id.txt", identify);
   // First of all: it looks whether there have been nodes before.
-  context_.installation =
-      co_await model::establish_installation(context_.store, context_.runtime.random);
+  co_await installation_.start();
+  context_.installation = installation_.current();
   for (const std::string_view root :
        {model::kComponentsRoot, model::kImagesRoot, model::kNodesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
   }
+  tables_scope_.spawn("installation", installation_.run());
   tables_scope_.spawn("table of images", images_.run());
   tables_scope_.spawn("table of nodes", nodes_.run());
   co_await wait_for_table();

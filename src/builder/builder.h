@@ -18,6 +18,7 @@
 #include "coordination/lock_sweeper.h"
 #include "driver/driver.h"
 #include "driver/late_starts.h"
+#include "model/followed_installation.h"
 #include "model/image_table.h"
 #include "model/node_table.h"
 #include "model/registration.h"
@@ -95,6 +96,7 @@ class NodePoolBuilder {
   ImageGauges gauges_;
   GearmanDoor gearman_;
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
+  model::FollowedInstallation installation_;
   model::Registration registration_;
   std::vector<coordination::Subscription> subscriptions_;
   config::Config config_;   // in force, or about to be

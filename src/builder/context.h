@@ -41,7 +41,8 @@ struct BuilderContext {
   ImageStore files;
   ImageRecords records;
   std::string builder_id = {};
-  model::Installation installation = {};
+  std::shared_ptr<const model::Installation> installation =
+      std::make_shared<const model::Installation>();
 
   // As configured now.
   std::map<std::string, config::DiskImage> diskimages = {};

@@ -281,7 +281,7 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
   }
   for (const auto& [key, value] : job.image.meta) metadata[key] = value;
   for (auto& [key, value] : ownership(job.upload)) metadata[key] = value;
-  metadata[std::string(driver::kInstallationIdKey)] = context_.installation.id;
+  metadata[std::string(driver::kInstallationIdKey)] = context_.installation->id;
   return metadata;
 }
 

@@ -18,14 +18,14 @@ Task<> with_own_provider(Session& session, const config::ProviderSection& sectio
   async::ThreadPool threads(kThreads, "blocking calls");
   model::NodeTable* nodes = co_await session.nodes();
   model::ImageTable* images = co_await session.images();
-  const driver::ProviderContext context{
-      .runtime = session.runtime(),
-      .store = session.store(),
-      .nodes = *nodes,
-      .images = *images,
-      .threads = threads,
-      .log = session.logger("nodepool.driver." + section.driver),
-      .installation = co_await model::find_installation(session.store())};
+  const driver::ProviderContext context{.runtime = session.runtime(),
+                                        .store = session.store(),
+                                        .nodes = *nodes,
+                                        .images = *images,
+                                        .threads = threads,
+                                        .log = session.logger("nodepool.driver." + section.driver),
+                                        .installation = std::make_shared<const model::Installation>(
+                                            co_await model::find_installation(session.store()))};
   const std::unique_ptr<driver::Provider> provider =
       driver.provider(driver.configure(section, session.config()), context);
   std::exception_ptr failure;

@@ -87,7 +87,9 @@ struct ProviderContext {
   async::ThreadPool& threads;  // for calls that block
   telemetry::Logger log;
   telemetry::Metrics metrics = {};
-  model::Installation installation = {};
+  // As it is now: it is another one when the store is.
+  std::shared_ptr<const model::Installation> installation =
+      std::make_shared<const model::Installation>();
 };
 
 // Something in the cloud that says that it is the provider's, and that no record knows.

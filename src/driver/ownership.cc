@@ -5,20 +5,20 @@
 
 namespace nodepool::driver {
 
-Ownership::Ownership(model::Installation installation, std::string provider)
+Ownership::Ownership(std::shared_ptr<const model::Installation> installation, std::string provider)
     : installation_(std::move(installation)), provider_(std::move(provider)) {}
 
 bool Ownership::is_older(std::string_view node_id) const {
   const auto number = model::node_number(node_id);
-  return number && *number < installation_.first_node;
+  return number && *number < installation_->first_node;
 }
 
 Metadata Ownership::of_node(const std::string& node_id, const std::string& pool) const {
   Metadata metadata{{std::string(kNodeIdKey), node_id},
                     {std::string(kPoolNameKey), pool},
                     {std::string(kProviderNameKey), provider_}};
-  if (!installation_.id.empty() && !is_older(node_id)) {
-    metadata.emplace(kInstallationIdKey, installation_.id);
+  if (!installation_->id.empty() && !is_older(node_id)) {
+    metadata.emplace(kInstallationIdKey, installation_->id);
   }
   return metadata;
 }
@@ -26,12 +26,13 @@ Metadata Ownership::of_node(const std::string& node_id, const std::string& pool)
 bool Ownership::is_of_node(const Metadata& metadata, const std::string& node_id) const {
   if (value_of(metadata, kNodeIdKey) != node_id) return false;
   const Maker maker = maker_of(metadata);
-  return maker == Maker::this_installation || (maker == Maker::unknown && installation_.id.empty());
+  return maker == Maker::this_installation ||
+         (maker == Maker::unknown && installation_->id.empty());
 }
 
 bool Ownership::may_be_of_node(const Metadata& metadata, const std::string& node_id) const {
   if (is_of_node(metadata, node_id)) return true;
-  return value_of(metadata, kNodeIdKey) == node_id && installation_.was_taken_over() &&
+  return value_of(metadata, kNodeIdKey) == node_id && installation_->was_taken_over() &&
          maker_of(metadata) == Maker::unknown;
 }
 
@@ -39,7 +40,7 @@ Ownership::Maker Ownership::maker_of(const Metadata& metadata) const {
   if (value_of(metadata, kProviderNameKey) != provider_) return Maker::other_provider;
   const std::string installation = value_of(metadata, kInstallationIdKey);
   if (!installation.empty()) {
-    return installation == installation_.id ? Maker::this_installation : Maker::other_installation;
+    return installation == installation_->id ? Maker::this_installation : Maker::other_installation;
   }
   const bool is_ours = is_older(value_of(metadata, kNodeIdKey));
   return is_ours ? Maker::this_installation : Maker::unknown;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@ namespace nodepool::driver {
 // By what the things of one provider of this installation are told from those of others.
 class Ownership {
  public:
-  Ownership(model::Installation installation, std::string provider);
+  // The installation is another one when the store is.
+  Ownership(std::shared_ptr<const model::Installation> installation, std::string provider);
 
   // To be attached to all that is made for a node. A node that is older than the installation's id
   // gets no such mark: what has been made for it has none either.
@@ -33,12 +35,12 @@ class Ownership {
   };
   Maker maker_of(const Metadata& metadata) const;
 
-  const model::Installation& installation() const { return installation_; }
+  const model::Installation& installation() const { return *installation_; }
 
  private:
   bool is_older(std::string_view node_id) const;
 
-  model::Installation installation_;
+  std::shared_ptr<const model::Installation> installation_;
   std::string provider_;
 };
 

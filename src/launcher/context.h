@@ -47,7 +47,8 @@ struct LauncherContext {
   telemetry::Metrics metrics;
   Usage& usage;
   std::map<std::string, config::TenantLimits> tenant_limits = {};  // by tenant, as configured now
-  model::Installation installation = {};
+  std::shared_ptr<const model::Installation> installation =
+      std::make_shared<const model::Installation>();
   std::set<std::string> own_pools = {};  // component ids of the pools of this launcher
 
   AbsentPools absent_pools = {};

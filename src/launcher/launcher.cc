@@ -63,6 +63,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       threads_(kThreads, "blocking calls"),
       history_(runtime, nodes_, requests_, threads_, context_.log.child("history"),
                options.history),
+      installation_(runtime, store, log_),
       registration_(runtime, store, log_, launcher_component(options)),
       late_starts_(runtime, log_),
       usage_(nodes_, [this](std::string_view provider, std::string_view pool,
@@ -79,14 +80,15 @@ Launcher::~Launcher() = default;
 
 Task<> Launcher::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
-  context_.installation =
-      co_await model::establish_installation(context_.store, context_.runtime.random);
+  co_await installation_.start();
+  context_.installation = installation_.current();
   for (const std::string_view root :
        {model::kNodesRoot, model::kRequestsRoot, model::kRequestLocksRoot, model::kComponentsRoot,
         model::kImagesRoot}) {
     co_await coordination::ensure_path(context_.store, std::string(root));
   }
   co_await history_.start();
+  tables_scope_.spawn("installation", installation_.run());
   tables_scope_.spawn("table of nodes", nodes_.run());
   tables_scope_.spawn("table of requests", requests_.run());
   tables_scope_.spawn("table of components", components_.run());

@@ -19,6 +19,7 @@
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
 #include "launcher/stats_worker.h"
+#include "model/followed_installation.h"
 #include "model/image_table.h"
 #include "model/registration.h"
 
@@ -92,6 +93,7 @@ class Launcher {
   model::ImageTable images_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
+  model::FollowedInstallation installation_;
   model::Registration registration_;
   config::Config config_;   // in force, or about to be
   ProviderConfigs wanted_;  // its providers

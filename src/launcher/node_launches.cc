@@ -72,6 +72,8 @@ NodeLaunches::~NodeLaunches() = default;
 void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
                              const std::vector<std::string>& labels,
                              const std::optional<std::string>& zone) {
+  // Not in a store that has been emptied, before it is known what is made from now on is marked by.
+  if (!context_.installation->id.empty()) transaction.check(std::string(model::kInstallationPath));
   first_operation_ = transaction.size();
   newest_known_ = model::newest_id(context_.nodes);
   const double now = context_.runtime.clock.wall_seconds();

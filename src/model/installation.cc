@@ -40,6 +40,23 @@ Task<std::int64_t> nodes_so_far(coordination::Store& store) {
   co_return co_await coordination::next_sequence(store, root);
 }
 
+// Makes one that says this, unless there is one: returns what there is then.
+Task<Installation> make_installation(coordination::Store& store, Installation wanted) {
+  const std::string path(kInstallationPath);
+  while (true) {
+    const Installation stored = co_await find_installation(store);
+    if (!stored.id.empty()) co_return stored;
+    co_await coordination::ensure_path(store, std::string(coordination::parent_path(path)));
+    try {
+      co_await store.create(path, to_record(wanted), coordination::CreateMode::persistent);
+    } catch (const StoreError& error) {
+      const bool may_be_there = error.kind() == StoreError::Kind::node_exists ||
+                                error.kind() == StoreError::Kind::unknown_outcome;
+      if (!may_be_there) throw;
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<std::int64_t> node_number(std::string_view node_id) {
@@ -61,21 +78,15 @@ Task<Installation> find_installation(coordination::Store& store) {
 }
 
 Task<Installation> establish_installation(coordination::Store& store, async::Random& random) {
-  const std::string path(kInstallationPath);
-  while (true) {
-    Installation installation = co_await find_installation(store);
-    if (!installation.id.empty()) co_return installation;
-    installation.id = random.uuid_hex();
-    installation.first_node = co_await nodes_so_far(store);
-    co_await coordination::ensure_path(store, std::string(coordination::parent_path(path)));
-    try {
-      co_await store.create(path, to_record(installation), coordination::CreateMode::persistent);
-    } catch (const StoreError& error) {
-      const bool may_be_there = error.kind() == StoreError::Kind::node_exists ||
-                                error.kind() == StoreError::Kind::unknown_outcome;
-      if (!may_be_there) throw;
-    }
-  }
+  Installation installation = co_await find_installation(store);
+  if (!installation.id.empty()) co_return installation;
+  installation.id = random.uuid_hex();
+  installation.first_node = co_await nodes_so_far(store);
+  co_return co_await make_installation(store, std::move(installation));
+}
+
+Task<Installation> renew_installation(coordination::Store& store, async::Random& random) {
+  co_return co_await make_installation(store, {.id = random.uuid_hex(), .first_node = 0});
 }
 
 }  // namespace nodepool::model

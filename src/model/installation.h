@@ -40,4 +40,9 @@ coordination::Task<Installation> find_installation(coordination::Store& store);
 coordination::Task<Installation> establish_installation(coordination::Store& store,
                                                         async::Random& random);
 
+// The same for a store that was another installation's until it was emptied: what carries no id is
+// not its own, whoever has made nodes in it since.
+coordination::Task<Installation> renew_installation(coordination::Store& store,
+                                                    async::Random& random);
+
 }  // namespace nodepool::model

@@ -19,8 +19,12 @@ Metadata marks(std::string node, std::string installation, std::string provider 
   return metadata;
 }
 
+Ownership ownership_from(std::int64_t first_node) {
+  return {std::make_shared<const model::Installation>("here", first_node), "cloud"};
+}
+
 TEST(Ownership, what_is_made_carries_the_installation_s_id) {
-  const Ownership ownership({.id = "here", .first_node = 0}, "cloud");
+  const Ownership ownership = ownership_from(0);
   const Metadata metadata = ownership.of_node("0000000000", "main");
   EXPECT_THAT(metadata, Contains(Pair("nodepool_installation_id", "here")));
   EXPECT_THAT(metadata, Contains(Pair("nodepool_pool_name", "main")));
@@ -30,7 +34,7 @@ TEST(Ownership, what_is_made_carries_the_installation_s_id) {
 }
 
 TEST(Ownership, another_installation_s_node_of_the_same_id_is_not_ours) {
-  const Ownership ownership({.id = "here", .first_node = 0}, "cloud");
+  const Ownership ownership = ownership_from(0);
   for (const std::string installation : {"", "there"}) {
     const Metadata metadata = marks("0000000007", installation);
     EXPECT_FALSE(ownership.is_of_node(metadata, "0000000007"));
@@ -42,7 +46,7 @@ TEST(Ownership, another_installation_s_node_of_the_same_id_is_not_ours) {
 }
 
 TEST(Ownership, nodes_from_before_the_installation_had_an_id_carry_none) {
-  const Ownership ownership({.id = "here", .first_node = 8}, "cloud");
+  const Ownership ownership = ownership_from(8);
   EXPECT_THAT(ownership.of_node("0000000007", "main"), Not(Contains(Key(kInstallationIdKey))));
   EXPECT_THAT(ownership.of_node("0000000008", "main"), Contains(Key(kInstallationIdKey)));
   EXPECT_TRUE(ownership.is_of_node(marks("0000000007", ""), "0000000007"));

@@ -86,13 +86,14 @@ LauncherProcess::LauncherProcess(Installation& installation, const MakeProvider&
   followers_.spawn("images", images_.run());
   settle();
   if (!nodes_.ready() || !images_.ready()) throw std::logic_error("the tables are not complete");
-  provider_ = make_provider({.runtime = runtime_,
-                             .store = store_,
-                             .nodes = nodes_,
-                             .images = images_,
-                             .threads = threads_,
-                             .log = log_,
-                             .installation = installation.identity});
+  provider_ = make_provider(
+      {.runtime = runtime_,
+       .store = store_,
+       .nodes = nodes_,
+       .images = images_,
+       .threads = threads_,
+       .log = log_,
+       .installation = std::make_shared<const model::Installation>(installation.identity)});
   run(provider_->start());
 }
 

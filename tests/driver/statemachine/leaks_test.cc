@@ -64,7 +64,8 @@ const Records kRecords{
                  const std::string& upload) { return build == "b1" && upload == "u1"; }};
 
 std::vector<Leak> leaks_among(const std::vector<Resource>& resources, std::int64_t first_node = 0) {
-  const Ownership ownership({.id = kHere, .first_node = first_node}, "cloud");
+  const Ownership ownership(std::make_shared<const model::Installation>(kHere, first_node),
+                            "cloud");
   return find_leaks(resources, ownership, kRecords);
 }
 

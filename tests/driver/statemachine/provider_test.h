@@ -56,7 +56,8 @@ class ProviderTest : public testing::Test {
 
   // What is made for a node carries this.
   Metadata marks(const std::string& node_id) const {
-    return Ownership(installation_.identity, "cloud").of_node(node_id, "main");
+    return Ownership(std::make_shared<const model::Installation>(installation_.identity), "cloud")
+        .of_node(node_id, "main");
   }
 
   model::Node node(const std::string& id) { return installation_.node(id); }

@@ -1,0 +1,78 @@
+// A store that is emptied under a launcher: node ids begin anew, and the machines of before are
+// still there.
+
+#include "model/installation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordination/tree.h"
+#include "driver/ownership.h"
+#include "model/paths.h"
+#include "tests/launcher/launcher_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::RequestState;
+using std::chrono::minutes;
+using testing::Contains;
+using testing::SizeIs;
+
+constexpr auto kSkyOfInstallation = R"(
+labels: [{name: small}]
+providers:
+  - name: fake-sky
+    cloud: fake
+    cloud-images: [{name: Fake Precise}]
+    fake-cloud: {boot-time: 20, latency: 2, delete-time: 5}
+    pools:
+      - name: main
+        labels: [{name: small, cloud-image: Fake Precise, flavor-name: Fake Flavor}]
+)";
+
+class LauncherInstallationTest : public LauncherFixture {
+ protected:
+  // By the machine's id: who has made it, as its metadata says.
+  std::map<std::string, std::string> machines() {
+    std::map<std::string, std::string> makers;
+    for (const auto& server : fake_clouds_->cloud("fake-sky")->servers(clock_.now())) {
+      makers[server.id] = driver::value_of(server.spec.metadata, driver::kInstallationIdKey);
+    }
+    return makers;
+  }
+
+  std::string installation() { return as_requestor(model::find_installation(*requestor_)).id; }
+
+  // Asks for a node; returns its id once it is there.
+  std::string launch() {
+    const std::string id = request({"small"});
+    pass(minutes(2));
+    EXPECT_EQ(read_request(id).state, RequestState::fulfilled);
+    accept(id);
+    return children(std::string(model::kNodesRoot)).front();
+  }
+};
+
+TEST_F(LauncherInstallationTest, what_it_makes_in_an_emptied_store_is_told_from_what_it_has_made) {
+  start(kSkyOfInstallation);
+  const std::string first = installation();
+  const std::string node = launch();
+  const auto before = machines();
+  ASSERT_THAT(before, SizeIs(1));
+  as_requestor(coordination::remove_tree(*requestor_, "/nodepool"));
+  settle();
+  EXPECT_NE(installation(), first);
+  as_requestor(coordination::ensure_path(*requestor_, std::string(model::kRequestsRoot)));
+  ASSERT_EQ(launch(), node) << "for another one, though";
+  auto after = machines();
+  EXPECT_THAT(after, Contains(*before.begin()));
+  after.erase(before.begin()->first);
+  ASSERT_THAT(after, SizeIs(1));
+  EXPECT_EQ(after.begin()->second, installation());
+  pass(minutes(10));
+  EXPECT_THAT(machines(), SizeIs(2)) << "nobody knows who uses the first one";
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
