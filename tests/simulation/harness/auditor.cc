@@ -129,7 +129,10 @@ void Auditor::refresh(const WatchEvent& event) {
 
 void Auditor::learn_about(const std::string& id) {
   const auto node = nodes_.find(id);
-  if (node == nodes_.end()) return;
+  if (node == nodes_.end()) {
+    launched_for_.erase(id);
+    return;
+  }
   if (!node->second.allocated_to) launched_for_.erase(id);  // it may serve another tenant next
   if (node->second.state != NodeState::init || !node->second.tenant_name) return;
   launched_for_.try_emplace(id, *node->second.tenant_name);

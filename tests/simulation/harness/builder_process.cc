@@ -67,8 +67,12 @@ Task<> BuilderProcess::run() {
 Task<> BuilderProcess::look_after(std::string image, std::string provider) {
   const std::vector<ImageUpload> known = co_await uploads(image, provider);
   std::size_t ready = 0;
-  for (const ImageUpload& upload : known) ready += upload.state == UploadState::ready ? 1 : 0;
+  for (const ImageUpload& upload : known) ready += is_there(upload) ? 1 : 0;
   if (finishing_) {
+    // Those of an older store may be of images that are gone.
+    for (const ImageUpload& old : known) {
+      if (old.state == UploadState::ready && !is_there(old)) co_await remove(old);
+    }
     if (ready == 0) co_await upload(image, provider, /*surely=*/true);
     co_return;
   }
@@ -77,6 +81,10 @@ Task<> BuilderProcess::look_after(std::string image, std::string provider) {
     if (chance(runtime_.random, 0.4)) co_await remove(old);
   }
   if (chance(runtime_.random, 0.7)) co_await upload(image, provider, /*surely=*/false);
+}
+
+bool BuilderProcess::is_there(const ImageUpload& upload) const {
+  return upload.state == UploadState::ready && clouds_.has_image(upload.external_id.string_value());
 }
 
 Task<std::vector<ImageUpload>> BuilderProcess::uploads(std::string image, std::string provider) {

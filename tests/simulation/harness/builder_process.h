@@ -26,6 +26,7 @@ class BuilderProcess final : public Process {
  private:
   Task<> run();
   Task<> look_after(std::string image, std::string provider);
+  bool is_there(const model::ImageUpload& upload) const;
   Task<std::vector<model::ImageUpload>> uploads(std::string image, std::string provider);
   Task<> upload(std::string image, std::string provider, bool surely);
   Task<> remove(model::ImageUpload upload);

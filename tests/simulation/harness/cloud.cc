@@ -45,8 +45,9 @@ std::string Clouds::make(Machine machine) {
   std::string id = fmt::format("machine-{}", ++made_);
   journal_.count("machine: made");
   journal_.note("cloud", fmt::format("{} makes {}", machine.provider, id));
+  machine.era = era_;
   for (const auto& [other, made] : machines_) {
-    if (made.metadata != machine.metadata) continue;
+    if (made.metadata != machine.metadata || made.era != era_) continue;
     journal_.violation(fmt::format("{} and {} are for the same node", other, id));
   }
   machines_.emplace(id, std::move(machine));

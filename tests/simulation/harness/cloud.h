@@ -37,10 +37,14 @@ class Clouds {
     std::string provider;
     driver::Resources resources;
     driver::Metadata metadata;
+    std::uint64_t era = 0;  // of node ids
   };
 
   // Makes a machine and returns its id. A second one for the same node is a violation.
   std::string make(Machine machine);
+
+  // From now on the ids of nodes may stand for others than before.
+  void forget_nodes() { ++era_; }
 
   const std::map<std::string, Machine>& machines() const { return machines_; }
 
@@ -50,6 +54,7 @@ class Clouds {
   std::map<std::string, Machine> machines_;       // by id
   std::set<std::string> images_;                  // ids
   std::uint64_t made_ = 0;
+  std::uint64_t era_ = 0;
   std::uint64_t uploaded_ = 0;
 };
 

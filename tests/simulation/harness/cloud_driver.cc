@@ -1,6 +1,7 @@
 #include "tests/simulation/harness/cloud_driver.h"
 
 #include "config/nodepool_schema.h"
+#include "driver/ownership.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/topology.h"
 
@@ -22,7 +23,8 @@ constexpr auto kUnreadable = "the answer of the cloud cannot be read";
 
 class CloudConfig final : public driver::StateMachineConfig {
  public:
-  CloudConfig(const config::ProviderSection& section, const config::Schema& schema)
+  CloudConfig(const config::ProviderSection& section, const config::Schema& schema,
+              const config::Config& config)
       : StateMachineConfig(section) {
     launch_retries_ = 2;
     launch_timeout_ = kLaunchTimeout;
@@ -36,6 +38,10 @@ class CloudConfig final : public driver::StateMachineConfig {
         const bool is_built = part.boolean("built-images") && label == kBuiltLabel;
         (is_built ? machine.diskimage : machine.cloud_image) = label;
         machine.host_key_checking = false;
+        const auto image = config.diskimages.find(label);
+        if (image == config.diskimages.end()) continue;
+        machine.access.username = image->second.username;
+        machine.access.python_path = image->second.python_path;
       }
       pool.ignore_provider_quota = part.boolean("ignore-provider-quota");
       machine_pools_.emplace(pool.name, std::move(machines));
@@ -76,6 +82,7 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
   Task<> remove(model::Json external_id) override {
+    world_.custody.check_removal(external_id.string_value());
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_take_back);
     if (draw(world_.hardware.take_back_fails)) {
@@ -161,8 +168,7 @@ class SimulatedAdapter final : public driver::Adapter {
   Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::StateMachine& machine) {
     const std::vector<Instance> listed = co_await instances();
     for (const Instance& instance : listed) {
-      const auto node = instance.metadata.find(driver::kNodeIdKey);
-      if (node == instance.metadata.end() || node->second != spec.node_id) continue;
+      if (!driver::carries(instance.metadata, spec.metadata)) continue;
       count("machine: found again");
       machine.set_external_id(instance.external_id);
       co_return instance.external_id.string_value();
@@ -231,11 +237,11 @@ const config::Schema& CloudDriver::schema() const {
 }
 
 std::shared_ptr<const driver::ProviderConfig> CloudDriver::configure(
-    const config::ProviderSection& section, const config::Config& /*config*/) const {
+    const config::ProviderSection& section, const config::Config& config) const {
   static const config::Schema schema = config::provider_schema(this->schema());
-  auto config = std::make_shared<CloudConfig>(section, schema);
-  world_.known.configured(world_.world.actor->number(), *config);
-  return config;
+  auto provider = std::make_shared<CloudConfig>(section, schema, config);
+  world_.known.configured(world_.world.actor->number(), *provider);
+  return provider;
 }
 
 std::unique_ptr<driver::Adapter> CloudDriver::adapter(

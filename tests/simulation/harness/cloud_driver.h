@@ -5,6 +5,7 @@
 
 #include "driver/statemachine/state_machine_driver.h"
 #include "tests/simulation/harness/cloud.h"
+#include "tests/simulation/harness/custody.h"
 #include "tests/simulation/harness/known_limits.h"
 #include "tests/simulation/harness/process.h"
 #include "tests/simulation/harness/simulated_driver.h"
@@ -16,6 +17,7 @@ struct CloudWorld {
   World& world;
   Clouds& clouds;
   KnownLimits& known;
+  const Custody& custody;
   const Hardware& hardware;
 };
 

@@ -14,6 +14,8 @@ using Kind = Disaster::Kind;
 constexpr std::uint64_t kStream = 0x9e3779b97f4a7c15;
 
 constexpr double kChanceOfDisasters = 0.35;
+constexpr double kChanceOfStoreSwap = 0.3;       // among them
+constexpr double kChanceOfTopLevelReload = 0.7;  // and once more
 
 // Seconds. The longest that a launcher waits for is its launches' time limit.
 constexpr double kShortest = 20;
@@ -29,6 +31,14 @@ Disaster draw_disaster(async::Random& random) {
   disaster.lasts = seconds_between(random, kShortest, longest);
   disaster.sessions_are_lost = chance(random, 0.5);
   disaster.seed = random.next();
+  return disaster;
+}
+
+// The store is replaced: once.
+Disaster draw_store_swap(async::Random& random) {
+  Disaster disaster = draw_disaster(random);
+  disaster.kind = chance(random, 0.5) ? Kind::emptied : Kind::restored;
+  disaster.backup_is_lost = chance(random, 0.3);
   return disaster;
 }
 
@@ -49,6 +59,13 @@ Disasters draw_disasters(std::uint64_t seed) {
   if (chance(random, 0.5)) disasters.unreadable = 0.3 * random.fraction();
   disasters.has_builder = chance(random, 0.5);
   disasters.seed = random.next();
+  disasters.has_strangers = chance(random, 0.3);
+  while (chance(random, kChanceOfTopLevelReload)) {
+    disasters.list.push_back(draw_disaster(random));
+    disasters.list.back().kind = Kind::top_level;
+    disasters.list.back().lasts = {};  // nobody takes it back
+  }
+  if (chance(random, kChanceOfStoreSwap)) disasters.list.push_back(draw_store_swap(random));
   return disasters;
 }
 

@@ -14,19 +14,24 @@ struct Disaster {
     store_away,  // nobody reaches the store
     cloud_away,  // no cloud answers
     reload,      // of a section that an ordinary change of the configuration leaves alone
+    top_level,   // the same for what belongs to no provider
+    emptied,     // the store, under everybody's hands
+    restored,    // with all processes down: an older store, or an empty one, takes its place
   };
   Kind kind = Kind::store_away;
   async::Duration after{};         // from the beginning of the run
   async::Duration lasts{};         // a reload: until it is taken back
   bool sessions_are_lost = false;  // of the store
+  bool backup_is_lost = false;     // an empty store takes its place
   std::uint64_t seed = 0;          // of what it draws
 };
 
 struct Disasters {
   std::vector<Disaster> list;
-  double unreadable = 0;     // the chance that an answer of a cloud cannot be read
-  bool has_builder = false;  // whose uploads come and go
-  std::uint64_t seed = 0;    // of the builder
+  double unreadable = 0;       // the chance that an answer of a cloud cannot be read
+  bool has_builder = false;    // whose uploads come and go
+  bool has_strangers = false;  // machines of others carry the providers' names
+  std::uint64_t seed = 0;      // of the builder
 
   // When the last one is over, from the beginning of the run.
   async::Duration end() const;

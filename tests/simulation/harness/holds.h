@@ -29,6 +29,9 @@ class Holds {
   // Forgets the leases that have expired by now: no clock that is set back revives them.
   void forget_expired();
 
+  // Forgets all: whoever held a node does not exist any more.
+  void forget_all() { holds_.clear(); }
+
   // Whether somebody holds the node now.
   bool is_held(const std::string& node) const;
 

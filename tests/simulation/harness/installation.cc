@@ -13,8 +13,6 @@ namespace nodepool::simulation {
 
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still run
@@ -71,10 +69,13 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
       holds_(world),
       clouds_(world.journal),
       auditor_(world, holds_, known_),
+      custody_(world, clouds_, auditor_),
+      known_settings_(world.clock),
+      settings_auditor_(world, known_settings_),
       topology_(draw_topology(world.random)),
-      rest_check_(world, auditor_, clouds_, topology_),
+      rest_check_(world, auditor_, clouds_, custody_, topology_),
       hardware_(draw_hardware(world.random)),
-      drivers_(make_drivers(hardware_, {world, clouds_, known_, *hardware_})),
+      drivers_(make_drivers(hardware_, {world, clouds_, known_, custody_, *hardware_})),
       launcher_faults_(launcher_faults),
       launchers_(topology_.launchers.size()),
       requestors_(static_cast<std::size_t>(between(world.random, 1, 3))),
@@ -82,6 +83,9 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
           world, holds_, auditor_, only_slow(launcher_faults_), chance(world.random, 0.5))) {
   for (const auto& [name, provider] : topology_.providers) {
     if (provider.is_cloud()) clouds_.set_limits(name, draw_cloud_limits(world.random));
+  }
+  for (const auto& [name, provider] : topology_.providers) {
+    if (provider.is_cloud() && disasters.has_strangers) custody_.add_strangers(name);
   }
   if (disasters.has_builder) start_builder(disasters.seed);
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
@@ -102,6 +106,7 @@ std::vector<Process*> Installation::processes() {
   }
   all.push_back(operator_.get());
   if (builder_) all.push_back(builder_.get());
+  if (leak_operator_) all.push_back(leak_operator_.get());
   return all;
 }
 
@@ -116,12 +121,22 @@ void Installation::start_builder(std::uint64_t seed) {
                                               only_slow(launcher_faults_));
 }
 
+// Its configuration has all the providers.
+void Installation::start_leak_operator() {
+  Topology all = topology_;
+  all.launchers = {{}};
+  for (const auto& [name, provider] : all.providers) all.launchers.front().push_back(name);
+  leak_operator_ =
+      std::make_unique<LeakOperatorProcess>(world_, custody_, drivers_, to_config(all, 0));
+}
+
 void Installation::start_launcher(std::size_t index) {
   note(fmt::format("launcher{} starts with\n{}", index, to_yaml(topology_, index)));
   const config::Config config = to_config(topology_, index);
   launchers_[index].process = std::make_unique<LauncherProcess>(
       world_, fmt::format("launcher{}", index), launcher_faults_, drivers_, config);
   tell_tenant_limits(*launchers_[index].process, config);
+  known_settings_.given(launchers_[index].process->number(), settings_of(config));
   if (store_is_away_) launchers_[index].process->suspend();
 }
 
@@ -130,6 +145,7 @@ void Installation::reconfigure(std::size_t index) {
   note(fmt::format("launcher{} reloads\n{}", index, to_yaml(topology_, index)));
   const config::Config config = to_config(topology_, index);
   tell_tenant_limits(*launchers_[index].process, config);
+  known_settings_.given(launchers_[index].process->number(), settings_of(config));
   launchers_[index].process->reconfigure(config);
 }
 
@@ -170,6 +186,9 @@ bool Installation::step(async::Clock::TimePoint until) {
       quiet_.insert(process->number());
     }
     for (LauncherSlot& slot : launchers_) {
+      if (slot.process && slot.process->up_to_date()) {
+        known_settings_.went_over(slot.process->number());
+      }
       if (!slot.process || !slot.process->ended()) continue;
       slot.process.reset();
       slot.back_at = world_.clock.now() + seconds(5);
@@ -217,160 +236,8 @@ void Installation::do_due() {
   }
 }
 
-// --- what goes wrong
-// ------------------------------------------------------------------------------
-
-void Installation::mishap() {
-  async::Random& random = world_.random;
-  const std::size_t launcher = random.below(launchers_.size());
-  const std::size_t requestor = random.below(requestors_.size());
-  LauncherProcess* process = launchers_[launcher].process.get();
-  RequestorProcess* zuul = requestors_[requestor].process.get();
-  const auto draw = random.below(100);
-  if (draw < 9) return reload();
-  if (draw < 12) return change_cloud_limits();
-  if (draw < 17) return jump_wall_clock();
-  if (draw < 75) {
-    if (process == nullptr) return;
-    if (draw < 42) return kill_launcher(launcher);
-    if (draw < 50) return stop_launcher(launcher);
-    if (draw < 67) return cut_off(*process);
-    world_.journal.count("mishap: launcher's session lost");
-    return process->expire();
-  }
-  if (zuul == nullptr) return;
-  if (draw < 85) return kill_requestor(requestor);
-  if (draw < 93) return cut_off(*zuul);
-  world_.journal.count("mishap: requestor's session lost");
-  zuul->expire();
-}
-
-void Installation::kill_launcher(std::size_t index) {
-  LauncherSlot& slot = launchers_[index];
-  const bool unnoticed = chance(world_.random, 0.3);
-  note(fmt::format("{} dies{}", slot.process->name(), unnoticed ? " unnoticed" : ""));
-  world_.journal.count("mishap: launcher died");
-  if (unnoticed) {
-    slot.process->abandon();
-    later(seconds_between(world_.random, 1, 30),
-          [this, session = slot.process->session()] { world_.server.end_session(session); });
-  }
-  slot.process.reset();
-  slot.back_at = world_.clock.now() + seconds_between(world_.random, 0, 90);
-  quiet_.clear();
-}
-
-void Installation::kill_requestor(std::size_t index) {
-  RequestorSlot& slot = requestors_[index];
-  note(slot.process->name() + " dies");
-  world_.journal.count("mishap: requestor died");
-  slot.process.reset();
-  slot.back_at = world_.clock.now() + seconds_between(world_.random, 0, 90);
-  quiet_.clear();
-}
-
-void Installation::stop_launcher(std::size_t index) {
-  note(launchers_[index].process->name() + " is stopped");
-  world_.journal.count("mishap: launcher restarted in order");
-  launchers_[index].process->stop();
-  quiet_.clear();
-}
-
-void Installation::cut_off(Process& process) {
-  world_.journal.count("mishap: connection cut");
-  process.suspend();
-  quiet_.clear();
-  const auto find = [this, number = process.number()]() -> Process* {
-    const std::vector<Process*> all = processes();
-    const auto found = std::ranges::find(all, number, &Process::number);
-    return found == all.end() ? nullptr : *found;
-  };
-  const async::Duration pause = seconds_between(world_.random, 0, 40);
-  if (chance(world_.random, 0.4)) {
-    later(pause / 2, [find] {
-      if (Process* found = find()) found->expire();
-    });
-  }
-  later(pause, [this, find] {
-    Process* found = find();
-    if (found != nullptr && !store_is_away_) found->resume();
-  });
-}
-
-void Installation::reload() {
-  change_topology(topology_, world_.random);
-  world_.journal.count("mishap: configuration changed");
-  for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
-  quiet_.clear();
-}
-
-void Installation::change_cloud_limits() {
-  for (const auto& [name, provider] : topology_.providers) {
-    if (!provider.is_cloud() || chance(world_.random, 0.5)) continue;
-    world_.journal.count("mishap: cloud's limits changed");
-    clouds_.set_limits(name, draw_cloud_limits(world_.random));
-  }
-}
-
-void Installation::jump_wall_clock() {
-  const std::int64_t jump = between(world_.random, -300, 4000);
-  note(fmt::format("the wall clock jumps by {} s", jump));
-  world_.journal.count("mishap: wall clock jumped");
-  holds_.forget_expired();
-  world_.clock.jump_wall(static_cast<double>(jump));
-}
-
-// --- disasters
-// ----------------------------------------------------------------------------------------
-
-// All that has begun by the time of calm_down() is over then.
-void Installation::befall(const Disaster& disaster) {
-  quiet_.clear();
-  switch (disaster.kind) {
-    case Disaster::Kind::store_away:
-      if (!std::exchange(store_is_away_, true)) store_goes_away(disaster);
-      break;
-    case Disaster::Kind::cloud_away:
-      note("no cloud answers");
-      world_.journal.count("disaster: no cloud answers");
-      hardware_->cloud_is_away = true;
-      later(disaster.lasts, [this] {
-        note("the clouds answer again");
-        hardware_->cloud_is_away = false;
-      });
-      break;
-    case Disaster::Kind::reload:
-      reload_another_section(disaster);
-  }
-}
-
-void Installation::store_goes_away(const Disaster& disaster) {
-  note("the store goes away");
-  world_.journal.count("disaster: the store is away");
-  for (Process* process : processes()) process->suspend();
-  later(disaster.lasts, [this, sessions_are_lost = disaster.sessions_are_lost] {
-    note("the store is back");
-    store_is_away_ = false;
-    for (Process* process : processes()) {
-      if (sessions_are_lost) process->expire();
-      process->resume();
-    }
-    quiet_.clear();
-  });
-}
-
-void Installation::reload_another_section(const Disaster& disaster) {
-  world_.journal.count("disaster: another section reloaded");
-  async::Random random(disaster.seed);
-  change_another_section(topology_, random);
-  for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
-  later(disaster.lasts, [this] {
-    if (calm_) return;  // which sees to that
-    settle_sections(topology_);
-    for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
-    quiet_.clear();
-  });
-}
+// --- coming to rest
+// ----------------------------------------------------------------------------------
 
 void Installation::calm_down() {
   note("no more faults");
@@ -390,6 +257,7 @@ void Installation::calm_down() {
   }
   operator_->finish();
   if (builder_) builder_->finish();
+  if (custody_.was_replaced()) start_leak_operator();
   quiet_.clear();
 }
 

@@ -11,13 +11,17 @@
 #include "tests/simulation/harness/auditor.h"
 #include "tests/simulation/harness/builder_process.h"
 #include "tests/simulation/harness/cloud.h"
+#include "tests/simulation/harness/custody.h"
 #include "tests/simulation/harness/disasters.h"
 #include "tests/simulation/harness/holds.h"
 #include "tests/simulation/harness/known_limits.h"
 #include "tests/simulation/harness/launcher_process.h"
+#include "tests/simulation/harness/leak_operator.h"
 #include "tests/simulation/harness/operator_process.h"
 #include "tests/simulation/harness/requestor_process.h"
 #include "tests/simulation/harness/rest_check.h"
+#include "tests/simulation/harness/settings_auditor.h"
+#include "tests/simulation/harness/store_swap.h"
 #include "tests/simulation/harness/topology.h"
 
 namespace nodepool::simulation {
@@ -64,6 +68,7 @@ class Installation {
 
   std::vector<Process*> processes();
   void start_builder(std::uint64_t seed);
+  void start_leak_operator();
   void start_launcher(std::size_t index);
   void start_requestor(std::size_t index);
   void bring_back();
@@ -85,7 +90,10 @@ class Installation {
 
   void befall(const Disaster& disaster);
   void store_goes_away(const Disaster& disaster);
+  void replace_store(const Backup& backup);
+  void kill_all();
   void reload_another_section(const Disaster& disaster);
+  void reload_top_level(const Disaster& disaster);
 
   void note(const std::string& text) { world_.journal.note("-", text); }
 
@@ -94,6 +102,9 @@ class Installation {
   Clouds clouds_;
   KnownLimits known_;
   Auditor auditor_;
+  Custody custody_;
+  KnownSettings known_settings_;
+  SettingsAuditor settings_auditor_;
   Topology topology_;
   RestCheck rest_check_;
   std::shared_ptr<Hardware> hardware_;
@@ -102,7 +113,8 @@ class Installation {
   std::vector<LauncherSlot> launchers_;
   std::vector<RequestorSlot> requestors_;
   std::unique_ptr<OperatorProcess> operator_;
-  std::unique_ptr<BuilderProcess> builder_;  // null: there is none
+  std::unique_ptr<BuilderProcess> builder_;             // null: there is none
+  std::unique_ptr<LeakOperatorProcess> leak_operator_;  // null: nobody needs one
   std::vector<Pending> pending_;
   std::set<std::uint64_t> quiet_;  // numbers of those that had nothing to do when last asked
   bool calm_ = false;

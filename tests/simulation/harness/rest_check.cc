@@ -39,6 +39,7 @@ void RestCheck::all_is_in_order() const {
     }
   }
   check_machines();
+  custody_.strangers_are_there();
 }
 
 std::int64_t RestCheck::stock(const std::string& label) const {
@@ -64,7 +65,7 @@ void RestCheck::check_cloud(const ProviderSpec& provider) const {
                                            to_string(node.state),
                                            node.allocated_to.value_or("nobody")));
     }
-    if (!clouds_.machines().contains(node.external_id_text())) {
+    if (!clouds_.machines().contains(node.external_id_text()) && !custody_.is_without_machine(id)) {
       world_.journal.violation(fmt::format("node {} has no machine", id));
     }
     const driver::Resources need = need_of(node.type.front());
@@ -92,7 +93,7 @@ void RestCheck::check_machines() const {
   std::set<std::string> recorded;
   for (const auto& [id, node] : auditor_.nodes()) recorded.insert(node.external_id_text());
   for (const auto& [id, machine] : clouds_.machines()) {
-    if (recorded.contains(id)) continue;
+    if (recorded.contains(id) || custody_.is_strange(id)) continue;
     world_.journal.violation(fmt::format("{} is left, its node is gone", id));
   }
 }

@@ -5,6 +5,7 @@
 
 #include "tests/simulation/harness/auditor.h"
 #include "tests/simulation/harness/cloud.h"
+#include "tests/simulation/harness/custody.h"
 #include "tests/simulation/harness/topology.h"
 
 namespace nodepool::simulation {
@@ -12,8 +13,9 @@ namespace nodepool::simulation {
 // Reports what is not as it should be once nobody wants anything any more.
 class RestCheck {
  public:
-  RestCheck(World& world, const Auditor& auditor, const Clouds& clouds, const Topology& topology)
-      : world_(world), auditor_(auditor), clouds_(clouds), topology_(topology) {}
+  RestCheck(World& world, const Auditor& auditor, const Clouds& clouds, const Custody& custody,
+            const Topology& topology)
+      : world_(world), auditor_(auditor), clouds_(clouds), custody_(custody), topology_(topology) {}
 
   // Every request has an answer.
   void requests_are_answered() const;
@@ -34,6 +36,7 @@ class RestCheck {
   World& world_;
   const Auditor& auditor_;
   const Clouds& clouds_;
+  const Custody& custody_;
   const Topology& topology_;
 };
 

@@ -8,6 +8,7 @@
 #include "config/nodepool_schema.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
+#include "coordination/tree.h"
 #include "model/paths.h"
 #include "tests/simulation/harness/chance.h"
 
@@ -216,7 +217,8 @@ class SimulatedProvider final : public driver::Provider {
       Transaction transaction;
       transaction.create(model::node_path(""), to_record(node),
                          coordination::CreateMode::persistent_sequential);
-      const auto results = co_await context_.store.commit(std::move(transaction));
+      const auto results =
+          co_await coordination::commit_with_parents(context_.store, std::move(transaction));
       node.id = coordination::base_name(results.front().path);
       context_.nodes.written(std::move(node), results.front().stat);
     }

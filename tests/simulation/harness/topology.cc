@@ -252,6 +252,29 @@ void change_another_section(Topology& topology, async::Random& random) {
   }
 }
 
+void change_top_level(Topology& topology, async::Random& random) {
+  static const std::vector<std::string> kUsers{"zuul", "ci", "admin"};
+  static const std::vector<std::string> kPythons{"auto", "/usr/bin/python3", "/opt/python"};
+  switch (random.below(6)) {
+    case 0:
+      draw_tenants(topology, random);
+      break;
+    case 1:
+      topology.labels[pick(random, kLabels)] = draw_label(random);
+      break;
+    case 2:
+      topology.max_hold_age.reset();
+      if (chance(random, 0.7)) topology.max_hold_age = between(random, 30, 1200);
+      break;
+    case 3:
+      topology.pool_timeout = between(random, 0, 300);
+      break;
+    default:
+      topology.images[pick(random, kLabels)] = {.username = pick(random, kUsers),
+                                                .python_path = pick(random, kPythons)};
+  }
+}
+
 void settle_sections(Topology& topology) {
   for (auto& [name, provider] : topology.providers) {
     provider.is_configured = true;
@@ -267,6 +290,13 @@ std::string to_yaml(const Topology& topology, std::size_t launcher) {
     yaml += fmt::format("  - {{name: {}, min-ready: {}, max-ready-age: {}}}\n", name,
                         spec.min_ready, spec.max_ready_age);
   }
+  yaml += "diskimages:\n";
+  for (const auto& [name, image] : topology.images) {
+    yaml += fmt::format("  - {{name: {}, username: {}, python-path: {}}}\n", name, image.username,
+                        image.python_path);
+  }
+  yaml += fmt::format("pool-timeout: {}\n", topology.pool_timeout);
+  if (topology.max_hold_age) yaml += fmt::format("max-hold-age: {}\n", *topology.max_hold_age);
   yaml += "tenant-resource-limits:\n";
   for (const auto& [tenant, most] : topology.tenants) {
     yaml += fmt::format("  - {{tenant-name: {}, max-servers: {}}}\n", tenant, most);
@@ -288,6 +318,13 @@ config::Config to_config(const Topology& topology, std::size_t launcher) {
     config.labels[name].min_ready = label.min_ready;
     config.labels[name].max_ready_age = label.max_ready_age;
   }
+  for (const std::string& name : kLabels) config.diskimages[name].name = name;
+  for (const auto& [name, image] : topology.images) {
+    config.diskimages[name].username = image.username;
+    config.diskimages[name].python_path = image.python_path;
+  }
+  config.max_hold_age = topology.max_hold_age;
+  config.pool_timeout = topology.pool_timeout;
   for (const auto& [tenant, most] : topology.tenants) {
     config.tenant_limits[tenant] = {.name = tenant, .limits = {{"instances", most}}};
   }

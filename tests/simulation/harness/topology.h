@@ -47,12 +47,21 @@ struct LabelSpec {
   std::int64_t max_ready_age = 0;
 };
 
+// How nodes with a label are used, as `diskimages` says it.
+struct ImageSpec {
+  std::string username = "zuul";
+  std::string python_path = "auto";
+};
+
 // Which launchers there are, and what each is configured to serve.
 struct Topology {
   std::map<std::string, ProviderSpec> providers;    // by name
   std::vector<std::vector<std::string>> launchers;  // names of providers
   std::map<std::string, LabelSpec> labels;          // those that have something to say
   std::map<std::string, std::int64_t> tenants;      // the most instances of each that has a limit
+  std::map<std::string, ImageSpec> images;          // by label; those that differ from the default
+  std::optional<std::int64_t> max_hold_age = {};
+  std::int64_t pool_timeout = 120;
   bool has_builder = false;  // that makes the image of kBuiltLabel for all clouds
 };
 
@@ -72,6 +81,10 @@ void change_topology(Topology& topology, async::Random& random);
 // Changes what change_topology() leaves alone: a provider, the launchers that serve it, how many
 // launches it has at a time, whether its quota is minded.
 void change_another_section(Topology& topology, async::Random& random);
+
+// Changes what belongs to no provider: how images are used, what labels and tenants say, and the
+// settings at the top.
+void change_top_level(Topology& topology, async::Random& random);
 
 // Every provider is configured, and works.
 void settle_sections(Topology& topology);
