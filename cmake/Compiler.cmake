@@ -35,5 +35,12 @@ if(NODEPOOL_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+option(NODEPOOL_FUZZ "Build for libFuzzer, with the sanitizers (tests/fuzz)" OFF)
+if(NODEPOOL_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 add_library(nodepool_warnings INTERFACE)
 target_compile_options(nodepool_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror)

@@ -24,11 +24,13 @@ namespace {
 
 constexpr std::string_view kSecret = "***";
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
+std::string with_all_replaced(std::string_view text, std::string_view what, std::string_view with) {
+  std::string result;
+  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what)) {
+    result.append(text.substr(0, at)).append(with);
+    text.remove_prefix(at + what.size());
   }
+  return result.append(text);
 }
 
 // What stands in a JSON string instead of quotes, backslashes and control characters.
@@ -58,8 +60,9 @@ std::string escaped(std::string_view secret) {
 std::string without_secrets(std::string text, const std::vector<std::string>& secrets) {
   for (const std::string& secret : secrets) {
     if (secret.empty()) continue;
-    replace_all(text, secret, kSecret);
-    if (const std::string json = escaped(secret); json != secret) replace_all(text, json, kSecret);
+    text = with_all_replaced(text, secret, kSecret);
+    const std::string json = escaped(secret);
+    if (json != secret) text = with_all_replaced(text, json, kSecret);
   }
   return text;
 }

@@ -511,6 +511,21 @@ TEST(ImageStore, keeps_the_id_of_its_builder) {
   EXPECT_EQ(read_file(directory.path() / "new" / "builder_id.txt"), "one");
 }
 
+TEST(ImageStore, removes_links_and_not_what_they_lead_to) {
+  const test_support::TemporaryDirectory directory;
+  const ImageStore store(directory.path() / "images");
+  fs::create_directories(directory.path() / "images");
+  const fs::path file = directory.write("elsewhere/file", "x");
+  const fs::path base = directory.path() / "images" / ("deb-" + kProgramsId);
+  fs::create_symlink(file, base.string() + ".raw");
+  fs::create_directory_symlink(file.parent_path(), base.string() + ".d");
+  fs::create_symlink(file, base.string() + ".qcow2.partial");
+  store.remove_partials();
+  store.remove("deb", kProgramsId);
+  EXPECT_THAT(store.contents(), IsEmpty());
+  EXPECT_EQ(read_file(file), "x");
+}
+
 TEST(ImageStore, lists_formats_and_no_other_files) {
   const test_support::TemporaryDirectory directory;
   const ImageStore store(directory.path());

@@ -179,6 +179,31 @@ TEST_F(HttpClientTest, an_answer_that_is_too_large_is_refused) {
             HttpError::Kind::too_large);
 }
 
+TEST_F(HttpClientTest, a_redirection_is_an_answer_and_leads_nowhere) {
+  HttpServer other(runtime_, [](const HttpServer::Call&) -> Task<std::string> {
+    co_return answer(200, "yours");
+  });
+  for (const int status : {301, 302, 303, 307, 308}) {
+    answers_ = {answer(status, "", "Location: " + other.url() + "/elsewhere\r\n")};
+    const Response response = send({.url = server_.url(), .headers = {{"X-Auth-Token", "t"}}});
+    EXPECT_EQ(response.status, status);
+  }
+  EXPECT_THAT(other.calls(), SizeIs(0)) << "nobody else sees the token";
+  EXPECT_THAT(server_.calls(), SizeIs(5));
+  loop_.run(other.stop());
+}
+
+TEST_F(HttpClientTest, an_answer_that_never_ends_is_given_up_at_the_deadline) {
+  for (const char* begin : {"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx",
+                            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nx",
+                            "HTTP/1.1 200 OK\r\nX-Header: ", "HTTP/1.1 100 Continue\r\n\r\n"}) {
+    answers_ = {begin};
+    Request request{.url = server_.url(), .deadline = std::chrono::milliseconds(100)};
+    EXPECT_EQ(failure(std::move(request), {.attempts = 1}), HttpError::Kind::unknown_outcome)
+        << begin;
+  }
+}
+
 TEST_F(HttpClientTest, a_server_that_does_not_answer_is_given_up_at_the_deadline) {
   async::Event never;
   hold_ = &never;
@@ -374,6 +399,13 @@ TEST(RetryAfterTest, seconds_and_dates_are_understood_within_bounds) {
   EXPECT_EQ(retry_after("999999999", 0), seconds(300));
   EXPECT_EQ(retry_after("soon", 0), std::nullopt);
   EXPECT_EQ(retry_after("", 0), std::nullopt);
+}
+
+// In quadratic time this would not end before the limit of the suite.
+TEST(WithoutSecretsTest, a_server_may_repeat_a_secret_very_often) {
+  std::string text;
+  for (int i = 0; i < 2'000'000; ++i) text += "secret,";
+  EXPECT_EQ(without_secrets(text, {"secret"}).size(), 8'000'000U);
 }
 
 TEST(WithoutSecretsTest, a_secret_is_found_as_it_is_and_as_json_has_it) {

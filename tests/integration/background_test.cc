@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using test_support::Completed;
 using testing::HasSubstr;
+using testing::Not;
 
 class BackgroundTest : public testing::TestWithParam<const char*> {
  protected:
@@ -77,6 +78,24 @@ TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
   EXPECT_EQ(started.error, "");
   EXPECT_THAT(test_support::read_file(path("log")), HasSubstr("Serving "));
   EXPECT_THAT(start().error, HasSubstr("already running as process " + std::to_string(pid())));
+  end();
+}
+
+TEST_P(BackgroundTest, it_listens_nowhere) {
+  configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") +
+            "\nwebapp: {port: 8005}\n");
+  ASSERT_EQ(start().status, 0);
+  const std::string process = "/proc/" + std::to_string(pid());
+  std::string listening;
+  for (const char* table : {"/net/tcp", "/net/tcp6", "/net/unix", "/net/udp", "/net/udp6"}) {
+    listening += test_support::read_file(process + table);
+  }
+  for (const auto& entry : fs::directory_iterator(process + "/fd")) {
+    const std::string target = fs::read_symlink(entry.path());
+    if (!target.starts_with("socket:[")) continue;
+    const std::string inode = target.substr(8, target.size() - 9);
+    EXPECT_THAT(listening, Not(HasSubstr(" " + inode + " "))) << target;
+  }
   end();
 }
 

@@ -209,7 +209,7 @@ TEST_F(LauncherOnZooKeeper, after_its_session_has_ended_it_takes_up_what_is_its_
 TEST_F(LauncherOnZooKeeper, it_serves_on_when_somebody_removes_what_everything_lives_in) {
   host_.directory().write("clouds.yaml", "clouds: {fake: {auth: {}}}");
   host_.keep_records_in(zookeeper_keys() + history(host_));
-  host_.configure(fake_hosts(1) +
+  host_.configure(hosts(1) +
                   "  - name: sky\n    driver: fake\n    cloud: fake\n"
                   "    cloud-images: [{name: Fake Precise}]\n    pools:\n"
                   "      - name: main\n        labels:\n"

@@ -1,4 +1,6 @@
-// Whatever bytes a server sends: they are decoded or refused, nothing else.
+// Whatever bytes a ZooKeeper server sends: they are decoded or refused, nothing else. The first
+// byte says what the rest is.
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -6,10 +8,28 @@
 #include "coordination/zookeeper/frame_buffer.h"
 #include "coordination/zookeeper/messages.h"
 #include "coordination/zookeeper/multi.h"
-#include "tests/coordination/zookeeper/fuzz/sample.h"
+#include "tests/fuzz/target.h"
 
 namespace nodepool::coordination::zookeeper {
 namespace {
+
+enum class Sample : unsigned char {
+  connect_reply,
+  stat,
+  created,
+  entry,
+  children,
+  watch_event,
+  multi,   // the answer to sample_transaction()
+  stream,  // of frames; the byte that follows says in pieces of which size it comes
+  count,
+};
+
+Transaction sample_transaction() {
+  Transaction transaction;
+  transaction.check("/a").create("/b", "data").set("/c", "data").remove("/d");
+  return transaction;
+}
 
 void decode_stream(std::string_view bytes) {
   if (bytes.empty()) return;
@@ -21,13 +41,13 @@ void decode_stream(std::string_view bytes) {
     const std::string_view part = bytes.substr(at, piece);
     const std::span<char> space = buffer.space();
     // Never larger than the bytes that have come and the usual space ask for.
-    if (space.size() < part.size() || space.size() > (2 * bytes.size()) + (1 << 17))
-      __builtin_trap();
+    fuzz::require(!(space.size() < part.size() || space.size() > (2 * bytes.size()) + (1 << 17)),
+                  "the space is what the bytes ask for");
     part.copy(space.data(), part.size());
     buffer.filled(part.size());
     while (const auto message = buffer.next()) taken += sizeof(std::int32_t) + message->size();
   }
-  if (taken > bytes.size()) __builtin_trap();
+  fuzz::require(taken <= bytes.size(), "messages are made of what has come");
 }
 
 void decode(Sample sample, std::string_view bytes) {
@@ -55,7 +75,8 @@ void decode(Sample sample, std::string_view bytes) {
       if (const auto event = read_watch_event(reader)) paths.from_server(event->path);
       break;
     case Sample::multi:
-      if (read_multi(reader, transaction, paths, {}).size() != transaction.size()) __builtin_trap();
+      fuzz::require(read_multi(reader, transaction, paths, {}).size() == transaction.size(),
+                    "each operation has a result");
       break;
     case Sample::stream:
       decode_stream(bytes);
@@ -68,15 +89,19 @@ void decode(Sample sample, std::string_view bytes) {
 }  // namespace
 }  // namespace nodepool::coordination::zookeeper
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace nodepool::coordination;
-  if (size == 0) return 0;
-  const auto sample = static_cast<zookeeper::Sample>(
-      data[0] % static_cast<unsigned char>(zookeeper::Sample::count));
+namespace nodepool::fuzz {
+
+void read(std::string_view input) {
+  using namespace coordination;
+  if (input.empty()) return;
+  const auto sample =
+      static_cast<zookeeper::Sample>(static_cast<unsigned char>(input.front()) %
+                                     static_cast<unsigned char>(zookeeper::Sample::count));
   try {
-    zookeeper::decode(sample, {reinterpret_cast<const char*>(data) + 1, size - 1});
+    zookeeper::decode(sample, input.substr(1));
   } catch (const zookeeper::MalformedMessage&) {
   } catch (const StoreError&) {
   }
-  return 0;
 }
+
+}  // namespace nodepool::fuzz

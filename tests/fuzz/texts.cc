@@ -1,0 +1,40 @@
+// Short texts of many origins: names, addresses, headers, what people type.
+
+#include "cli/duration.h"
+#include "cli/listing/table.h"
+#include "coordination/path.h"
+#include "coordination/store.h"
+#include "http/client.h"
+#include "http/request.h"
+#include "model/record.h"
+#include "nodescan/address.h"
+#include "telemetry/harmless_text.h"
+#include "tests/fuzz/target.h"
+
+namespace nodepool::fuzz {
+
+void read(std::string_view input) {
+  const std::string text(input);
+  const std::string harmless = telemetry::harmless_text(input);
+  require(telemetry::harmless_text(harmless) == harmless, "what is harmless stays as it is");
+  telemetry::unfinished_character(input);
+  cli::parse_duration(input);
+  cli::display_width(input);
+  nodescan::parse_address(text);
+  http::retry_after(input, 1e9);
+  http::without_secrets(text, {text.substr(0, text.size() / 8), "secret"});
+  try {
+    coordination::require_valid_path(input);
+    require(coordination::join_path(coordination::parent_path(input),
+                                    coordination::base_name(input)) == input ||
+                input == "/",
+            "a path is its parts");
+  } catch (const coordination::StoreError&) {
+  }
+  try {
+    cli::cell_text(model::Json::parse(input));
+  } catch (const model::RecordError&) {
+  }
+}
+
+}  // namespace nodepool::fuzz
