@@ -21,9 +21,6 @@ constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still ru
 constexpr std::uint64_t kMostSteps = 1'000'000;
 constexpr std::uint64_t kMostStepsAtOnce = 20'000;
 
-// Seconds.
-constexpr std::int64_t kReadyAgeWhileAnswering = 120;
-
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
   if (chance(random, 0.5)) hardware->unusable = 0.1;
@@ -268,9 +265,6 @@ void Installation::settle_topology() {
   const bool keeps_stock = chance(world_.random, 0.5);
   for (const std::string& name : kLabels) {
     LabelSpec& label = topology_.labels[name];
-    // An idle node takes room of its tenant, and of other pools, which may not give it up for a
-    // request: that comes with its age.
-    label.max_ready_age = kReadyAgeWhileAnswering;
     if (!keeps_stock) label.min_ready = 0;
   }
   // To ignore what the cloud says makes sense only where it allows more than that.
