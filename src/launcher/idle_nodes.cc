@@ -106,13 +106,16 @@ void IdleNodes::look_again_in(double seconds) {
   scope_.spawn("room for pool " + pool_.name, wait(std::min(seconds, kPatience)));
 }
 
-// The pools whose nodes count for the limit: a tenant's is for all providers.
+// The pools whose nodes count for the limit: a tenant's is for all providers. Some may be served by
+// nobody any more, but of a provider that is not, nobody could delete a node.
 IdleNodes::Pools IdleNodes::others_at_the_limit(Shortage shortage) const {
-  Pools pools;
+  std::set<std::string> providers{pool_.provider};
   for (const model::Component* pool : context_.components.pools()) {
-    if (shortage == Shortage::tenant || pool->provider_name == pool_.provider) {
-      pools.emplace(pool->provider_name, pool->name);
-    }
+    if (shortage == Shortage::tenant) providers.insert(pool->provider_name);
+  }
+  Pools pools;
+  for (auto& pool : context_.usage.pools()) {
+    if (providers.contains(pool.first)) pools.insert(std::move(pool));
   }
   return pools;
 }

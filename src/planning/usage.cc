@@ -44,6 +44,12 @@ const Resources& Usage::of_tenant(std::string_view tenant) const {
   return sum_of(tenants_, tenant);
 }
 
+std::vector<std::pair<std::string, std::string>> Usage::pools() const {
+  std::vector<std::pair<std::string, std::string>> pools;
+  for (const auto& [pool, taken] : pools_) pools.emplace_back(std::get<0>(pool), std::get<1>(pool));
+  return pools;
+}
+
 Resources Usage::of_node(const model::Node& node) const {
   const std::optional<Share> share = share_of(node);
   return share ? share->of_provider : Resources();

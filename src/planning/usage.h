@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "driver/resources.h"
 #include "model/node_table.h"
@@ -30,6 +32,9 @@ class Usage {
   const Resources& of_provider(std::string_view provider) const;
   const Resources& of_pool(std::string_view provider, std::string_view pool) const;
   const Resources& of_tenant(std::string_view tenant) const;
+
+  // All pools that have something, whoever serves them: provider and name.
+  std::vector<std::pair<std::string, std::string>> pools() const;
 
   // What one record takes for its provider, by the rules above.
   Resources of_node(const model::Node& node) const;

@@ -96,6 +96,26 @@ TEST_F(IdleNodesTest, who_has_waited_long_gets_the_room_of_another_pool) {
   EXPECT_THAT(deleting(), ElementsAre(other));
 }
 
+// One that is no longer configured, for instance: nobody else would ever use or delete its nodes.
+TEST_F(IdleNodesTest, who_has_waited_long_gets_the_room_of_a_pool_that_nobody_serves) {
+  register_pool("sky", "main");
+  const std::string left_over = add_idle("gone", 10);
+  since_ -= 300;
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(left_over));
+}
+
+TEST_F(IdleNodesTest, what_a_tenant_has_where_nobody_could_delete_it_stays) {
+  register_pool("sky", "main");
+  Node elsewhere = idle_node("main", "small");
+  elsewhere.provider = "sea";
+  elsewhere.tenant_name = "acme";
+  add_node(elsewhere);
+  since_ -= 300;
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
 TEST_F(IdleNodesTest, a_tenant_that_has_waited_long_gives_up_what_it_has_elsewhere) {
   register_pool("sea", "main");
   Node elsewhere = idle_node("main", "small");

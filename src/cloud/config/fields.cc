@@ -33,9 +33,8 @@ const Schema& validation_schema() {
 }  // namespace
 
 const Field& username_field() {
-  static const Field field = {.key = "username",
-                              .type = string(),
-                              .description = "User to log in as; copied to the node."};
+  static const Field field = {
+      .key = "username", .type = string(), .description = "User to log in as; copied to the node."};
   return field;
 }
 
@@ -49,9 +48,10 @@ const Field& python_path_field() {
 }
 
 const Field& shell_type_field() {
-  static const Field field = {.key = "shell-type",
-                              .type = string(),
-                              .description = "The machine's shell, for Ansible; copied to the node."};
+  static const Field field = {
+      .key = "shell-type",
+      .type = string(),
+      .description = "The machine's shell, for Ansible; copied to the node."};
   return field;
 }
 
@@ -122,12 +122,11 @@ const Field& boot_timeout_field() {
 }
 
 const Field& launch_timeout_field() {
-  static const Field field = {
-      .key = "launch-timeout",
-      .type = integer(),
-      .default_value = "3600",
-      .unit = "seconds",
-      .description = "How long an attempt at making a machine may take."};
+  static const Field field = {.key = "launch-timeout",
+                              .type = integer(),
+                              .default_value = "3600",
+                              .unit = "seconds",
+                              .description = "How long an attempt at making a machine may take."};
   return field;
 }
 
