@@ -30,6 +30,7 @@ Usage::Usage(model::NodeTable& nodes, NeedOf need_of)
   subscription_ = nodes_.observe([this](const model::NodeTable::Change& change) {
     count(by_node_, change.id, change.after == nullptr ? std::nullopt : share_of(*change.after));
   });
+  for (const auto& [id, node] : nodes_.all()) count(by_node_, id, share_of(node));
 }
 
 const Resources& Usage::of_provider(std::string_view provider) const {
