@@ -46,7 +46,10 @@ ByParent all_processes() {
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
     const std::optional<pid_t> pid = number_in(entries->path().filename());
     if (!pid) continue;
-    if (auto entry = entry_of(*pid)) found.emplace(entry->parent, *std::move(entry));
+    std::optional<ProcessEntry> entry = entry_of(*pid);
+    if (!entry) continue;
+    const pid_t parent = entry->parent;
+    found.emplace(parent, *std::move(entry));
   }
   return found;
 }

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr std::string_view kName = "nodepool-supervisor";
+constexpr const char* kName = "nodepool-supervisor";
 constexpr int kCannotRun = 127;  // as a shell's
 // The program's variables arrive with this before their names, so that those for the dynamic loader
 // have no effect on the supervisor; those that this executable was started with do.
@@ -81,7 +81,7 @@ class Supervisor {
 
  private:
   void start() {
-    ::prctl(PR_SET_NAME, kName.data());
+    ::prctl(PR_SET_NAME, kName);
     ::signal(SIGCHLD, SIG_DFL);  // if it was ignored, nobody would be told of an end
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) report_and_exit(errno);
     const pid_t supervisor = ::getpid();
@@ -152,8 +152,8 @@ class Supervisor {
 
   void report_left() {
     for (const ProcessEntry& process : descendants()) {
-      std::fprintf(stderr, "%s: process %d (%s) runs on: it cannot be killed\n", kName.data(),
-                   process.pid, process.name.c_str());
+      std::fprintf(stderr, "%s: process %d (%s) runs on: it cannot be killed\n", kName, process.pid,
+                   process.name.c_str());
     }
   }
 
@@ -184,7 +184,7 @@ int end_as(int status) {
 }  // namespace
 
 std::optional<int> supervise_if_asked(int argc, char** argv) {
-  main_knows = argc < 3 || argv[0] != kName;
+  main_knows = argc < 3 || std::string_view(argv[0]) != kName;
   if (main_knows) return std::nullopt;
   char** variables = environ;
   for (char** next = environ; *next != nullptr; ++next) {

@@ -300,7 +300,7 @@ void GearmanWorker::Slot::wake() {
 // --- the worker
 
 GearmanWorker::GearmanWorker(const async::Runtime& runtime, telemetry::Logger log, Server server,
-                             Handler handler, Options options)
+                             Handler handler, const Options& options)
     : threads_(all_jobs(options), "gearman"),
       shared_(std::make_shared<Shared>(runtime, std::move(log), std::move(server),
                                        std::move(handler), options)) {

@@ -50,7 +50,7 @@ class GearmanWorker {
 
   // The server is called when start() is; the runtime outlives the worker.
   GearmanWorker(const async::Runtime& runtime, telemetry::Logger log, Server server,
-                Handler handler, Options options);
+                Handler handler, const Options& options);
   // Waits for the threads if stop() has not done so.
   ~GearmanWorker();
   GearmanWorker(const GearmanWorker&) = delete;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 namespace nodepool::http {
 
@@ -164,7 +165,7 @@ void Transfer::add_headers() {
   const auto add = [this](const std::string& line) {
     curl_slist* longer = curl_slist_append(header_list_.get(), line.c_str());
     if (longer == nullptr) throw std::bad_alloc();
-    (void)header_list_.release();  // it is part of the longer one
+    std::ignore = header_list_.release();  // it is part of the longer one
     header_list_.reset(longer);
   };
   for (const auto& [name, value] : request_.headers) {
@@ -172,7 +173,7 @@ void Transfer::add_headers() {
       throw HttpError(HttpError::Kind::invalid,
                       fmt::format("the header {} of the request has several lines", name));
     }
-    add(value.empty() ? name + ";" : name + ": " + value);
+    add(value.empty() ? fmt::format("{};", name) : fmt::format("{}: {}", name, value));
   }
   add("Expect:");  // no round trip before the body
   set(easy_.get(), CURLOPT_HTTPHEADER, header_list_.get());

@@ -125,7 +125,7 @@ class Transfers::Multi : public std::enable_shared_from_this<Multi> {
       if (message->msg != CURLMSG_DONE) continue;
       char* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-      static_cast<Transfer*>(static_cast<void*>(transfer))->ended(message->data.result);
+      reinterpret_cast<Transfer*>(transfer)->ended(message->data.result);
     }
   }
 

@@ -50,9 +50,9 @@ Decision Outlook::decide_next(const NodeRequest& request) {
                                      .in_hand = reservations_.size(),
                                      .expected_pool = records_.expected_pool});
   if (verdict.decision.kind == Decision::Kind::accept) {
-    reservations_.push_back(std::make_unique<Reservation>(
-        stock_, records_.usage, launches_, identity_, request.id, request.tenant_name.value_or(""),
-        std::move(verdict.claim)));
+    reservations_.push_back(
+        std::make_unique<Reservation>(stock_, records_.usage, launches_, identity_, request.id,
+                                      request.tenant_name.value_or(""), std::move(verdict.claim)));
   } else if (verdict.decision.kind == Decision::Kind::wait) {
     line_.wait(request.order(), request, verdict.decision);
   }

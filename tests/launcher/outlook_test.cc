@@ -98,8 +98,9 @@ class OutlookTest : public LauncherFixture, public testing::WithParamInterface<u
     for (const config::ProviderSection& section : config.providers) {
       if (section.name != name) continue;
       const driver::Driver& driver = drivers_.driver(section.driver);
-      return driver.provider(driver.configure(section, config),
-                             {runtime_, *requestor_, known_nodes_, known_images_, threads_, quiet_});
+      return driver.provider(
+          driver.configure(section, config),
+          {runtime_, *requestor_, known_nodes_, known_images_, threads_, quiet_});
     }
     throw std::out_of_range("no such provider");
   }
@@ -111,17 +112,17 @@ class OutlookTest : public LauncherFixture, public testing::WithParamInterface<u
     for (const std::string_view name : {"rack", "sky"}) {
       providers.emplace(name, provider(config, name));
     }
-    planning::Usage usage(known_nodes_,
-                          [&](std::string_view name, std::string_view pool, std::string_view label) {
-                            return std::optional(providers.find(name)->second->need(pool, label));
-                          });
+    planning::Usage usage(
+        known_nodes_, [&](std::string_view name, std::string_view pool, std::string_view label) {
+          return std::optional(providers.find(name)->second->need(pool, label));
+        });
     for (const model::Component* pool : known_components_.pools()) {
       planning::QuotaFacts quota;
       if (pool->provider_name == "sky") quota.available = cloud_->limits;
-      planning::Outlook outlook({clock_.wall_seconds(), known_nodes_, known_requests_,
-                                 known_components_.pools(), config.tenant_limits, usage,
-                                 [](const model::NodeRequest&) { return std::string(); }},
-                                *pool, providers.at(pool->provider_name), quota);
+      planning::Outlook outlook(
+          {clock_.wall_seconds(), known_nodes_, known_requests_, known_components_.pools(),
+           config.tenant_limits, usage, [](const model::NodeRequest&) { return std::string(); }},
+          *pool, providers.at(pool->provider_name), quota);
       for (const auto& [order, id] : known_requests_.waiting()) {
         const std::optional<Decision> decision = outlook.decision_about(id);
         ASSERT_TRUE(decision);

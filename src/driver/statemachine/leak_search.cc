@@ -148,19 +148,18 @@ Task<> LeakSearch::remove(Leak leak) {
 
 // Side by side: what the cloud does not get rid of takes all its time.
 Task<> LeakSearch::remove_all(std::vector<Leak> leaks) {
-  std::size_t unfinished = leaks.size();
-  async::Event ended{"a leaked resource is deleted"};
+  Removals removals{.unfinished = leaks.size()};
   async::TaskScope scope(context_.runtime,
                          [this](const std::string& name, const std::string& error) {
                            log_.error("{}: {}", name, error);
                          });
   for (Leak& leak : leaks) {
     const std::string name = "delete leaked " + name_of(leak);
-    scope.spawn(name, remove_one(std::move(leak), unfinished, ended));
+    scope.spawn(name, remove_one(std::move(leak), removals));
   }
   bool cancelled = false;
   try {
-    while (unfinished > 0) co_await ended.wait();
+    while (removals.unfinished > 0) co_await removals.ended.wait();
   } catch (const async::Cancelled&) {
     cancelled = true;
   }
@@ -168,7 +167,7 @@ Task<> LeakSearch::remove_all(std::vector<Leak> leaks) {
   if (cancelled) throw async::Cancelled();
 }
 
-Task<> LeakSearch::remove_one(Leak leak, std::size_t& unfinished, async::Event& ended) {
+Task<> LeakSearch::remove_one(Leak leak, Removals& removals) {
   std::string failure;
   try {
     Task<> removing = remove(leak);
@@ -188,8 +187,8 @@ Task<> LeakSearch::remove_one(Leak leak, std::size_t& unfinished, async::Event& 
   } else {
     log_.error("Leaked {} could not be deleted: {}", name_of(leak), failure);
   }
-  --unfinished;
-  ended.set();
+  --removals.unfinished;
+  removals.ended.set();
 }
 
 }  // namespace nodepool::driver

@@ -42,6 +42,12 @@ class LeakSearch {
     std::set<std::string> reported = {};
   };
 
+  // Deletions side by side.
+  struct Removals {
+    std::size_t unfinished = 0;
+    async::Event ended{"a leaked resource is deleted"};
+  };
+
   Task<> search(std::string what, Task<> searching);
   Task<> remove_leftovers();
   Task<> clean(Place& place);
@@ -50,7 +56,7 @@ class LeakSearch {
   Task<bool> is_own_store();
   void report(Place& place, const std::vector<Leak>& leaks);
   Task<> remove_all(std::vector<Leak> leaks);
-  Task<> remove_one(Leak leak, std::size_t& unfinished, async::Event& ended);
+  Task<> remove_one(Leak leak, Removals& removals);
   Records::Node record_of(const std::string& node_id, const Resource& resource) const;
 
   ProviderContext context_;

@@ -34,7 +34,8 @@ Task<std::string> read_and_tell(std::shared_ptr<const http::StreamedBody> body,
                                 std::shared_ptr<driver::ImageSupport::Progress> progress,
                                 std::uint64_t offset, std::size_t most) {
   if (*progress) (*progress)(offset);  // what comes before has been sent
-  co_return co_await body->read(offset, most);
+  const auto source = std::move(body);
+  co_return co_await source->read(offset, most);
 }
 
 // The same content, whose sending is told.
