@@ -1,8 +1,8 @@
 // A target without libFuzzer: reads its corpus, what becomes of each input when some bytes of it
-// are others, and what becomes of it when parts of it are repeated. The same code always gets the
-// same inputs.
+// are others, and what becomes of it when parts of it are repeated. The same command always gives
+// it the same inputs.
 //
-//   corpus_TARGET DIRECTORY
+//   corpus_TARGET DIRECTORY [MUTANTS-OF-EACH [SEED]]
 
 #include <algorithm>
 #include <cstdio>
@@ -57,10 +57,10 @@ void read_grown(const std::string& input, Piece piece, bool numbered) {
           "memory is in proportion to the input");
 }
 
-void try_all_of(const std::string& input) {
+void try_all_of(const std::string& input, int mutants, unsigned seed) {
   read(input);
-  std::mt19937 random(1);
-  for (int i = 0; i < kMutants; ++i) read(mutant_of(input, random));
+  std::mt19937 random(seed);
+  for (int i = 0; i < mutants; ++i) read(mutant_of(input, random));
   for (const Piece piece : pieces_of(input, kPieces)) {
     for (const bool numbered : {false, true}) read_grown(input, piece, numbered);
   }
@@ -70,10 +70,13 @@ void try_all_of(const std::string& input) {
 }  // namespace nodepool::fuzz
 
 int main(int argument_count, char** arguments) {
-  if (argument_count != 2) {
-    std::cerr << "usage: " << arguments[0] << " DIRECTORY\n";
+  using namespace nodepool::fuzz;
+  if (argument_count < 2 || argument_count > 4) {
+    std::cerr << "usage: " << arguments[0] << " DIRECTORY [MUTANTS-OF-EACH [SEED]]\n";
     return 2;
   }
+  const int mutants = argument_count > 2 ? std::stoi(arguments[2]) : kMutants;
+  const auto seed = static_cast<unsigned>(argument_count > 3 ? std::stoi(arguments[3]) : 1);
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(arguments[1])) {
     paths.push_back(entry.path());
@@ -84,7 +87,7 @@ int main(int argument_count, char** arguments) {
     const std::string input{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     std::cout << path.filename().string() << std::endl;  // it may not come back
     try {
-      nodepool::fuzz::try_all_of(input);
+      try_all_of(input, mutants, seed);
     } catch (const std::exception& error) {
       std::cerr << "thrown: " << error.what() << '\n';
       return 1;
