@@ -130,6 +130,16 @@ TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
             "it would exceed quota: 3 nodes with label small wanted, the pool has 2");
 }
 
+TEST(DecisionTest, a_request_for_more_than_a_thousand_nodes_is_declined) {
+  Situation situation;
+  situation.request.node_types.assign(1000, "small");
+  EXPECT_EQ(situation.decide().kind, Kind::accept);
+  situation.request.node_types.emplace_back("small");
+  const Decision decision = situation.decide();
+  EXPECT_EQ(decision.kind, Kind::decline);
+  EXPECT_EQ(decision.reason.code, Reason::Code::too_many_nodes);
+}
+
 TEST(DecisionTest, a_request_waits_until_all_its_nodes_are_free) {
   Situation situation;
   situation.request.node_types = {"small", "large", "small"};
