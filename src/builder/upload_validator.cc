@@ -39,6 +39,14 @@ model::Node node_for(const UploadOnTrial& trial) {
   return node;
 }
 
+Task<> launch_on(driver::Provider& provider, driver::NodeLaunch& node) {
+  driver::LaunchingProvider* const launching = provider.launching();
+  if (launching == nullptr) {
+    throw driver::LaunchError(driver::LaunchError::Kind::failed, "the provider launches nothing");
+  }
+  return launching->launch(node);
+}
+
 }  // namespace
 
 UploadValidator::UploadValidator(BuilderContext& context, const Environment& environment,
@@ -115,7 +123,7 @@ Task<> UploadValidator::try_out(const UploadOnTrial& trial, ValidationNode& node
             trial.upload.image, trial.upload.provider, node.node().id);
   std::string problem;
   try {
-    Task<> launching = trial.provider->provider->launch(node);
+    Task<> launching = launch_on(*trial.provider->provider, node);
     co_await std::move(launching);
   } catch (const LaunchError& error) {
     if (error.kind() != LaunchError::Kind::unreachable) throw;
@@ -150,7 +158,7 @@ Task<std::string> UploadValidator::run_command(const UploadOnTrial& trial,
 Task<> UploadValidator::take_back(const UploadOnTrial& trial, ValidationNode& node) {
   node.node().set_state(NodeState::deleting, context_.now());
   co_await node.save();
-  Task<std::optional<model::Node>> taking = trial.provider->provider->take_back(node.node());
+  Task<std::optional<model::Node>> taking = trial.provider->provider->take_back(node);
   co_await std::move(taking);
   co_await node.remove();
 }

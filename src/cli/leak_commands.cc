@@ -40,7 +40,9 @@ void add_leak(Table& table, const std::string& provider, const driver::Leak& lea
 Task<std::vector<driver::Leak>> leaks_of(Session& session, const config::ProviderSection& section) {
   std::vector<driver::Leak> leaks;
   const std::function<Task<>(driver::Provider&)> look =
-      [&leaks](driver::Provider& provider) -> Task<> { leaks = co_await provider.leaks(); };
+      [&leaks](driver::Provider& provider) -> Task<> {
+    if (auto* launching = provider.launching()) leaks = co_await launching->leaks();
+  };
   Task<> looking = with_own_provider(session, section, look);
   co_await std::move(looking);
   co_return leaks;
@@ -98,7 +100,9 @@ Task<int> perform(Session& session, DeleteLeaks command) {
   int status = 0;
   const std::function<Task<>(driver::Provider&)> remove =
       [&](driver::Provider& provider) -> Task<> {
-    const std::vector<driver::Leak> leaks = co_await provider.leaks();
+    driver::LaunchingProvider* const launching = provider.launching();
+    std::vector<driver::Leak> leaks;
+    if (launching != nullptr) leaks = co_await launching->leaks();
     for (const std::string& id : unknown_ids(command.ids, leaks)) {
       context.err << "No leak of provider " << command.provider << " has the id " << id << ".\n";
       status = 1;
@@ -107,7 +111,7 @@ Task<int> perform(Session& session, DeleteLeaks command) {
       if (std::ranges::find(command.ids, leak.id) == command.ids.end()) continue;
       std::string failure;
       try {
-        co_await provider.remove_leak(leak);
+        co_await launching->remove_leak(leak);
       } catch (const async::Cancelled&) {
         throw;
       } catch (const std::exception& error) {

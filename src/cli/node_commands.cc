@@ -175,12 +175,30 @@ Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& l
   lock.released();
 }
 
+// A node that is being taken back under its lock.
+class Removal final : public driver::NodeRecord {
+ public:
+  Removal(Session& session, Node node) : session_(session), node_(std::move(node)) {}
+
+  Node& node() override { return node_; }
+
+  Task<> save() override {
+    node_.stat = co_await session_.store().set(model::node_path(node_.id), to_record(node_),
+                                               node_.stat.version);
+  }
+
+ private:
+  Session& session_;
+  Node node_;
+};
+
 Task<> take_back(Session& session, driver::Provider& provider, Node node, Lock& lock) {
-  node.set_state(NodeState::deleting, session.now());
-  node.stat =
-      co_await session.store().set(model::node_path(node.id), to_record(node), node.stat.version);
-  std::optional<Node> replacement = co_await provider.take_back(node);
-  co_await replace(session.store(), std::move(node), std::move(replacement), lock);
+  Removal removal(session, std::move(node));
+  removal.node().set_state(NodeState::deleting, session.now());
+  co_await removal.save();
+  std::optional<Node> replacement = co_await provider.take_back(removal);
+  co_await replace(session.store(), removal.node(), std::move(replacement), lock);
+  provider.node_deleted(removal.node());
 }
 
 const config::ProviderSection* find_provider(const config::Config& config,

@@ -36,24 +36,17 @@ Task<std::vector<std::string>> Provider::missing_in_cloud() {
   co_return std::vector<std::string>{};
 }
 
-Task<> Provider::remove_leaks() {
-  co_return;
-}
-
-Task<std::vector<Leak>> Provider::leaks() {
-  co_return std::vector<Leak>{};
-}
-
-Task<> Provider::remove_leak(Leak leak) {
-  throw std::logic_error("nothing has shown " + leak.type + " " + leak.id);
-}
-
 Task<Limits> Provider::available() {
   co_return Limits{};
 }
 
-Task<> Provider::launch(NodeLaunch& launch) {
-  throw std::logic_error("node " + launch.node().id + ": its provider launches nothing");
+Task<> LaunchingProvider::launch_together(std::vector<NodeLaunch*> /*launches*/) {
+  co_return;
+}
+
+bool resumes(Provider& provider) {
+  const LaunchingProvider* launching = provider.launching();
+  return launching != nullptr && launching->resumes();
 }
 
 std::optional<std::int64_t> Provider::capacity(std::string_view /*pool*/,

@@ -106,6 +106,8 @@ struct Leak {
 // The labels of each node that a pool has when all are in good order.
 using Inventory = std::vector<std::vector<std::string>>;
 
+class LaunchingProvider;
+
 // A running source of nodes: one for each provider of the configuration. All functions run on the
 // loop; a slow one is cancelled by its caller's scope.
 class Provider {
@@ -121,11 +123,17 @@ class Provider {
   // Ends what would conflict with a successor that is about to start with a new configuration.
   virtual void idle() = 0;
 
+  // This provider, which has not been started, replaces `predecessor` of the same name, which is
+  // idle(), and whose calls that are under way go on. It may take from it what it knows: slots,
+  // watches, what was learned. By default nothing.
+  virtual void take_over(Provider& /*predecessor*/) {}
+
   // Ends all work, having released every lock.
   virtual Task<> stop() = 0;
 
-  // Whether the provider makes nodes for requests. Otherwise it only hands out those that it has
+  // The same provider, if it makes nodes for requests. nullptr: it only hands out those that it has
   // registered.
+  virtual LaunchingProvider* launching() { return nullptr; }
   virtual bool launches() const { return false; }
 
   // --- providers that launch
@@ -148,31 +156,9 @@ class Provider {
   // nothing is launched.
   virtual Task<Limits> available();
 
-  // Makes the machine of a node, or goes on with it: a node that is already `building` was left by
-  // a launcher that died (see resumes()). Returns when the node can be handed out: its record then
-  // becomes `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What
-  // has been made is deleted by take_back() after that.
-  virtual Task<> launch(NodeLaunch& launch);
-
-  // Whether launch() can go on with what another launcher, or this one before it was restarted, has
-  // begun. Otherwise its node is taken back.
-  virtual bool resumes() const { return false; }
-
   // What the configuration names and the cloud does not have, a sentence each: flavors, images,
   // networks, zones. Throws if the cloud cannot be asked.
   virtual Task<std::vector<std::string>> missing_in_cloud();
-
-  // Deletes what belongs to nodes and uploads that are gone. Called every minute; may take long.
-  // What fails is logged, and keeps nothing else.
-  virtual Task<> remove_leaks();
-
-  // What a search finds now, at its first look. By default nothing. Throws what the cloud's failure
-  // is.
-  virtual Task<std::vector<Leak>> leaks();
-
-  // Deletes something that leaks() has shown, on an operator's word. Throws what the cloud's
-  // failure is.
-  virtual Task<> remove_leak(Leak leak);
 
   // --- providers that only hand out
 
@@ -193,11 +179,58 @@ class Provider {
   // working order. If not, the provider takes it out of service once the caller has unlocked it.
   virtual Task<bool> is_usable(model::Node node) = 0;
 
-  // Takes back the machine of `node`, which the caller has locked and set to `deleting`: deletes
-  // it, or makes it ready again. Returns the record to register in place of the node's, if any; the
-  // caller then removes the node's record. Throws if it failed: the caller will try again.
-  virtual Task<std::optional<model::Node>> take_back(model::Node node) = 0;
+  // Takes back the machine of a node, which the caller has locked and set to `deleting`: deletes
+  // it, or makes it ready again. What it saves is there when it is tried again, by whomever.
+  // Returns the record to register in place of the node's, if any; the caller then removes the
+  // node's record. Throws if it failed: the caller will try again.
+  virtual Task<std::optional<model::Node>> take_back(NodeRecord& record) = 0;
+
+  // --- what providers are told, if they want to know
+
+  // A node that was ready is handed out by this launcher.
+  virtual void node_reused(const model::Node& /*node*/) {}
+
+  // The record of a node has been removed by this launcher, once its machine was taken back.
+  virtual void node_deleted(const model::Node& /*node*/) {}
 };
+
+// A provider that makes the nodes that requests ask for.
+class LaunchingProvider : public Provider {
+ public:
+  LaunchingProvider* launching() final { return this; }
+  bool launches() const final { return true; }
+
+  // Makes the machine of a node, or goes on with it: a node that is already `building` was left by
+  // a launcher that died (see resumes()). Returns when the node can be handed out: its record then
+  // becomes `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What
+  // has been made is deleted by take_back() after that.
+  virtual Task<> launch(NodeLaunch& launch) = 0;
+
+  // All nodes that are made for a request: called once for them, while the launches of the single
+  // ones wait for its end. For clouds that make them as a whole; what is learned goes to their
+  // records, by which launch() then goes on. What it throws, each launch has failed with. By
+  // default nothing. `launches` outlive it.
+  virtual Task<> launch_together(std::vector<NodeLaunch*> launches);
+
+  // Whether launch() can go on with what another launcher, or this one before it was restarted, has
+  // begun. Otherwise its node is taken back.
+  virtual bool resumes() const { return false; }
+
+  // Deletes what belongs to nodes and uploads that are gone. Called every minute; may take long.
+  // What fails is logged, and keeps nothing else.
+  virtual Task<> remove_leaks() = 0;
+
+  // What a search finds now, at its first look. Throws what the cloud's failure
+  // is.
+  virtual Task<std::vector<Leak>> leaks() = 0;
+
+  // Deletes something that leaks() has shown, on an operator's word. Throws what the cloud's
+  // failure is.
+  virtual Task<> remove_leak(Leak leak) = 0;
+};
+
+// Whether the provider can go on with launches that another one has begun.
+bool resumes(Provider& provider);
 
 // A kind of provider: one object for each `driver:` name, listed in drivers/registry.cc.
 class Driver {

@@ -16,26 +16,29 @@ struct UploadedImage {
   std::string external_id;  // in the cloud
 };
 
-// A node that is being made. The launcher has written its record, as `building`, and holds its
-// lock; the provider makes the machine and fills in what it learns.
-class NodeLaunch {
+// The record of a node that a provider works on. The launcher holds the node's lock.
+class NodeRecord {
  public:
-  virtual ~NodeLaunch() = default;
+  virtual ~NodeRecord() = default;
 
-  // The node; its label is `node().type.front()`.
   virtual model::Node& node() = 0;
 
+  // Writes the record as it is now: whatever must not be lost if this process dies, the machine's
+  // id above all. Throws StoreError, also when the node's lock has been lost: then the work is
+  // over.
+  virtual async::Task<> save() = 0;
+};
+
+// A node that is being made. The launcher has written its record, as `building`; the provider makes
+// the machine and fills in what it learns. The node's label is `node().type.front()`.
+class NodeLaunch : public NodeRecord {
+ public:
   // The request that it is for, as it was when the launch was decided on.
   virtual const model::NodeRequest& request() const = 0;
 
   // The upload to make the machine from, whatever its record's state. Nothing: the newest one that
   // is ready, where the label has a diskimage.
   virtual std::optional<UploadedImage> image() const { return std::nullopt; }
-
-  // Writes the node's record as it is now: whatever must not be lost if this process dies, the
-  // machine's id above all. Throws StoreError, also when the node's lock has been lost: then
-  // the launch is over.
-  virtual async::Task<> save() = 0;
 };
 
 // A launch that came to nothing. Unless it is for want of room, this pool does not serve the

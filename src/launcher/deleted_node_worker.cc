@@ -31,6 +31,30 @@ constexpr auto kReturnResumePause = std::chrono::seconds(30);
 // locked or changed the node, and the event is under way.
 constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
 
+// A node that is being taken back under its lock.
+class Removal final : public driver::NodeRecord {
+ public:
+  // `lock` is held, and outlives it.
+  Removal(LauncherContext& context, Node node, const coordination::Lock& lock)
+      : context_(context), node_(std::move(node)), lock_(lock) {}
+
+  Node& node() override { return node_; }
+
+  Task<> save() override {
+    Transaction transaction;
+    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
+    lock_.check_in(transaction);
+    const auto results = co_await context_.store.commit(std::move(transaction));
+    node_.stat = results.front().stat;
+    context_.nodes.written(node_, node_.stat);
+  }
+
+ private:
+  LauncherContext& context_;
+  Node node_;
+  const coordination::Lock& lock_;
+};
+
 }  // namespace
 
 DeletedNodeWorker::DeletedNodeWorker(LauncherContext& context, const Providers& providers)
@@ -93,7 +117,7 @@ bool DeletedNodeWorker::can_be_resumed(const Node& node) const {
   if (node.state != NodeState::building || !node.allocated_to || !node.provider) return false;
   const model::NodeRequest* request = context_.requests.find(*node.allocated_to);
   return request != nullptr && request->state == model::RequestState::pending &&
-         providers_.at(*node.provider).provider->resumes();
+         driver::resumes(*providers_.at(*node.provider).provider);
 }
 
 // Whether the node falls to another launcher that serves its pool.
@@ -225,17 +249,14 @@ Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
   const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider).provider;
   log.info("Taking back node in state {} ({})", to_string(node.state),
            node.hostname.value_or(node.external_id_text()));
-  if (node.state != NodeState::deleting) {
-    node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-    Transaction transaction;
-    transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
-    lock.check_in(transaction);
-    const auto results = co_await context_.store.commit(std::move(transaction));
-    node.stat = results.front().stat;
-    context_.nodes.written(node, node.stat);
+  Removal removal(context_, std::move(node), lock);
+  if (removal.node().state != NodeState::deleting) {
+    removal.node().set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+    co_await removal.save();
   }
-  std::optional<Node> replacement = co_await provider->take_back(node);
-  co_await replace(node, std::move(replacement), lock);
+  std::optional<Node> replacement = co_await provider->take_back(removal);
+  co_await replace(removal.node(), std::move(replacement), lock);
+  provider->node_deleted(removal.node());
 }
 
 // Removes the record, its lock with it, and registers the replacement, all at once.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "coordination/tree.h"
 #include "model/paths.h"
@@ -187,21 +188,20 @@ Task<> Launcher::apply(config::Config config) {
   config_ = std::move(config);
   wanted_ = std::move(wanted);
 
-  Providers replaced;
   for (const auto& [name, provider] : providers_) {
     const auto found = wanted_.find(name);
     if (found != wanted_.end() && found->second->same_as(provider.provider->config())) continue;
     provider.provider->idle();
-    replaced.emplace(name, provider);
+    replaced_.emplace(name, provider);
   }
-  for (const auto& [name, provider] : replaced) providers_.erase(name);
+  for (const auto& [name, provider] : replaced_) providers_.erase(name);
   std::exception_ptr failure;
   try {
     while (!co_await go_over()) co_await context_.pause_before_retry(kStorePause);
   } catch (...) {
     failure = std::current_exception();
   }
-  for (const auto& [name, provider] : replaced) {
+  for (const auto& [name, provider] : std::exchange(replaced_, {})) {
     retired_providers_.spawn("provider " + name + " of the configuration of before",
                              retire(provider));
   }
@@ -256,6 +256,9 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
       drivers_.driver(section.driver)
           .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
                                         context_.log, context_.metrics, context_.installation});
+  if (driver::Provider* predecessor = predecessor_of(section.name)) {
+    provider->take_over(*predecessor);
+  }
   std::string failure;
   std::exception_ptr other_end;  // no fault of the provider
   try {
@@ -287,6 +290,11 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
                      ProviderInService{std::move(provider), std::move(quota), std::move(leaks)});
   usage_.recount(section.name);
   deleted_nodes_.look_at_provider(section.name);
+}
+
+driver::Provider* Launcher::predecessor_of(const std::string& name) const {
+  const auto found = replaced_.find(name);
+  return found == replaced_.end() ? nullptr : found->second.provider.get();
 }
 
 Task<> Launcher::stop_pool_workers_without_pool() {

@@ -70,6 +70,8 @@ class Launcher {
   bool has_all_providers() const;
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
+  // The provider of this name that is being replaced; nullptr if there is none.
+  driver::Provider* predecessor_of(const std::string& name) const;
   Task<> stop_pool_workers_without_pool();
   Task<> start_missing_pool_workers();
   // What a node takes whose record does not say; nothing if it is not served here.
@@ -98,6 +100,7 @@ class Launcher {
   config::Config config_;   // in force, or about to be
   ProviderConfigs wanted_;  // its providers
   Providers providers_;
+  Providers replaced_;  // by the configuration that is being gone over to
   driver::LateStarts late_starts_;
   Usage usage_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;

@@ -31,7 +31,7 @@ Task<> LeakWorker::run() {
   while (true) {
     std::string failure;
     try {
-      co_await provider_->remove_leaks();
+      co_await provider_->launching()->remove_leaks();
     } catch (const async::Cancelled&) {
       throw;
     } catch (const std::exception& error) {

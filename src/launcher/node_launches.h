@@ -90,6 +90,7 @@ class NodeLaunches {
   Task<bool> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
   driver::Resources taken_before(const std::string& pool, const std::string& tenant) const;
+  Task<> run_together();
   Task<> run_one(Launch& launch);
   Task<> end(Launch& launch, model::NodeState state);
 
@@ -108,6 +109,9 @@ class NodeLaunches {
   bool session_lost_ = false;
   std::string failure_;
   async::Event ended_{"a launch has ended"};
+  bool together_ended_ = false;  // what is done for all nodes at once
+  std::exception_ptr together_failure_;
+  async::Event together_{"the nodes of a request are made together"};
 };
 
 }  // namespace nodepool::launcher

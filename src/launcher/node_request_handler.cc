@@ -90,12 +90,15 @@ NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity po
 
 Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector<std::string> plan,
                                          QuotaBounds bounds) {
+  const std::shared_ptr<driver::Provider> maker = provider.provider;
   bool launches = false;
+  std::vector<std::string> reused;
   for (std::string& id : plan) {
     Place place{std::move(id), 0};
     if (place.node_id.empty()) {
       launches = true;
     } else {
+      reused.push_back(place.node_id);
       place.lock = locks_.add(model::node_lock_path(place.node_id),
                               context_.nodes.has_lock_root(place.node_id));
     }
@@ -119,6 +122,10 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
   }
   co_await locks_.release();
   if (failure) std::rethrow_exception(failure);
+  for (const std::string& id : reused) {
+    const Node* node = context_.nodes.find(id);
+    if (node != nullptr && node->allocated_to == request_id_) maker->node_reused(*node);
+  }
   co_return outcome;
 }
 
@@ -228,7 +235,7 @@ Task<Outcome> NodeRequestHandler::hand_out() {
 
 Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider,
                                                       QuotaBounds bounds) {
-  const bool resumes = provider.provider->resumes();
+  const bool resumes = driver::resumes(*provider.provider);
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
   bool begun = false;
   std::exception_ptr failure;

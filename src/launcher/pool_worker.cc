@@ -379,7 +379,7 @@ void PoolWorker::look_at_nodes_of(const NodeRequest& request) {
 }
 
 void PoolWorker::look_at_launch(const Node& node) {
-  if (!provider_.provider->resumes() || !is_own(node)) return;
+  if (!driver::resumes(*provider_.provider) || !is_own(node)) return;
   const NodeRequest* request = context_.requests.find(*node.allocated_to);
   if (request == nullptr || !is_left_behind(*request)) return;
   in_hand_.insert(request->id);

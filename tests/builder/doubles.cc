@@ -36,7 +36,7 @@ class SkyConfig final : public driver::ProviderConfig {
   }
 };
 
-class SkyProvider final : public driver::Provider, public driver::ImageSupport {
+class SkyProvider final : public driver::LaunchingProvider, public driver::ImageSupport {
  public:
   SkyProvider(std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context,
               std::shared_ptr<Sky> sky)
@@ -52,6 +52,9 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
   void idle() override {}
   Task<> stop() override { co_return; }
   driver::ImageSupport* images() override { return this; }
+  Task<> remove_leaks() override { co_return; }
+  Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
+  Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
   Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
   Task<> launch(driver::NodeLaunch& launch) override {
     ++sky_->launches;
@@ -69,7 +72,8 @@ class SkyProvider final : public driver::Provider, public driver::ImageSupport {
     node.username = "ci";
     node.host_keys = {"ssh-ed25519 AAAA"};
   }
-  Task<std::optional<model::Node>> take_back(model::Node node) override {
+  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
+    const model::Node node = record.node();
     if (sky_->cannot_take_back) throw CloudError(CloudError::Kind::transient, "it stays");
     sky_->machines.erase(node.id);
     co_return std::nullopt;

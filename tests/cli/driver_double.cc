@@ -46,7 +46,8 @@ class ProviderDouble final : public driver::Provider {
 
   Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
 
-  Task<std::optional<model::Node>> take_back(model::Node node) override {
+  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
+    model::Node node = record.node();
     log_->lines.push_back("take back " + node.id + " " + std::string(to_string(node.state)));
     if (log_->fails) throw std::runtime_error("the machine does not answer");
     if (!log_->replaces) co_return std::nullopt;

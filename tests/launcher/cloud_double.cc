@@ -25,7 +25,7 @@ class CloudConfig final : public driver::ProviderConfig {
   }
 };
 
-class CloudProvider final : public driver::Provider {
+class CloudProvider final : public driver::LaunchingProvider {
  public:
   CloudProvider(std::shared_ptr<const driver::ProviderConfig> config,
                 driver::ProviderContext context, std::shared_ptr<Cloud> cloud)
@@ -40,7 +40,9 @@ class CloudProvider final : public driver::Provider {
   void idle() override {}
   Task<> stop() override { co_return; }
 
-  bool launches() const override { return true; }
+  Task<> remove_leaks() override { co_return; }
+  Task<std::vector<driver::Leak>> leaks() override { co_return std::vector<driver::Leak>{}; }
+  Task<> remove_leak(driver::Leak /*leak*/) override { co_return; }
 
   Resources need(std::string_view /*pool*/, std::string_view label) const override {
     const auto need = cloud_->needs.find(label);
@@ -59,6 +61,12 @@ class CloudProvider final : public driver::Provider {
     co_return cloud_->limits;
   }
 
+  Task<> launch_together(std::vector<driver::NodeLaunch*> launches) override {
+    cloud_->together.push_back(launches.size());
+    co_await context_.runtime.clock.sleep_for(cloud_->together_time);
+    if (cloud_->together_error) throw driver::LaunchError(*cloud_->together_error);
+  }
+
   Task<> launch(driver::NodeLaunch& launch) override {
     ++cloud_->launches;
     co_await context_.runtime.clock.sleep_for(cloud_->launch_time);
@@ -70,8 +78,18 @@ class CloudProvider final : public driver::Provider {
   }
 
   Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+  void node_reused(const model::Node& node) override {
+    cloud_->told.push_back("reused " + node.id + " for " + node.allocated_to.value_or("nobody"));
+  }
+  void node_deleted(const model::Node& node) override {
+    cloud_->told.push_back("deleted " + node.id);
+  }
+  void take_over(driver::Provider& predecessor) override {
+    cloud_->told.push_back("taken over from " + predecessor.config().name());
+  }
 
-  Task<std::optional<model::Node>> take_back(model::Node node) override {
+  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
+    const model::Node node = record.node();
     co_await context_.runtime.clock.sleep_for(cloud_->delete_time);
     cloud_->machines.erase(node.external_id_text());
     co_return std::nullopt;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "driver/driver.h"
 
@@ -21,10 +22,14 @@ struct Cloud {
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};
   std::optional<driver::LaunchError> launch_error;  // of every launch, after launch_time
+  async::Duration together_time{};
+  std::optional<driver::LaunchError> together_error;
+  std::vector<std::size_t> together;  // how many nodes were asked for at once, each time
   async::Duration delete_time{};
   std::set<std::string> machines;  // external ids
   int launches = 0;                // asked for so far
   int questions = 0;               // for the limits
+  std::vector<std::string> told;   // what providers were told
 };
 
 // A driver that launches: pools with `labels` (a list of names) and `max-servers`.

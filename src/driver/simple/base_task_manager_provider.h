@@ -8,9 +8,9 @@
 
 namespace nodepool::driver {
 
-// A provider that makes blocking calls: what a driver derives from that needs the whole of Provider
-// and has a blocking client of its cloud. It owns a TaskManager.
-class BaseTaskManagerProvider : public Provider {
+// A provider that makes blocking calls: what a driver derives from that needs the whole of
+// LaunchingProvider and has a blocking client of its cloud. It owns a TaskManager.
+class BaseTaskManagerProvider : public LaunchingProvider {
  public:
   // A derived class that overrides these calls them first in start(), last in stop().
   Task<> start() override;

@@ -1,5 +1,7 @@
 #include "driver/statemachine/adapter.h"
 
+#include "driver/statemachine/leaks.h"
+
 namespace nodepool::driver {
 
 Task<> Adapter::start() {
@@ -12,6 +14,18 @@ Task<> Adapter::stop() {
 
 Task<std::vector<Resource>> Adapter::resources() {
   co_return std::vector<Resource>{};
+}
+
+Task<> Adapter::remove_in_steps(model::Json external_id, StateMachine& /*machine*/) {
+  return remove(std::move(external_id));
+}
+
+bool Adapter::may_be_of(const Resource& resource, const model::Node& node) const {
+  return resource.type != kInstanceResource || may_be_machine(node.external_id, resource.id);
+}
+
+Task<bool> Adapter::is_usable(model::Node /*node*/) {
+  co_return true;
 }
 
 Task<> Adapter::remove_resource(Resource resource) {

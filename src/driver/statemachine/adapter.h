@@ -13,6 +13,7 @@
 #include "driver/resources.h"
 #include "driver/statemachine/instance.h"
 #include "driver/statemachine/state_machine.h"
+#include "model/node.h"
 #include "model/node_request.h"
 
 namespace nodepool::driver {
@@ -60,12 +61,20 @@ class Adapter {
   // Returns when it is gone, at once if it was not there.
   virtual Task<> remove(model::Json external_id) = 0;
 
+  // The same, in steps that are written down as those of create() are: for clouds where deleting
+  // something twice does harm, or begins something whose id has to be known. By default the former.
+  virtual Task<> remove_in_steps(model::Json external_id, StateMachine& machine);
+
   // All machines that the credentials show, not only ours: whatever takes quota.
   virtual Task<std::vector<Instance>> instances() = 0;
 
   // Everything that may be left over of nodes: what carries our metadata, machines included. By
   // default, nothing.
   virtual Task<std::vector<Resource>> resources();
+
+  // Whether something that resources() shows, and that carries the node's metadata, may be the
+  // node's: what certainly is not is a leak. By default an instance is compared by its id.
+  virtual bool may_be_of(const Resource& resource, const model::Node& node) const;
 
   // Deletes something that resources() showed.
   virtual Task<> remove_resource(Resource resource);
@@ -98,8 +107,20 @@ class Adapter {
   // configuration asks for it. By default nothing.
   virtual Task<std::optional<std::string>> console_log(model::Json external_id);
 
+  // Whether the machine of a ready node that is about to be handed out is in working order. If not,
+  // it is deleted. By default it is.
+  virtual Task<bool> is_usable(model::Node node);
+
   // No host keys could be read from the machine.
   virtual void nodescan_failed(const model::Json& external_id);
+
+  // See Provider.
+  virtual void node_reused(const model::Node& /*node*/) {}
+  virtual void node_deleted(const model::Node& /*node*/) {}
+
+  // This adapter, which has not been started, replaces that of the provider as it was configured
+  // before: see Provider::take_over().
+  virtual void take_over(Adapter& /*predecessor*/) {}
 
   // How long after the call something that was made may not show up yet in what `find` of a step
   // looks at.

@@ -13,20 +13,23 @@ constexpr auto kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
 
-JournalledMachine::JournalledMachine(const async::Runtime& runtime, NodeLaunch& launch,
+JournalledMachine::JournalledMachine(const async::Runtime& runtime, NodeRecord& record,
                                      LaunchJournal& journal, async::Duration settling_time,
-                                     telemetry::Logger log)
+                                     telemetry::Logger log, Purpose purpose)
     : runtime_(runtime),
-      launch_(launch),
+      record_(record),
       journal_(journal),
+      steps_(purpose == Purpose::making ? journal.steps : journal.removal),
+      purpose_(purpose),
       settling_time_(settling_time),
       log_(std::move(log)) {}
 
 Task<std::string> JournalledMachine::step(std::string name, Make make, Find find) {
+  if (!scope_.empty()) name = scope_ + ": " + name;
   while (true) {
-    const auto known = journal_.steps.find(name);
+    const auto known = steps_.find(name);
     std::optional<LaunchJournal::Step> before;
-    if (known != journal_.steps.end()) before = known->second;
+    if (known != steps_.end()) before = known->second;
     if (before && before->result) co_return *before->result;
     std::optional<std::string> result;
     if (before) result = co_await look_for(name, find);
@@ -46,8 +49,8 @@ Task<std::optional<std::string>> JournalledMachine::make_once(
     co_return co_await make();
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::unknown_outcome) {
-      journal_.steps.erase(name);
-      if (before) journal_.steps.emplace(name, *before);
+      steps_.erase(name);
+      if (before) steps_.emplace(name, *before);
       throw;
     }
     log_.warning("Step \"{}\" may have been done: {}", name, error.what());
@@ -57,12 +60,12 @@ Task<std::optional<std::string>> JournalledMachine::make_once(
 
 // The intent goes to the store before the call goes to the cloud.
 Task<> JournalledMachine::begin(std::string name) {
-  journal_.steps[name] = {runtime_.clock.wall_seconds(), std::nullopt};
+  steps_[name] = {runtime_.clock.wall_seconds(), std::nullopt};
   co_await save();
 }
 
 Task<> JournalledMachine::end(std::string name, std::string result) {
-  journal_.steps[name].result = std::move(result);
+  steps_[name].result = std::move(result);
   co_await save();
 }
 
@@ -70,7 +73,7 @@ Task<> JournalledMachine::end(std::string name, std::string result) {
 // of the attempt ends the waiting for one.
 Task<std::optional<std::string>> JournalledMachine::look_for(std::string name, const Find& find) {
   const double seconds = std::chrono::duration<double>(settling_time_).count();
-  const double shows_until = journal_.steps.at(name).begun + seconds;
+  const double shows_until = steps_.at(name).begun + seconds;
   // The clock of the record's writer may be ahead of ours.
   const auto until = runtime_.clock.now() + settling_time_;
   std::string trouble;
@@ -108,12 +111,13 @@ Task<JournalledMachine::Look> JournalledMachine::look_once(const Find& find) {
 }
 
 Task<> JournalledMachine::save() {
-  launch_.node().launch_journal = journal_.to_json();
-  co_await launch_.save();
+  record_.node().launch_journal = journal_.to_json();
+  co_await record_.save();
 }
 
 void JournalledMachine::set_external_id(model::Json external_id) {
-  launch_.node().external_id = std::move(external_id);
+  if (purpose_ == Purpose::removal) return;  // what is deleted keeps its id
+  record_.node().external_id = std::move(external_id);
 }
 
 void JournalledMachine::enter(std::string state) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -14,9 +15,16 @@ namespace nodepool::driver {
 // A state machine whose steps are written to the record of the node that it is for.
 class JournalledMachine final : public StateMachine {
  public:
+  // What the steps do.
+  enum class Purpose { making, removal };
+
   // `settling_time`: Adapter::settling_time(). Keeps references.
-  JournalledMachine(const async::Runtime& runtime, NodeLaunch& launch, LaunchJournal& journal,
-                    async::Duration settling_time, telemetry::Logger log);
+  JournalledMachine(const async::Runtime& runtime, NodeRecord& record, LaunchJournal& journal,
+                    async::Duration settling_time, telemetry::Logger log,
+                    Purpose purpose = Purpose::making);
+
+  // For a thing of its own among several of the node: its steps are told by this name.
+  void set_scope(std::string scope) { scope_ = std::move(scope); }
 
   async::Task<std::string> step(std::string name, Make make, Find find) override;
   void set_external_id(model::Json external_id) override;
@@ -38,8 +46,11 @@ class JournalledMachine final : public StateMachine {
   async::Task<> save();
 
   async::Runtime runtime_;
-  NodeLaunch& launch_;
+  NodeRecord& record_;
   LaunchJournal& journal_;
+  std::map<std::string, LaunchJournal::Step>& steps_;  // of the journal
+  Purpose purpose_;
+  std::string scope_;
   async::Duration settling_time_;
   telemetry::Logger log_;
 };

@@ -13,6 +13,8 @@ namespace nodepool::driver {
 // on where one has died.
 //
 //   {"attempt": 1, "undo": false, "steps": {"server": {"begun": 1700000000.5, "result": "3f2a…"}}}
+//
+// and, while something is deleted in steps, `removal` like `steps`.
 struct LaunchJournal {
   struct Step {
     double begun = 0;                   // when it was about to be done, seconds since the epoch
@@ -22,10 +24,11 @@ struct LaunchJournal {
   };
 
   std::int64_t attempt = 1;
-  bool undo = false;                  // what the last attempt made is still to be deleted
-  std::map<std::string, Step> steps;  // of this attempt; with `undo`, of the last one
+  bool undo = false;                         // what the last attempt made is still to be deleted
+  std::map<std::string, Step> steps;         // of this attempt; with `undo`, of the last one
+  std::map<std::string, Step> removal = {};  // of the deletion that is under way
 
-  // When the youngest step without a result was begun; nothing if there is none.
+  // When the youngest step of making without a result was begun; nothing if there is none.
   std::optional<double> uncertain_since() const;
 
   // A null is an empty journal. Throws model::RecordError.

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include <nlohmann/json.hpp>
+
 #include "async/deadline.h"
 #include "coordination/error.h"
 #include "driver/statemachine/journalled_machine.h"
 #include "driver/statemachine/removal.h"
-#include "nodescan/address.h"
 #include "nodescan/error.h"
 
 namespace nodepool::driver {
@@ -29,6 +30,15 @@ class NoAddress : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// What `over` does not have is as in `base`; neither need be an object.
+model::Json merged(const model::Json& base, const model::Json& over) {
+  auto all = nlohmann::ordered_json::parse(base.text);
+  const auto more = nlohmann::ordered_json::parse(over.text);
+  if (!all.is_object()) return over;
+  if (more.is_object()) all.update(more);
+  return model::Json::parse(all.dump());
+}
 
 }  // namespace
 
@@ -146,8 +156,8 @@ Task<> MachineLaunch::undo() {
   while (true) {
     std::string failure;
     try {
-      co_await remove_all_of(context_.runtime, context_.adapter, node, context_.ownership,
-                             journal_.uncertain_since());
+      co_await remove_all_of({context_.runtime, context_.adapter, context_.ownership, context_.log},
+                             launch_, journal_, journal_.uncertain_since());
     } catch (const CloudError& error) {
       failure = error.what();
     }
@@ -158,6 +168,7 @@ Task<> MachineLaunch::undo() {
   node.external_id = {};
   journal_.undo = false;
   journal_.steps.clear();
+  journal_.removal.clear();
 }
 
 CreateSpec MachineLaunch::spec() const {
@@ -177,13 +188,22 @@ CreateSpec MachineLaunch::spec() const {
 
 void MachineLaunch::describe_image() {
   model::Node& node = launch_.node();
-  const ImageAccess& access = label().access;
   node.image_id = image_ ? image_->record : label().cloud_image;
-  node.username = access.username;
-  node.python_path = access.python_path;
-  node.shell_type = access.shell_type;
-  node.connection_type = access.connection_type;
-  node.connection_port = model::Json{std::to_string(access.connection_port)};
+  describe_connection({});
+}
+
+// What the machine does not say is as the label has it.
+void MachineLaunch::describe_connection(const Connection& connection) {
+  model::Node& node = launch_.node();
+  const ImageAccess& access = label().access;
+  node.username = connection.username ? connection.username : access.username;
+  node.python_path = connection.python_path.value_or(access.python_path);
+  node.shell_type = connection.shell_type ? connection.shell_type : access.shell_type;
+  node.connection_type = connection.type.value_or(access.connection_type);
+  node.connection_port = connection.port.is_null()
+                             ? model::Json{std::to_string(access.connection_port)}
+                             : connection.port;
+  node.host_keys = connection.host_keys;
 }
 
 void MachineLaunch::describe(const Instance& instance) {
@@ -205,7 +225,11 @@ void MachineLaunch::describe(const Instance& instance) {
   node.driver_data = instance.driver_data;
   node.slot = instance.slot;
   node.node_properties = instance.node_properties;
-  if (node.attributes.is_null()) node.attributes = instance.node_attributes;
+  if (!instance.node_attributes.is_null()) {
+    const auto& pool = context_.config.pools().at(*node.pool);
+    node.attributes = merged(instance.node_attributes, pool.node_attributes);
+  }
+  describe_connection(instance.connection);
   if (!instance.resources.empty()) node.resources = instance.resources.to_json();
 }
 
@@ -214,6 +238,8 @@ void MachineLaunch::describe(const Instance& instance) {
 
 Task<> MachineLaunch::scan() {
   model::Node& node = launch_.node();
+  const std::optional<int> port = node.port();
+  if (!port) co_return;  // there is no host to connect to
   if (node.interface_ip.value_or("").empty()) {
     throw NoAddress("the machine has no address to reach it by");
   }
@@ -221,19 +247,19 @@ Task<> MachineLaunch::scan() {
   node.launch_journal = journal_.to_json();
   co_await launch_.save();  // people want to see the address of a machine that does not answer
   const auto deadline = context_.runtime.clock.now() + context_.config.boot_timeout();
-  const ImageAccess& access = label().access;
-  const auto port = static_cast<std::uint16_t>(access.connection_port);
-  const bool has_ssh = access.connection_type == "ssh" || access.connection_type == "network_cli";
+  const std::string type = node.connection_type.value_or("");
+  const bool has_ssh = type == "ssh" || type == "network_cli";
+  const auto number = static_cast<std::uint16_t>(*port);
   const auto begun = context_.runtime.clock.now();
   nodescan::Progress progress;
   std::string failure;
   try {
     if (has_ssh) {
       auto keys =
-          co_await context_.scanner.host_keys(*node.interface_ip, port, deadline, &progress);
+          co_await context_.scanner.host_keys(*node.interface_ip, number, deadline, &progress);
       if (!keys.empty()) node.host_keys = std::move(keys);
     } else {
-      co_await context_.scanner.connectable(*node.interface_ip, port, deadline,
+      co_await context_.scanner.connectable(*node.interface_ip, number, deadline,
                                             nodescan::Scanner::Attempts::until_deadline);
     }
   } catch (const nodescan::ScanError& error) {

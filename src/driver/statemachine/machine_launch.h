@@ -48,6 +48,7 @@ class MachineLaunch {
   Task<> undo();
   CreateSpec spec() const;
   void describe(const Instance& instance);
+  void describe_connection(const Connection& connection);
   Task<> scan();
   Task<> report_scan_failure(std::string reason);
   std::optional<Failure> failure_of(const std::exception_ptr& error) const;

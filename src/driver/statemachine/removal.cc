@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "driver/cloud_error.h"
+#include "driver/statemachine/journalled_machine.h"
 
 namespace nodepool::driver {
 
@@ -28,21 +29,27 @@ Task<> wait_until_settled(async::Clock& clock, async::Duration settling_time, do
 
 }  // namespace
 
-Task<> remove_all_of(async::Runtime runtime, Adapter& adapter, model::Node node,
-                     const Ownership& ownership, std::optional<double> uncertain_since) {
-  if (!node.external_id.is_null()) {
-    Task<> removing = adapter.remove(node.external_id);
+Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
+                     std::optional<double> uncertain_since) {
+  Adapter& adapter = context.adapter;
+  const std::string id = record.node().id;
+  JournalledMachine machine(context.runtime, record, journal, adapter.settling_time(), context.log,
+                            JournalledMachine::Purpose::removal);
+  const model::Json external_id = record.node().external_id;
+  if (!external_id.is_null()) {
+    Task<> removing = adapter.remove_in_steps(external_id, machine);
     co_await remove_if_there(std::move(removing));
   }
   if (!uncertain_since) co_return;
-  co_await wait_until_settled(runtime.clock, adapter.settling_time(), *uncertain_since);
-  const auto is_of_node = [&node, &ownership](const Metadata& metadata) {
-    return ownership.is_of_node(metadata, node.id);
+  co_await wait_until_settled(context.runtime.clock, adapter.settling_time(), *uncertain_since);
+  const auto is_of_node = [&id, &context](const Metadata& metadata) {
+    return context.ownership.is_of_node(metadata, id);
   };
   const std::vector<Instance> instances = co_await adapter.instances();
   for (const Instance& instance : instances) {
     if (!is_of_node(instance.metadata)) continue;
-    Task<> removing = adapter.remove(instance.external_id);
+    machine.set_scope(instance.external_id.text);
+    Task<> removing = adapter.remove_in_steps(instance.external_id, machine);
     co_await remove_if_there(std::move(removing));
   }
   const std::vector<Resource> resources = co_await adapter.resources();

@@ -3,17 +3,28 @@
 #include <optional>
 
 #include "async/runtime.h"
+#include "driver/launch.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
-#include "model/node.h"
+#include "driver/statemachine/launch_journal.h"
+#include "telemetry/log.h"
 
 namespace nodepool::driver {
 
-// Deletes all that was made for a node. `ownership` outlives it. `uncertain_since`: when something
-// was begun of which nobody knows whether it was made, seconds since the epoch. It is waited for
-// until it would show, and then whatever carries the node's metadata goes. Returns when all is
-// gone, also if it was not there. Throws CloudError.
-Task<> remove_all_of(async::Runtime runtime, Adapter& adapter, model::Node node,
-                     const Ownership& ownership, std::optional<double> uncertain_since);
+// What a deletion works with. Everything outlives it.
+struct RemovalContext {
+  async::Runtime runtime;
+  Adapter& adapter;
+  const Ownership& ownership;
+  telemetry::Logger log;
+};
+
+// Deletes all that was made for a node, in steps that are written to its record; `journal` is what
+// that says. `uncertain_since`: when something was begun of which nobody knows whether it was made,
+// seconds since the epoch. It is waited for until it would show, and then whatever carries the
+// node's metadata goes. Returns when all is gone, also if it was not there. Throws CloudError,
+// StoreError.
+Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
+                     std::optional<double> uncertain_since);
 
 }  // namespace nodepool::driver

@@ -62,6 +62,11 @@ Task<> StateMachineProvider::start() {
   co_await adapter_->start();
 }
 
+void StateMachineProvider::take_over(Provider& predecessor) {
+  auto* other = dynamic_cast<StateMachineProvider*>(&predecessor);
+  if (other != nullptr) adapter_->take_over(*other->adapter_);
+}
+
 Task<> StateMachineProvider::stop() {
   while (calls_->under_way > 0) co_await calls_->one_ended.wait();
   co_await adapter_->stop();
@@ -227,32 +232,34 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   co_await machine.run();
 }
 
-Task<bool> StateMachineProvider::is_usable(model::Node /*node*/) {
-  co_return true;
+Task<bool> StateMachineProvider::is_usable(model::Node node) {
+  const Call call(*this);
+  co_return co_await adapter_->is_usable(std::move(node));
 }
 
-Task<std::optional<model::Node>> StateMachineProvider::take_back(model::Node node) {
+Task<std::optional<model::Node>> StateMachineProvider::take_back(NodeRecord& record) {
   const Call call(*this);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;
-  Task<> removing = remove_machine(std::move(node));
+  Task<> removing = remove_machine(record);
   co_await async::with_deadline(context_.runtime.clock, deadline, std::move(removing),
                                 "deleting the machine");
   co_return std::nullopt;
 }
 
-Task<> StateMachineProvider::remove_machine(model::Node node) {
-  const auto since = uncertain_since(node);
-  co_await remove_all_of(context_.runtime, *adapter_, std::move(node), ownership_, since);
-}
-
 // A journal that cannot be read tells nothing: there may be anything.
-std::optional<double> StateMachineProvider::uncertain_since(const model::Node& node) const {
+Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
+  const model::Node& node = record.node();
+  LaunchJournal journal;
+  std::optional<double> uncertain_since;
   try {
-    return LaunchJournal::parse(node.launch_journal).uncertain_since();
+    journal = LaunchJournal::parse(node.launch_journal);
+    uncertain_since = journal.uncertain_since();
   } catch (const model::RecordError& error) {
     log_.warning("Node {}: {}", node.id, error.what());
-    return node.state_time;
+    uncertain_since = node.state_time;
   }
+  co_await remove_all_of({context_.runtime, *adapter_, ownership_, log_.about({}, {}, node.id)},
+                         record, journal, uncertain_since);
 }
 
 // --- leaks

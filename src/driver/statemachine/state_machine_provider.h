@@ -18,7 +18,7 @@
 namespace nodepool::driver {
 
 // A provider whose machines are made by an Adapter.
-class StateMachineProvider final : public Provider {
+class StateMachineProvider final : public LaunchingProvider {
  public:
   StateMachineProvider(std::shared_ptr<const StateMachineConfig> config, ProviderContext context,
                        std::unique_ptr<Adapter> adapter,
@@ -28,8 +28,8 @@ class StateMachineProvider final : public Provider {
   const ProviderConfig& config() const override { return *config_; }
   Task<> start() override;
   void idle() override {}
+  void take_over(Provider& predecessor) override;
   Task<> stop() override;  // once the calls that are under way have ended
-  bool launches() const override { return true; }
   Resources need(std::string_view pool, std::string_view label) const override;
   std::optional<std::string> label_problem(std::string_view pool,
                                            std::string_view label) const override;
@@ -43,7 +43,9 @@ class StateMachineProvider final : public Provider {
   Task<> remove_leak(Leak leak) override;
   ImageSupport* images() override { return adapter_->images(); }
   Task<bool> is_usable(model::Node node) override;
-  Task<std::optional<model::Node>> take_back(model::Node node) override;
+  Task<std::optional<model::Node>> take_back(NodeRecord& record) override;
+  void node_reused(const model::Node& node) override { adapter_->node_reused(node); }
+  void node_deleted(const model::Node& node) override { adapter_->node_deleted(node); }
 
  private:
   // What the cloud says of a label.
@@ -65,8 +67,7 @@ class StateMachineProvider final : public Provider {
   Task<Resources> taken_by_others();
   const model::ImageUpload* newest_upload(const MachineLabel& label) const;
   const model::ImageUpload* upload_for(const model::Node& node, const MachineLabel& label) const;
-  std::optional<double> uncertain_since(const model::Node& node) const;
-  Task<> remove_machine(model::Node node);
+  Task<> remove_machine(NodeRecord& record);
 
   std::shared_ptr<const StateMachineConfig> config_;
   ProviderContext context_;

@@ -102,7 +102,8 @@ Task<bool> StaticProvider::is_usable(Node node) {
   co_return co_await checker_.answers(*host);
 }
 
-Task<std::optional<Node>> StaticProvider::take_back(Node node) {
+Task<std::optional<Node>> StaticProvider::take_back(driver::NodeRecord& record) {
+  const Node node = record.node();
   const Host* configured = find_host(node);
   if (idle_ || configured == nullptr || !node.slot) co_return std::nullopt;
   const Host host = *configured;

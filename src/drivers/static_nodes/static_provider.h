@@ -36,7 +36,7 @@ class StaticProvider final : public driver::Provider {
                                        std::string_view label) const override;
   const driver::Inventory& inventory(std::string_view pool) const override;
   Task<bool> is_usable(model::Node node) override;
-  Task<std::optional<model::Node>> take_back(model::Node node) override;
+  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override;
 
  private:
   // What is known of one configured host.

@@ -125,7 +125,7 @@ Task<> LauncherProcess::launch_node(std::string node_id, BeforeSave before_save)
   Launch launch(*this, std::move(node), std::move(before_save));
   std::optional<LaunchError> failure;
   try {
-    co_await provider_->launch(launch);
+    co_await provider_->launching()->launch(launch);
   } catch (const LaunchError& error) {
     failure = error;
   }
@@ -144,7 +144,7 @@ Task<> LauncherProcess::take_node_back(std::string node_id) {
   node.set_state(model::NodeState::deleting, runtime_.clock.wall_seconds());
   Launch record(*this, std::move(node), {});
   co_await record.save();
-  const auto again = co_await provider_->take_back(record.node());
+  const auto again = co_await provider_->take_back(record);
   if (again) throw std::logic_error("a node that was launched is not registered again");
   co_await store_.remove(model::node_path(node_id), record.node().stat.version);
 }

@@ -136,7 +136,7 @@ TEST(Leaks, only_what_is_there_twice_in_a_row_has_been_seen_again) {
 
 class LeakTest : public ProviderTest {
  protected:
-  void look() { process_->run(process_->provider().remove_leaks()); }
+  void look() { process_->run(process_->provider().launching()->remove_leaks()); }
 };
 
 TEST_F(LeakTest, a_machine_of_a_node_that_is_gone_is_deleted_at_the_second_look) {
@@ -245,7 +245,7 @@ TEST_F(LeakTest, a_search_can_be_cut_short) {
   start();
   look();
   cloud_->hangs = "remove instance m1";
-  const auto search = process_->begin(process_->provider().remove_leaks());
+  const auto search = process_->begin(process_->provider().launching()->remove_leaks());
   process_->settle();
   EXPECT_FALSE(search->ended);
   process_->cancel();
@@ -309,9 +309,9 @@ TEST_F(LeakTest, an_operator_may_delete_what_is_left_alone) {
   cloud_->others = {of_node("m1", "0000000077", "cloud", "there")};
   cloud_->images = {image("i1", "b1", "0000000001", "")};
   start();
-  const std::vector<Leak> leaks = process_->run(process_->provider().leaks());
+  const std::vector<Leak> leaks = process_->run(process_->provider().launching()->leaks());
   ASSERT_THAT(leaks, ElementsAre(is_leak("m1", false, "there"), is_leak("i1", false, "nothing")));
-  for (const Leak& leak : leaks) process_->run(process_->provider().remove_leak(leak));
+  for (const Leak& leak : leaks) process_->run(process_->provider().launching()->remove_leak(leak));
   EXPECT_THAT(cloud_->others, IsEmpty());
   EXPECT_THAT(cloud_->images, IsEmpty());
 }

@@ -56,15 +56,15 @@ TEST_F(ProviderMetricsTest, leaks_that_were_deleted_are_counted_by_type) {
                       {std::string(kInstallationIdKey), harness::kInstallationId}};
   cloud_->others = {{"volume", "v1", lost}};
   start();
-  process_->run(process_->provider().remove_leaks());
-  process_->run(process_->provider().remove_leaks());
+  process_->run(process_->provider().launching()->remove_leaks());
+  process_->run(process_->provider().launching()->remove_leaks());
   EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.volumes:1|c"));
 }
 
 TEST_F(ProviderMetricsTest, what_the_cloud_left_behind_is_counted_when_it_is_deleted) {
   cloud_->leftovers = {{"port", 3}, {"floatingip", 1}};
   start();
-  process_->run(process_->provider().remove_leaks());
+  process_->run(process_->provider().launching()->remove_leaks());
   EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.ports:3|c"));
   EXPECT_THAT(figures_, Contains("nodepool.provider.cloud.leaked.floatingips:1|c"));
 }

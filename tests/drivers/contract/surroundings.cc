@@ -61,9 +61,9 @@ TEST_P(DriverContract, limits_of_before_count_while_the_cloud_does_not_tell_them
 TEST_P(DriverContract, what_belongs_to_no_node_is_deleted_at_the_second_look) {
   cloud_->add_machine(marks(kProvider, "0000009999"));
   const Node node = launch_new();
-  process_->run(provider().remove_leaks());
+  process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(2));
-  process_->run(provider().remove_leaks());
+  process_->run(provider().launching()->remove_leaks());
   process_->pass(std::chrono::minutes(1));
   EXPECT_THAT(machine_ids(), ElementsAre(node.external_id_text()));
 }
@@ -72,7 +72,7 @@ TEST_P(DriverContract, what_belongs_to_others_stays) {
   cloud_->add_machine({});
   cloud_->add_machine(marks("other", "0000009999"));
   start();
-  for (int look = 0; look < 3; ++look) process_->run(provider().remove_leaks());
+  for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
 
@@ -85,9 +85,9 @@ TEST_P(DriverContract, what_another_installation_may_have_made_is_shown_and_stay
   cloud_->add_machine(of_another);
   const Node node = launch_new();
   ASSERT_EQ(node.id, "0000000000");
-  for (int look = 0; look < 3; ++look) process_->run(provider().remove_leaks());
+  for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(3));
-  EXPECT_THAT(process_->run(provider().leaks()), SizeIs(2));
+  EXPECT_THAT(process_->run(provider().launching()->leaks()), SizeIs(2));
   take_back(node.id);
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
@@ -98,7 +98,7 @@ TEST_P(DriverContract, a_launch_may_take_longer_than_looks_for_leaks) {
   const auto job = start().launch(id);
   for (int look = 0; look < 5; ++look) {
     process_->pass(std::chrono::minutes(1));
-    process_->run(provider().remove_leaks());
+    process_->run(provider().launching()->remove_leaks());
   }
   EXPECT_EQ(finish(job)->failure(), "");
   expect_one_machine(id);

@@ -132,7 +132,8 @@ class SimulatedProvider final : public driver::Provider {
     co_return usable;
   }
 
-  Task<std::optional<Node>> take_back(Node node) override {
+  Task<std::optional<Node>> take_back(driver::NodeRecord& record) override {
+    Node node = record.node();
     const std::string machine = machine_of(node);
     taking_back_.insert(machine);
     std::exception_ptr failure;
