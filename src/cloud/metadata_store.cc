@@ -29,9 +29,9 @@ std::string record_of(const MetadataStore::Thing& thing, const driver::Metadata&
 std::optional<std::pair<MetadataStore::Thing, driver::Metadata>> parse(const std::string& record) {
   try {
     const json::Json value = json::parse(record);
-    return std::pair(
-        MetadataStore::Thing(value.at("type").get<std::string>(), value.at("id").get<std::string>()),
-        value.at("metadata").get<driver::Metadata>());
+    return std::pair(MetadataStore::Thing(value.at("type").get<std::string>(),
+                                          value.at("id").get<std::string>()),
+                     value.at("metadata").get<driver::Metadata>());
   } catch (const json::ParseError&) {
   } catch (const nlohmann::json::exception&) {
   }
