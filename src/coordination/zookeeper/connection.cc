@@ -1,5 +1,7 @@
 #include "coordination/zookeeper/connection.h"
 
+#include <fcntl.h>
+
 #include <tuple>
 #include <utility>
 
@@ -85,6 +87,8 @@ Task<tcp::socket> connect(const Server& server, const std::string& name) {
   // Requests are small and somebody waits for each answer. Without it all works, but slower.
   boost::system::error_code ignored;
   std::ignore = socket.set_option(tcp::no_delay(true), ignored);
+  // The session is not for what `nodepool run` starts, nor held open by it.
+  ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
   co_return socket;
 }
 

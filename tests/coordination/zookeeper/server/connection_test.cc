@@ -1,6 +1,11 @@
 // What a broken connection does to a session, its operations and its locks.
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/socket.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +65,25 @@ class ZooKeeperConnection : public FaultTest {
   std::unique_ptr<ZooKeeperStore> store_;
   StateLog states_;
 };
+
+// Whether the descriptor is a connection to that loopback port.
+bool leads_to(int descriptor, std::uint16_t port) {
+  sockaddr_in peer{};
+  socklen_t size = sizeof(peer);
+  return ::getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+         peer.sin_family == AF_INET && ntohs(peer.sin_port) == port;
+}
+
+TEST_F(ZooKeeperConnection, programs_that_are_started_get_none_of_it) {
+  ASSERT_TRUE(run(store_->exists("/")));
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename().string());
+    if (leads_to(descriptor, proxy_.port())) found.push_back(descriptor);
+  }
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(::fcntl(found.front(), F_GETFD), FD_CLOEXEC);
+}
 
 TEST_F(ZooKeeperConnection, a_session_survives_a_cut) {
   run(store_->create("/a", "", kPersistent));
