@@ -77,12 +77,14 @@ Task<> LeakOperatorProcess::delete_lost_of(const config::ProviderSection& sectio
 
 Task<> LeakOperatorProcess::delete_those(driver::Provider& provider,
                                          const std::set<std::string>& lost) {
-  const std::vector<driver::Leak> leaks = co_await provider.leaks();
+  driver::LaunchingProvider* const launching = provider.launching();
+  if (launching == nullptr) co_return;
+  const std::vector<driver::Leak> leaks = co_await launching->leaks();
   for (const driver::Leak& leak : leaks) {
     if (!lost.contains(leak.id)) continue;
     note(fmt::format("deletes {}: {}", leak.id, leak.reason));
     world_.journal.count("custody: lost machine deleted by an operator");
-    co_await provider.remove_leak(leak);
+    co_await launching->remove_leak(leak);
   }
 }
 
