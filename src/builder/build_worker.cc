@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "async/event.h"
+#include "builder/builder_metrics.h"
 #include "coordination/tree.h"
 #include "model/image_paths.h"
 
@@ -237,12 +238,11 @@ Task<> BuildWorker::forget_request(ImageBuild build, double began) {
 
 Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::Duration duration) {
   if (!context_.metrics.enabled()) co_return;
-  const std::string prefix = "nodepool.dib_image_build." + build.image + ".";
   if (result.kind != BuildResult::Kind::broken) {
     telemetry::MetricsBatch batch(context_.metrics);
-    batch.gauge(prefix + "status.rc", result.exit_code);
-    batch.time(prefix + "status.duration", duration);
-    batch.gauge(prefix + "status.last_build", context_.now());
+    batch.gauge(telemetry::series<kBuildExitCode>(build.image), result.exit_code);
+    batch.time(telemetry::series<kBuildTime>(build.image), duration);
+    batch.gauge(telemetry::series<kLastBuild>(build.image), context_.now());
   }
   if (result.kind != BuildResult::Kind::ready) co_return;
   constexpr double kBlock = 512;  // of st_blocks
@@ -257,7 +257,9 @@ Task<> BuildWorker::report_metrics(ImageBuild build, BuildResult result, async::
     return sizes;
   };
   const auto sizes = co_await context_.threads.run("sizes of images", measure);
-  for (const auto& [format, size] : sizes) context_.metrics.gauge(prefix + format + ".size", size);
+  for (const auto& [format, size] : sizes) {
+    context_.metrics.gauge(telemetry::series<kImageSize>(build.image, format), size);
+  }
 }
 
 }  // namespace nodepool::builder

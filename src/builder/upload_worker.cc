@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "async/deadline.h"
+#include "builder/builder_metrics.h"
 #include "builder/program_run.h"
 #include "builder/sending_progress.h"
 #include "model/image_paths.h"
@@ -222,8 +223,8 @@ Task<> UploadWorker::perform(Job job, Place& place) {
   }
   agenda_.succeeded(pair);
   agenda_.orders().end(pair, upload.build_id, "");
-  context_.metrics.time_and_count("nodepool.image_update." + upload.image + "." + upload.provider,
-                                  context_.runtime.clock.now() - began);
+  context_.metrics.time(telemetry::series<kImageUploads>(upload.image, upload.provider),
+                        context_.runtime.clock.now() - began);
   log_.info("Build {} of image {} is ready in {} as {}", upload.build_id, upload.image,
             upload.provider, job.external_id);
 }

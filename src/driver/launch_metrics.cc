@@ -1,28 +1,19 @@
 #include "driver/launch_metrics.h"
 
-#include <fmt/format.h>
+#include "driver/driver_metrics.h"
 
 namespace nodepool::driver {
 
 void LaunchMetrics::ended(std::string_view result, const model::Node& node) const {
   const async::Duration time = clock_.now() - begun_;
-  const std::string provider = node.provider.value_or("");
-  telemetry::MetricsBatch batch(metrics_);
-  batch.time_and_count(fmt::format("nodepool.launch.{}", result), time);
-  batch.time_and_count(fmt::format("nodepool.launch.provider.{}.{}", provider, result), time);
-  if (!node.az.value_or("").empty()) {
-    batch.time_and_count(
-        fmt::format("nodepool.launch.provider.{}.{}.{}", provider, *node.az, result), time);
-  }
-  if (!node.requestor.value_or("").empty()) {
-    batch.time_and_count(fmt::format("nodepool.launch.requestor.{}.{}",
-                                     telemetry::key_part(*node.requestor), result),
-                         time);
-  }
+  metrics_.time(telemetry::series<kLaunches>(node.provider.value_or(""), node.az.value_or(""),
+                                             node.requestor.value_or(""), result),
+                time);
 }
 
-std::string_view result_of(CloudError::Kind kind) {
-  switch (kind) {
+std::string_view result_of(const CloudError& error) {
+  if (!error.launch_result().empty()) return error.launch_result();
+  switch (error.kind()) {
     case CloudError::Kind::quota:
       return "error.quota";
     case CloudError::Kind::no_capacity:

@@ -9,11 +9,7 @@
 
 namespace nodepool::driver {
 
-// What statsd is told of the launch of one node: a timer and a counter for how it, or an attempt at
-// it, has ended.
-//
-//   nodepool.launch.RESULT                     nodepool.launch.provider.PROVIDER.AZ.RESULT
-//   nodepool.launch.provider.PROVIDER.RESULT   nodepool.launch.requestor.REQUESTOR.RESULT
+// Tells how the launch of one node, or an attempt at it, has ended.
 class LaunchMetrics {
  public:
   // The launch begins now: all times count from here.
@@ -34,10 +30,11 @@ inline constexpr std::string_view kLaunchReady = "ready";
 inline constexpr std::string_view kLaunchTimedOut = "error.servercreatetimeout";
 inline constexpr std::string_view kLaunchKeyScanFailed = "error.keyscan";
 inline constexpr std::string_view kLaunchWithoutAddress = "error.network";
+inline constexpr std::string_view kLaunchAddressTimedOut = "error.ipadd";
 inline constexpr std::string_view kLaunchSessionLost = "error.zksession";
 inline constexpr std::string_view kLaunchFailed = "error.unknown";
 
 // The result of a launch that ended with this failure.
-std::string_view result_of(CloudError::Kind kind);
+std::string_view result_of(const CloudError& error);
 
 }  // namespace nodepool::driver

@@ -1,17 +1,18 @@
 #include "http/attempt_metrics.h"
 
-#include <fmt/format.h>
+#include "telemetry/cloud_call_metrics.h"
 
 namespace nodepool::http {
 
-Client::Observer attempt_metrics(telemetry::Metrics metrics, std::string prefix) {
+Client::Observer attempt_metrics(telemetry::Metrics metrics, std::string provider) {
   if (!metrics.enabled()) return {};
-  return [metrics = std::move(metrics), prefix = std::move(prefix)](const Attempt& attempt) {
+  return [metrics = std::move(metrics), provider = std::move(provider)](const Attempt& attempt) {
     const std::chrono::duration<double> time(attempt.seconds);
-    const std::string key = fmt::format("{}.{}", prefix, telemetry::key_part_of_text(attempt.name));
     telemetry::MetricsBatch batch(metrics);
-    batch.time_and_count(key, std::chrono::duration_cast<std::chrono::nanoseconds>(time));
-    batch.count(fmt::format("{}.{}", key, attempt.status));
+    batch.time(telemetry::series<telemetry::kCloudCalls>(provider, attempt.name),
+               std::chrono::duration_cast<std::chrono::nanoseconds>(time));
+    const std::string status = std::to_string(attempt.status);
+    batch.count(telemetry::series<telemetry::kCloudAnswers>(provider, attempt.name, status));
   };
 }
 

@@ -7,10 +7,8 @@
 
 namespace nodepool::http {
 
-// Tells statsd of every attempt at a call: a timer and a counter `<prefix>.<call>`, and a counter
-// `<prefix>.<call>.<status>`, where the status of no answer is 0. The call's name is
-// Request::name as telemetry::key_part_of_text() writes it. `prefix` for the calls of a provider:
-// "nodepool.task.<provider>".
-Client::Observer attempt_metrics(telemetry::Metrics metrics, std::string prefix);
+// Tells of every attempt at a call of a provider's cloud, by Request::name: how long it took, and
+// the status of its answer.
+Client::Observer attempt_metrics(telemetry::Metrics metrics, std::string provider);
 
 }  // namespace nodepool::http

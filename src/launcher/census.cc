@@ -1,10 +1,10 @@
 #include "launcher/census.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <string_view>
+
+#include "launcher/launcher_metrics.h"
 
 namespace nodepool::launcher {
 
@@ -15,14 +15,6 @@ void add(std::map<Key, std::int64_t>& counts, const Key& key, int sign) {
   const auto count = counts.try_emplace(key, 0).first;
   count->second += sign;
   if (count->second == 0) counts.erase(count);
-}
-
-std::string provider_key(std::string_view provider, model::NodeState state) {
-  return fmt::format("nodepool.provider.{}.nodes.{}", provider, to_string(state));
-}
-
-std::string label_key(std::string_view label, model::NodeState state) {
-  return fmt::format("nodepool.label.{}.nodes.{}", label, to_string(state));
 }
 
 }  // namespace
@@ -63,29 +55,29 @@ std::int64_t Census::addressable_by(const model::Component& pool) const {
   return sum;
 }
 
-std::map<std::string, std::int64_t> Census::figures(
-    const std::vector<const model::Component*>& pools) const {
-  std::map<std::string, std::int64_t> figures;
+Census::Figures Census::figures(const std::vector<const model::Component*>& pools) const {
+  using telemetry::series;
+  Figures figures;
   for (const model::NodeState state : model::kAllNodeStates) {
-    figures[fmt::format("nodepool.nodes.{}", to_string(state))] = 0;
+    figures[series<kNodes>(to_string(state))] = 0;
     for (const model::Component* pool : pools) {
-      figures[provider_key(pool->provider_name, state)] = 0;
-      for (const std::string& label : pool->supported_labels) figures[label_key(label, state)] = 0;
+      figures[series<kNodesOfProvider>(pool->provider_name, to_string(state))] = 0;
+      for (const std::string& label : pool->supported_labels) {
+        figures[series<kNodesOfLabel>(label, to_string(state))] = 0;
+      }
     }
   }
-  for (const auto& [state, count] : nodes_) {
-    figures[fmt::format("nodepool.nodes.{}", to_string(state))] = count;
-  }
+  for (const auto& [state, count] : nodes_) figures[series<kNodes>(to_string(state))] = count;
   for (const auto& [key, count] : nodes_by_provider_) {
-    figures[provider_key(std::get<0>(key), std::get<1>(key))] = count;
+    const auto& [provider, state] = key;
+    figures[series<kNodesOfProvider>(provider, to_string(state))] = count;
   }
   for (const auto& [key, count] : nodes_by_label_) {
-    figures[label_key(std::get<0>(key), std::get<1>(key))] = count;
+    const auto& [label, state] = key;
+    figures[series<kNodesOfLabel>(label, to_string(state))] = count;
   }
   for (const model::Component* pool : pools) {
-    if (pool->name.empty()) continue;
-    figures[fmt::format("nodepool.provider.{}.pool.{}.addressable_requests", pool->provider_name,
-                        pool->name)] = addressable_by(*pool);
+    figures[series<kAddressableRequests>(pool->provider_name, pool->name)] = addressable_by(*pool);
   }
   return figures;
 }

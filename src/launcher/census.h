@@ -9,6 +9,7 @@
 #include "model/component.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
+#include "telemetry/metric.h"
 
 namespace nodepool::launcher {
 
@@ -18,10 +19,10 @@ class Census {
  public:
   Census(model::NodeTable& nodes, model::RequestTable& requests);
 
-  // The gauges of statsd, with the keys of the Python Nodepool. What is offered by one of the
-  // registered `pools` and does not exist is 0.
-  std::map<std::string, std::int64_t> figures(
-      const std::vector<const model::Component*>& pools) const;
+  using Figures = std::map<telemetry::Series, std::int64_t>;
+
+  // The gauges. What is offered by one of the registered `pools` and does not exist is 0.
+  Figures figures(const std::vector<const model::Component*>& pools) const;
 
  private:
   using Labels = std::vector<std::string>;  // sorted, each once

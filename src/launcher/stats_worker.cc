@@ -8,10 +8,13 @@
 
 #include "coordination/election.h"
 #include "coordination/error.h"
+#include "launcher/launcher_metrics.h"
 
 namespace nodepool::launcher {
 
 namespace {
+
+using telemetry::series;
 
 // The Python Nodepool's: launchers of both kinds elect one of them.
 constexpr auto kStatsElection = "/nodepool/elections/stats";
@@ -68,8 +71,7 @@ Task<> StatsWorker::tell_limits_now_and_then() {
 void StatsWorker::tell_limits() const {
   telemetry::MetricsBatch batch(context_.metrics);
   for (const auto& [name, provider] : providers_) {
-    batch.gauge("nodepool.provider." + name + ".max_servers",
-                servers_of(provider.provider->config()));
+    batch.gauge(series<kMaxServers>(name), servers_of(provider.provider->config()));
   }
   for (const auto& [tenant, limits] : context_.tenant_limits) {
     std::map<std::string, double> figures;
@@ -77,10 +79,11 @@ void StatsWorker::tell_limits() const {
       figures.emplace(resource, kUnlimited);
     }
     for (const auto& [resource, limit] : limits.limits) {
-      figures[telemetry::key_part(resource)] = static_cast<double>(limit);
+      figures[resource] = static_cast<double>(limit);
     }
-    const std::string prefix = "nodepool.tenant_limits." + telemetry::key_part(tenant) + ".";
-    for (const auto& [resource, limit] : figures) batch.gauge(prefix + resource, limit);
+    for (const auto& [resource, limit] : figures) {
+      batch.gauge(series<kTenantLimits>(tenant, resource), limit);
+    }
   }
 }
 
@@ -109,7 +112,7 @@ Task<> StatsWorker::lead() {
       context_.requests.observe([&changed](const model::RequestTable::Change&) { changed.set(); }),
       context_.components.observe(
           [&changed](const model::ComponentTable::Change&) { changed.set(); })};
-  std::map<std::string, std::int64_t> told;
+  Census::Figures told;
   while (true) {
     if (context_.tables_ready()) tell_counts(census, told);
     co_await context_.runtime.clock.sleep_for(kShortestCountsPause);
@@ -119,14 +122,13 @@ Task<> StatsWorker::lead() {
 }
 
 // What has vanished is told once more, as 0.
-void StatsWorker::tell_counts(const Census& census,
-                              std::map<std::string, std::int64_t>& told) const {
-  const std::map<std::string, std::int64_t> figures = census.figures(context_.components.pools());
+void StatsWorker::tell_counts(const Census& census, Census::Figures& told) const {
+  const Census::Figures figures = census.figures(context_.components.pools());
   telemetry::MetricsBatch batch(context_.metrics);
-  for (const auto& [key, count] : told) {
-    if (!figures.contains(key)) batch.gauge(key, 0);
+  for (const auto& [nodes, count] : told) {
+    if (!figures.contains(nodes)) batch.gauge(nodes, 0);
   }
-  for (const auto& [key, count] : figures) batch.gauge(key, static_cast<double>(count));
+  for (const auto& [nodes, count] : figures) batch.gauge(nodes, static_cast<double>(count));
   told = figures;
 }
 

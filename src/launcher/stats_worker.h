@@ -24,7 +24,7 @@ class StatsWorker {
   void tell_limits() const;
   Task<> stand_for_election();
   Task<> lead();
-  void tell_counts(const Census& census, std::map<std::string, std::int64_t>& told) const;
+  void tell_counts(const Census& census, Census::Figures& told) const;
 
   LauncherContext& context_;
   const Providers& providers_;

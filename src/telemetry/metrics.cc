@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <charconv>
 #include <stdexcept>
@@ -80,11 +80,6 @@ void require_port(const std::string& port) {
   }
 }
 
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_';
-}
-
 }  // namespace
 
 Metrics Metrics::to_statsd(const std::string& host, const std::string& port) {
@@ -101,20 +96,16 @@ void Metrics::send(std::string_view datagram) const {
   if (send_) (*send_)(datagram);
 }
 
-void Metrics::count(std::string_view key, std::int64_t increment) const {
-  if (enabled()) send(count_line(key, increment));
+void Metrics::count(const Series& series, std::int64_t increment) const {
+  MetricsBatch(*this).count(series, increment);
 }
 
-void Metrics::gauge(std::string_view key, double value) const {
-  if (enabled()) send(gauge_lines(key, value));
+void Metrics::gauge(const Series& series, double value) const {
+  MetricsBatch(*this).gauge(series, value);
 }
 
-void Metrics::time(std::string_view key, std::chrono::nanoseconds duration) const {
-  if (enabled()) send(time_line(key, duration));
-}
-
-void Metrics::time_and_count(std::string_view key, std::chrono::nanoseconds duration) const {
-  MetricsBatch(*this).time_and_count(key, duration);
+void Metrics::time(const Series& series, std::chrono::nanoseconds duration) const {
+  MetricsBatch(*this).time(series, duration);
 }
 
 MetricsBatch::~MetricsBatch() {
@@ -123,7 +114,6 @@ MetricsBatch::~MetricsBatch() {
 
 // Lines that belong together are never parted.
 void MetricsBatch::add(std::string_view lines) {
-  if (!metrics_.enabled()) return;
   if (!datagram_.empty() && datagram_.size() + 1 + lines.size() > kLargestDatagram) {
     metrics_.send(datagram_);
     datagram_.clear();
@@ -132,39 +122,26 @@ void MetricsBatch::add(std::string_view lines) {
   datagram_ += lines;
 }
 
-void MetricsBatch::count(std::string_view key, std::int64_t increment) {
-  add(count_line(key, increment));
+void MetricsBatch::count(const Series& series, std::int64_t increment) {
+  assert(series.metric->kind == Metric::Kind::counter);
+  if (!metrics_.enabled()) return;
+  for (const std::string& key : statsd_keys(series)) add(count_line(key, increment));
 }
 
-void MetricsBatch::gauge(std::string_view key, double value) {
-  add(gauge_lines(key, value));
+void MetricsBatch::gauge(const Series& series, double value) {
+  assert(series.metric->kind == Metric::Kind::gauge);
+  if (!metrics_.enabled()) return;
+  for (const std::string& key : statsd_keys(series)) add(gauge_lines(key, value));
 }
 
-void MetricsBatch::time(std::string_view key, std::chrono::nanoseconds duration) {
-  add(time_line(key, duration));
-}
-
-void MetricsBatch::time_and_count(std::string_view key, std::chrono::nanoseconds duration) {
-  time(key, duration);
-  count(key);
-}
-
-std::string key_part(std::string_view name) {
-  std::string part(name);
-  std::ranges::replace_if(part, [](char c) { return c == '.' || c == ':'; }, '_');
-  return part;
-}
-
-std::string key_part_of_text(std::string_view text) {
-  std::string part;
-  for (const char c : text) {
-    if (is_plain(c)) {
-      part += c;
-    } else if (!part.empty() && part.back() != '_') {
-      part += '_';
-    }
+void MetricsBatch::time(const Series& series, std::chrono::nanoseconds duration) {
+  const bool is_counted = series.metric->kind == Metric::Kind::counted_timer;
+  assert(is_counted || series.metric->kind == Metric::Kind::timer);
+  if (!metrics_.enabled()) return;
+  for (const std::string& key : statsd_keys(series)) {
+    add(time_line(key, duration));
+    if (is_counted) add(count_line(key, 1));
   }
-  return part;
 }
 
 }  // namespace nodepool::telemetry

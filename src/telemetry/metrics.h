@@ -7,12 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "telemetry/metric.h"
+
 namespace nodepool::telemetry {
 
 // Where the figures of a process go: a statsd server, or nowhere. Cheap to copy. Keys and times are
 // those of the Python Nodepool. Never blocks and never fails: what cannot be sent is lost.
 //
-//   metrics.count("nodepool.provider.rack.leaked.instances");
+//   metrics.count(telemetry::series<driver::kLeakedResources>("rack", "instance"));
 class Metrics {
  public:
   // Takes lines of the statsd protocol, joined by '\n'.
@@ -33,12 +35,10 @@ class Metrics {
   // Whether anybody listens.
   bool enabled() const { return send_ != nullptr; }
 
-  void count(std::string_view key, std::int64_t increment = 1) const;
-  void gauge(std::string_view key, double value) const;
-  void time(std::string_view key, std::chrono::nanoseconds duration) const;
-
-  // A timer with a counter of the same key.
-  void time_and_count(std::string_view key, std::chrono::nanoseconds duration) const;
+  // The kind of the series' metric says which of these it is.
+  void count(const Series& series, std::int64_t increment = 1) const;
+  void gauge(const Series& series, double value) const;
+  void time(const Series& series, std::chrono::nanoseconds duration) const;
 
  private:
   friend class MetricsBatch;
@@ -55,10 +55,9 @@ class MetricsBatch {
   MetricsBatch(const MetricsBatch&) = delete;
   MetricsBatch& operator=(const MetricsBatch&) = delete;
 
-  void count(std::string_view key, std::int64_t increment = 1);
-  void gauge(std::string_view key, double value);
-  void time(std::string_view key, std::chrono::nanoseconds duration);
-  void time_and_count(std::string_view key, std::chrono::nanoseconds duration);
+  void count(const Series& series, std::int64_t increment = 1);
+  void gauge(const Series& series, double value);
+  void time(const Series& series, std::chrono::nanoseconds duration);
 
  private:
   void add(std::string_view lines);
@@ -66,13 +65,5 @@ class MetricsBatch {
   const Metrics& metrics_;
   std::string datagram_;
 };
-
-// A name as a part of a key, where it would otherwise add levels or end the key: '.' and ':' become
-// '_'. The Python Nodepool does this for the names of requestors, tenants and their resources only.
-std::string key_part(std::string_view name);
-
-// A free text as a part of a key: all that is no letter, digit, '-' or '_' becomes one '_'.
-// "compute: create server" -> "compute_create_server".
-std::string key_part_of_text(std::string_view text);
 
 }  // namespace nodepool::telemetry

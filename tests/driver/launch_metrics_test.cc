@@ -25,7 +25,7 @@ TEST(LaunchMetrics, a_launch_counts_for_its_provider_zone_and_requestor) {
   sent.clear();
   node.az = "az1";
   node.requestor = "NodePool:min-ready";
-  launch.ended(result_of(CloudError::Kind::quota), node);
+  launch.ended(result_of({CloudError::Kind::quota, "no"}), node);
   EXPECT_EQ(sent,
             "nodepool.launch.error.quota:2000.000000|ms\n"
             "nodepool.launch.error.quota:1|c\n"
@@ -39,11 +39,12 @@ TEST(LaunchMetrics, a_launch_counts_for_its_provider_zone_and_requestor) {
 
 TEST(LaunchMetrics, failures_of_the_cloud_have_the_words_of_the_python_nodepool) {
   using Kind = CloudError::Kind;
-  EXPECT_EQ(result_of(Kind::no_capacity), "error.capacity");
-  EXPECT_EQ(result_of(Kind::failed), "error.status");
+  EXPECT_EQ(result_of({Kind::no_capacity, "full"}), "error.capacity");
+  EXPECT_EQ(result_of({Kind::failed, "in vain"}), "error.status");
+  EXPECT_EQ(result_of({Kind::failed, "no floating IP", kLaunchAddressTimedOut}), "error.ipadd");
   for (const Kind kind :
        {Kind::not_found, Kind::auth, Kind::unknown_outcome, Kind::transient, Kind::permanent}) {
-    EXPECT_EQ(result_of(kind), "error.unknown");
+    EXPECT_EQ(result_of({kind, "in vain"}), "error.unknown");
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 TEST(AttemptMetrics, every_attempt_is_timed_and_counted_by_its_status) {
   std::string sent;
   const telemetry::Metrics metrics([&sent](std::string_view datagram) { sent = datagram; });
-  const Client::Observer observe = attempt_metrics(metrics, "nodepool.task.rack");
+  const Client::Observer observe = attempt_metrics(metrics, "rack");
   const std::string name = "compute: create server";
   const std::string method = "POST";
   observe({.name = name, .method = method, .status = 202, .seconds = 0.25});
@@ -21,7 +21,7 @@ TEST(AttemptMetrics, every_attempt_is_timed_and_counted_by_its_status) {
 }
 
 TEST(AttemptMetrics, nobody_observes_when_nobody_listens) {
-  EXPECT_FALSE(attempt_metrics(telemetry::Metrics(), "nodepool.task.rack"));
+  EXPECT_FALSE(attempt_metrics(telemetry::Metrics(), "rack"));
 }
 
 }  // namespace

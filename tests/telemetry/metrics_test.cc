@@ -24,6 +24,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
+constexpr Metric kBirds{.name = "birds",
+                        .kind = Metric::Kind::gauge,
+                        .labels = {{{"wood"}}},
+                        .statsd = {"birds.<wood>"},
+                        .help = "birds in the wood"};
+constexpr Metric kSongs{.name = "songs_total",
+                        .kind = Metric::Kind::counter,
+                        .statsd = {"nodepool.songs"},
+                        .help = "songs that were heard"};
+constexpr Metric kFlights{.name = "flight_seconds",
+                          .kind = Metric::Kind::timer,
+                          .statsd = {"nodepool.flights"},
+                          .help = "how long birds were in the air"};
+constexpr Metric kVisits{.name = "visit_seconds",
+                         .kind = Metric::Kind::counted_timer,
+                         .labels = {{{"wood", KeyPart::one_level}, {"why", KeyPart::words}}},
+                         .statsd = {"visits.<wood>", "visits.<wood>.for.<why>"},
+                         .help = "how long somebody was there"};
+
 // What a statsd server hears.
 class UdpReceiver {
  public:
@@ -69,25 +88,25 @@ TEST(Statsd, a_server_hears_every_kind_of_figure) {
   const UdpReceiver server;
   const Metrics metrics = Metrics::to_statsd("127.0.0.1", server.port());
   ASSERT_TRUE(metrics.enabled());
-  metrics.count("nodepool.a");
-  EXPECT_EQ(server.next(), "nodepool.a:1|c");
-  metrics.time("nodepool.b", milliseconds(5));
-  EXPECT_EQ(server.next(), "nodepool.b:5.000000|ms");
-  metrics.gauge("nodepool.c", -1);
-  EXPECT_EQ(server.next(), "nodepool.c:0|g\nnodepool.c:-1|g");
+  metrics.count(series<kSongs>());
+  EXPECT_EQ(server.next(), "nodepool.songs:1|c");
+  metrics.time(series<kFlights>(), milliseconds(5));
+  EXPECT_EQ(server.next(), "nodepool.flights:5.000000|ms");
+  metrics.gauge(series<kBirds>("oak"), -1);
+  EXPECT_EQ(server.next(), "birds.oak:0|g\nbirds.oak:-1|g");
 }
 
 TEST(Statsd, a_host_is_looked_up) {
   const UdpReceiver server;
   const Metrics metrics = Metrics::to_statsd("", server.port());
-  metrics.count("nodepool.local");
-  EXPECT_EQ(server.next(), "nodepool.local:1|c");
+  metrics.count(series<kSongs>());
+  EXPECT_EQ(server.next(), "nodepool.songs:1|c");
 }
 
 TEST(Statsd, without_host_and_port_nothing_is_sent) {
   const Metrics metrics = Metrics::to_statsd("", "");
   EXPECT_FALSE(metrics.enabled());
-  metrics.time_and_count("nodepool.a", seconds(1));
+  metrics.time(series<kFlights>(), seconds(1));
 }
 
 TEST(Statsd, what_nobody_hears_is_lost_without_an_error) {
@@ -97,7 +116,7 @@ TEST(Statsd, what_nobody_hears_is_lost_without_an_error) {
     port = gone.port();
   }
   const Metrics metrics = Metrics::to_statsd("127.0.0.1", port);
-  for (int i = 0; i < 10; ++i) metrics.count("nodepool.a");
+  for (int i = 0; i < 10; ++i) metrics.count(series<kSongs>());
 }
 
 TEST(Statsd, what_is_no_server_is_refused) {
@@ -107,24 +126,24 @@ TEST(Statsd, what_is_no_server_is_refused) {
 }
 
 TEST_F(MetricsTest, figures_have_the_form_that_statsd_reads) {
-  metrics_.count("a", 3);
-  metrics_.gauge("b", 10);
-  metrics_.gauge("c", 0.5);
-  metrics_.gauge("d", std::numeric_limits<double>::infinity());
-  metrics_.time("e", microseconds(1500));
-  EXPECT_THAT(datagrams_, ElementsAre("a:3|c", "b:10|g", "c:0.5|g", "d:inf|g", "e:1.500000|ms"));
+  metrics_.count(series<kSongs>(), 3);
+  metrics_.gauge(series<kBirds>("b"), 10);
+  metrics_.gauge(series<kBirds>("c.org"), 0.5);
+  metrics_.gauge(series<kBirds>("d"), std::numeric_limits<double>::infinity());
+  metrics_.time(series<kFlights>(), microseconds(1500));
+  EXPECT_THAT(datagrams_, ElementsAre("nodepool.songs:3|c", "birds.b:10|g", "birds.c.org:0.5|g",
+                                      "birds.d:inf|g", "nodepool.flights:1.500000|ms"));
 }
 
 TEST_F(MetricsTest, a_timer_and_its_counter_travel_together) {
-  metrics_.time_and_count("nodepool.launch.ready", seconds(2));
-  EXPECT_THAT(datagrams_,
-              ElementsAre("nodepool.launch.ready:2000.000000|ms\nnodepool.launch.ready:1|c"));
+  metrics_.time(series<kVisits>("oak", ""), seconds(2));
+  EXPECT_THAT(datagrams_, ElementsAre("visits.oak:2000.000000|ms\nvisits.oak:1|c"));
 }
 
 TEST_F(MetricsTest, a_batch_fills_datagrams_of_less_than_512_bytes) {
   {
     MetricsBatch batch(metrics_);
-    for (int i = 100; i < 160; ++i) batch.gauge("nodepool.figure." + std::to_string(i), -i);
+    for (int i = 100; i < 160; ++i) batch.gauge(series<kBirds>("wood" + std::to_string(i)), -i);
   }
   ASSERT_GT(datagrams_.size(), 1U);
   std::size_t lines = 0;
@@ -145,11 +164,28 @@ TEST_F(MetricsTest, an_empty_batch_sends_nothing) {
 }
 
 TEST(MetricKeys, names_become_parts_of_keys) {
-  EXPECT_EQ(key_part("NodePool:min-ready"), "NodePool_min-ready");
-  EXPECT_EQ(key_part("zuul.example.org"), "zuul_example_org");
-  EXPECT_EQ(key_part_of_text("compute: create server"), "compute_create_server");
-  EXPECT_EQ(key_part_of_text("list_instances"), "list_instances");
-  EXPECT_EQ(key_part_of_text("a|b@c\nd"), "a_b_c_d");
+  const auto keys = [](std::string_view wood, std::string_view why) {
+    return statsd_keys(series<kVisits>(wood, why));
+  };
+  EXPECT_THAT(keys("NodePool:min-ready", "compute: create server"),
+              ElementsAre("visits.NodePool_min-ready",
+                          "visits.NodePool_min-ready.for.compute_create_server"));
+  EXPECT_THAT(keys("zuul.example.org", "a|b@c\nd"),
+              ElementsAre("visits.zuul_example_org", "visits.zuul_example_org.for.a_b_c_d"));
+}
+
+TEST(MetricKeys, a_key_with_a_label_that_has_no_value_is_left_out) {
+  EXPECT_THAT(statsd_keys(series<kVisits>("oak", "")), ElementsAre("visits.oak"));
+  EXPECT_THAT(statsd_keys(series<kVisits>("", "rest")), SizeIs(0));
+}
+
+TEST(MetricKeys, a_declaration_names_its_labels) {
+  EXPECT_TRUE(is_sound(kVisits));
+  Metric metric = kBirds;
+  metric.statsd = {"birds.<tree>"};
+  EXPECT_FALSE(is_sound(metric));
+  metric.statsd = {"birds.<wood"};
+  EXPECT_FALSE(is_sound(metric));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "async/event.h"
 #include "async/live_tasks.h"
 #include "async/parking.h"
+#include "driver/driver_metrics.h"
+#include "telemetry/cloud_call_metrics.h"
 
 namespace nodepool::driver {
 
@@ -128,8 +130,7 @@ Task<> TaskManager::serve() {
 
 Task<> TaskManager::make_call(std::shared_ptr<Job> job) {
   const async::Clock::TimePoint begun = runtime_.clock.now();
-  metrics_.time(fmt::format("nodepool.provider.{}.task_wait.{}", provider_, job->name),
-                begun - job->submitted);
+  metrics_.time(telemetry::series<kTaskWaits>(provider_, job->name), begun - job->submitted);
   auto call = [job] {
     auto waiting = Job::Phase::waiting;
     if (job->phase.compare_exchange_strong(waiting, Job::Phase::running)) job->call();
@@ -146,8 +147,8 @@ Task<> TaskManager::make_call(std::shared_ptr<Job> job) {
   threads_.start(runtime_.executor, std::move(call), std::move(on_return));
   const bool in_time = co_await job->returned.wait_until(runtime_.clock, begun + options_.deadline);
   if (!in_time) leave_behind(job);
-  metrics_.time_and_count(fmt::format("nodepool.task.{}.{}", provider_, job->name),
-                          runtime_.clock.now() - begun);
+  metrics_.time(telemetry::series<telemetry::kCloudCalls>(provider_, job->name),
+                runtime_.clock.now() - begun);
   job->caller.wake();
 }
 
@@ -162,15 +163,14 @@ void TaskManager::leave_behind(const std::shared_ptr<Job>& job) {
   }
   job->left_behind = true;
   ++progress_->left_behind;
-  metrics_.count(fmt::format("nodepool.provider.{}.tasks_left_behind", provider_));
+  metrics_.count(telemetry::series<kTasksLeftBehind>(provider_));
   log_.error("{}: has not returned within {} s, and is left behind", job->name, seconds);
   job->failure.emplace(CloudError::Kind::unknown_outcome,
                        fmt::format("{}: has not returned within {} s", job->name, seconds));
 }
 
 void TaskManager::report_queue() const {
-  metrics_.gauge(fmt::format("nodepool.provider.{}.task_queue", provider_),
-                 static_cast<double>(queue_.size()));
+  metrics_.gauge(telemetry::series<kTaskQueue>(provider_), static_cast<double>(queue_.size()));
 }
 
 }  // namespace nodepool::driver

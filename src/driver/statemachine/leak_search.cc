@@ -1,11 +1,10 @@
 #include "driver/statemachine/leak_search.h"
 
-#include <fmt/format.h>
-
 #include "async/deadline.h"
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "driver/cloud_error.h"
+#include "driver/driver_metrics.h"
 
 namespace nodepool::driver {
 
@@ -55,7 +54,7 @@ Task<> LeakSearch::search(std::string what, Task<> searching) {
 Task<> LeakSearch::remove_leftovers() {
   const std::map<std::string, std::int64_t> removed = co_await adapter_.remove_leftovers();
   for (const auto& [type, count] : removed) {
-    context_.metrics.count(fmt::format("nodepool.provider.{}.leaked.{}s", provider_, type), count);
+    context_.metrics.count(telemetry::series<kLeakedResources>(provider_, type), count);
   }
 }
 
@@ -182,7 +181,7 @@ Task<> LeakSearch::remove_one(Leak leak, Removals& removals) {
   }
   if (failure.empty()) {
     log_.warning("Deleted leaked {}: {}", name_of(leak), leak.reason);
-    context_.metrics.count(fmt::format("nodepool.provider.{}.leaked.{}s", provider_, leak.type));
+    context_.metrics.count(telemetry::series<kLeakedResources>(provider_, leak.type));
   } else {
     log_.error("Leaked {} could not be deleted: {}", name_of(leak), failure);
   }

@@ -101,7 +101,7 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     throw;
   } catch (const CloudError& failure) {
     const bool quota = failure.kind() == CloudError::Kind::quota;
-    return Failure{failure.what(), result_of(failure.kind()),
+    return Failure{failure.what(), result_of(failure),
                    quota ? LaunchError::Kind::quota : LaunchError::Kind::failed,
                    !quota && failure.kind() != CloudError::Kind::permanent};
   } catch (const async::DeadlineExceeded& failure) {

@@ -38,14 +38,14 @@ std::unique_ptr<driver::Adapter> OpenStackDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
   auto openstack = std::dynamic_pointer_cast<const OpenStackConfig>(std::move(config));
   telemetry::Logger log = context.log.child("driver.openstack." + openstack->name());
-  std::string prefix = "nodepool.task." + openstack->name();
+  std::string name = openstack->name();
   auto endpoint = accounts_->find(context.runtime, openstack->cloud(), [&] {
     return std::make_shared<CloudEndpoint>(context.runtime, openstack->cloud(), Pace(),
                                            context.log.child("driver.openstack"));
   });
   return std::make_unique<OpenStackAdapter>(
       context.runtime, std::move(openstack), std::move(endpoint), context.threads, std::move(log),
-      http::attempt_metrics(context.metrics, std::move(prefix)));
+      http::attempt_metrics(context.metrics, std::move(name)));
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -6,6 +6,7 @@
 
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
+#include "driver/launch_metrics.h"
 #include "driver/ownership.h"
 #include "drivers/openstack/api/quota_words.h"
 #include "drivers/openstack/external_id.h"
@@ -202,7 +203,8 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
     co_await clock.sleep_for(context_.pace.poll);
   }
   throw CloudError(CloudError::Kind::failed,
-                   fmt::format("floating IP {} does not become ACTIVE: it is {}", id, status));
+                   fmt::format("floating IP {} does not become ACTIVE: it is {}", id, status),
+                   driver::kLaunchAddressTimedOut);
 }
 
 Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,

@@ -1,3 +1,4 @@
+#include "driver/launch_metrics.h"
 #include "tests/drivers/openstack/adapter_fixture.h"
 
 namespace nodepool::drivers::openstack {
@@ -288,6 +289,15 @@ TEST_F(AdapterTest, a_floating_ip_whose_answer_is_lost_is_not_made_twice) {
     create();
     EXPECT_THAT(cloud_.floating_ips, SizeIs(1));
   }
+}
+
+TEST_F(AdapterTest, a_floating_ip_that_is_not_there_in_time_has_a_result_of_its_own) {
+  cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
+  cloud_.floating_ip_status = "DOWN";
+  pace_.floating_ip_limit = pace_.poll;
+  const driver::CloudError error = failure();
+  EXPECT_THAT(error.what(), HasSubstr("does not become ACTIVE: it is DOWN"));
+  EXPECT_EQ(driver::result_of(error), "error.ipadd");
 }
 
 TEST_F(AdapterTest, a_floating_ip_that_is_refused_for_quota_leaves_a_machine_to_delete) {

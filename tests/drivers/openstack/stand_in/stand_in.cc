@@ -318,7 +318,7 @@ StandIn::Reply StandIn::network(const Request& request) {
   if (request.method == "POST") return create_floating_ip(request);
   Json answer;
   answer[what] = filtered(things, request.query);
-  for (auto& [id, floating_ip] : floating_ips) floating_ip["status"] = "ACTIVE";
+  for (auto& [id, floating_ip] : floating_ips) floating_ip["status"] = floating_ip_status;
   return {200, answer.dump()};
 }
 

@@ -50,6 +50,7 @@ class StandIn {
   std::map<std::string, Json> servers;
   std::map<std::string, Json> ports;
   std::map<std::string, Json> floating_ips;
+  std::string floating_ip_status = "ACTIVE";  // of those that are listed
   std::map<std::string, Json> images;
   std::map<std::string, std::string> image_files;
   std::vector<Json> networks;

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "telemetry/metric.h"
+
+// What builders tell of images.
+namespace nodepool::builder {
+
+inline constexpr telemetry::Metric kBuildExitCode{
+    .name = "nodepool_image_build_exit_code",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}}},
+    .statsd = {"nodepool.dib_image_build.<image>.status.rc"},
+    .help = "exit code of the last build,"};
+
+inline constexpr telemetry::Metric kBuildTime{
+    .name = "nodepool_image_build_seconds",
+    .kind = telemetry::Metric::Kind::timer,
+    .labels = {{{"image"}}},
+    .statsd = {"nodepool.dib_image_build.<image>.status.duration"},
+    .help = "… how long it took,"};
+
+inline constexpr telemetry::Metric kLastBuild{
+    .name = "nodepool_image_last_build_timestamp_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}}},
+    .statsd = {"nodepool.dib_image_build.<image>.status.last_build"},
+    .help = "… and when it ended, in seconds since 1970"};
+
+inline constexpr telemetry::Metric kImageSize{
+    .name = "nodepool_image_size_bytes",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}, {"format"}}},
+    .statsd = {"nodepool.dib_image_build.<image>.<format>.size"},
+    .help = "bytes on the disk"};
+
+inline constexpr telemetry::Metric kImageUploads{
+    .name = "nodepool_image_upload_seconds",
+    .kind = telemetry::Metric::Kind::counted_timer,
+    .labels = {{{"image"}, {"provider"}}},
+    .statsd = {"nodepool.image_update.<image>.<provider>"},
+    .help = "uploads that are ready"};
+
+inline constexpr telemetry::Metric kBuildRequests{
+    .name = "nodepool_build_requests",
+    .kind = telemetry::Metric::Kind::gauge,
+    .statsd = {"nodepool.image_build_requests"},
+    .help = "wishes for a build; every minute, as the following"};
+
+inline constexpr telemetry::Metric kBuildRequestsOfImage{
+    .name = "nodepool_image_build_requests",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"image"}}},
+    .statsd = {"nodepool.image.<image>.image_build_requests"},
+    .help = "the same by image"};
+
+inline constexpr telemetry::Metric kBuildState{
+    .name = "nodepool_image_build_state",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"host"}, {"image"}}},
+    .statsd = {"nodepool.builder.<host>.image.<image>.build.state"},
+    .help = "0 idle, 1 building, 3 paused"};
+
+inline constexpr telemetry::Metric kUploadState{
+    .name = "nodepool_image_upload_state",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"host"}, {"image"}, {"provider"}}},
+    .statsd = {"nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state"},
+    .help = "0 idle, 2 uploading, 3 paused"};
+
+inline constexpr const telemetry::Metric* kBuilderMetrics[] = {
+    &kBuildExitCode,       &kBuildTime,  &kLastBuild, &kImageSize, &kImageUploads, &kBuildRequests,
+    &kBuildRequestsOfImage, &kBuildState, &kUploadState};
+
+}  // namespace nodepool::builder

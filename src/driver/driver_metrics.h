@@ -1,0 +1,53 @@
+#pragma once
+
+#include "telemetry/metric.h"
+
+// What providers tell of their machines.
+namespace nodepool::driver {
+
+inline constexpr telemetry::Metric kLaunches{
+    .name = "nodepool_launch_seconds",
+    .kind = telemetry::Metric::Kind::counted_timer,
+    .labels = {{{"provider"},
+                {"zone"},
+                {"requestor", telemetry::KeyPart::one_level},
+                {"result"}}},
+    .statsd = {"nodepool.launch.<result>", "nodepool.launch.provider.<provider>.<result>",
+               "nodepool.launch.provider.<provider>.<zone>.<result>",
+               "nodepool.launch.requestor.<requestor>.<result>"},
+    .help = "attempts at launching a node. `ready`, or `error.` with `quota`, `capacity`, `status`, "
+            "`network`, `ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, "
+            "`zksession`, `unknown`. Times count from the first attempt"};
+
+inline constexpr telemetry::Metric kLeakedResources{
+    .name = "nodepool_leaked_resources_total",
+    .kind = telemetry::Metric::Kind::counter,
+    .labels = {{{"provider"}, {"type"}}},
+    .statsd = {"nodepool.provider.<provider>.leaked.<type>s"},
+    .help = "left-over resources that were deleted"};
+
+inline constexpr telemetry::Metric kTaskQueue{
+    .name = "nodepool_task_queue",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"provider"}}},
+    .statsd = {"nodepool.provider.<provider>.task_queue"},
+    .help = "blocking calls that wait for their turn"};
+
+inline constexpr telemetry::Metric kTaskWaits{
+    .name = "nodepool_task_wait_seconds",
+    .kind = telemetry::Metric::Kind::timer,
+    .labels = {{{"provider"}, {"call"}}},
+    .statsd = {"nodepool.provider.<provider>.task_wait.<call>"},
+    .help = "… and how long they did"};
+
+inline constexpr telemetry::Metric kTasksLeftBehind{
+    .name = "nodepool_tasks_left_behind_total",
+    .kind = telemetry::Metric::Kind::counter,
+    .labels = {{{"provider"}}},
+    .statsd = {"nodepool.provider.<provider>.tasks_left_behind"},
+    .help = "blocking calls that did not return in time"};
+
+inline constexpr const telemetry::Metric* kDriverMetrics[] = {
+    &kLaunches, &kLeakedResources, &kTaskQueue, &kTaskWaits, &kTasksLeftBehind};
+
+}  // namespace nodepool::driver

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "telemetry/metric.h"
+
+// Calls of the clouds' APIs, of whatever client.
+namespace nodepool::telemetry {
+
+inline constexpr Metric kCloudCalls{
+    .name = "nodepool_cloud_call_seconds",
+    .kind = Metric::Kind::counted_timer,
+    .labels = {{{"provider"}, {"call", KeyPart::words}}},
+    .statsd = {"nodepool.task.<provider>.<call>"},
+    .help = "calls of the cloud; for HTTP each attempt"};
+
+inline constexpr Metric kCloudAnswers{
+    .name = "nodepool_cloud_answers_total",
+    .kind = Metric::Kind::counter,
+    .labels = {{{"provider"}, {"call", KeyPart::words}, {"status"}}},
+    .statsd = {"nodepool.task.<provider>.<call>.<status>"},
+    .help = "answers of HTTP by their status; 0: no answer"};
+
+inline constexpr const Metric* kCloudCallMetrics[] = {&kCloudCalls, &kCloudAnswers};
+
+}  // namespace nodepool::telemetry
