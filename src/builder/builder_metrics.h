@@ -67,8 +67,14 @@ inline constexpr telemetry::Metric kUploadState{
     .statsd = {"nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state"},
     .help = "0 idle, 2 uploading, 3 paused"};
 
-inline constexpr const telemetry::Metric* kBuilderMetrics[] = {
-    &kBuildExitCode,       &kBuildTime,  &kLastBuild, &kImageSize, &kImageUploads, &kBuildRequests,
-    &kBuildRequestsOfImage, &kBuildState, &kUploadState};
+inline constexpr const telemetry::Metric* kBuilderMetrics[] = {&kBuildExitCode,
+                                                               &kBuildTime,
+                                                               &kLastBuild,
+                                                               &kImageSize,
+                                                               &kImageUploads,
+                                                               &kBuildRequests,
+                                                               &kBuildRequestsOfImage,
+                                                               &kBuildState,
+                                                               &kUploadState};
 
 }  // namespace nodepool::builder

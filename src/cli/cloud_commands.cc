@@ -3,8 +3,9 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/listing/image_listings.h"
 #include "cli/own_provider.h"
+#include "cli/rendering/table_text.h"
+#include "report/image_listings.h"
 
 namespace nodepool::cli {
 
@@ -20,7 +21,7 @@ std::set<std::string> ids_in_use(const model::ImageTable& images, const std::str
 }
 
 // Images that say that they are Nodepool's, and that no record knows.
-Task<> list_aliens(Session& session, const config::ProviderSection& section, Table& table) {
+Task<> list_aliens(Session& session, const config::ProviderSection& section, report::Table& table) {
   const model::ImageTable* images = co_await session.images();
   const std::function<Task<>(driver::Provider&)> list = [&](driver::Provider& provider) -> Task<> {
     driver::ImageSupport* support = provider.images();
@@ -29,7 +30,7 @@ Task<> list_aliens(Session& session, const config::ProviderSection& section, Tab
     const std::vector<driver::CloudImage> found = co_await support->list();
     for (const driver::CloudImage& image : found) {
       if (!image.metadata.contains(driver::kBuildIdKey) || known.contains(image.id)) continue;
-      add_alien(table, section.name, image.name, image.id);
+      report::add_alien(table, section.name, image.name, image.id);
     }
   };
   Task<> listing = with_own_provider(session, section, list);
@@ -65,7 +66,7 @@ Task<bool> check_provider(Session& session, const config::ProviderSection& secti
 
 Task<int> perform(Session& session, ListAlienImages command) {
   const telemetry::Logger log = session.logger("nodepool.NodePoolCmd");
-  Table table = alien_image_columns();
+  report::Table table = report::alien_image_columns();
   for (const config::ProviderSection& section : session.config().providers) {
     if (!command.provider.empty() && section.name != command.provider) continue;
     std::string failure;
@@ -80,7 +81,7 @@ Task<int> perform(Session& session, ListAlienImages command) {
       log.warning("Exception listing images for {}: {}", section.name, failure);
     }
   }
-  session.context().out << table.text() << '\n';
+  session.context().out << table_text(table) << '\n';
   co_return 0;
 }
 

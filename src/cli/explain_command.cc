@@ -5,14 +5,19 @@
 #include <stdexcept>
 
 #include "cli/commands.h"
-#include "cli/explanation/explanation.h"
-#include "cli/explanation/hosts.h"
 #include "cli/own_provider.h"
+#include "cli/rendering/explanation_text.h"
 #include "program/journal.h"
+#include "report/explanation/explanation.h"
+#include "report/explanation/hosts.h"
 
 namespace nodepool::cli {
 
 namespace {
+
+using report::Knowledge;
+using report::ProviderFacts;
+using report::Providers;
 
 // The providers as this host's configuration has them.
 Providers configured_providers(Session& session) {
@@ -97,22 +102,22 @@ Task<int> perform(Session& session, Explain command) {
       providers,
       std::move(hosts),
       [&journal](const std::string& id) { return history::entries_of(journal, id); }};
-  std::vector<std::string> lines;
+  report::Explanation explanation;
   if (const model::NodeRequest* request = requests->find(subject)) {
-    lines = explain_request(knowledge, *request);
+    explanation = report::explain_request(knowledge, *request);
   } else if (const model::Node* node = nodes->find(subject)) {
-    lines = explain_node(knowledge, *node);
+    explanation = report::explain_node(knowledge, *node);
   } else if (session.config().labels.contains(subject)) {
-    lines = explain_label(knowledge, subject);
-  } else if (knows_host(knowledge, subject)) {
-    lines = explain_host(knowledge, subject);
+    explanation = report::explain_label(knowledge, subject);
+  } else if (report::knows_host(knowledge, subject)) {
+    explanation = report::explain_host(knowledge, subject);
   } else {
     throw std::runtime_error(
         fmt::format("there is no request, node, label or host {}; `nodepool history {}` tells of "
                     "what is gone",
                     subject, subject));
   }
-  for (const std::string& line : lines) session.context().out << line << '\n';
+  session.context().out << explanation_text(explanation);
   co_return 0;
 }
 

@@ -4,9 +4,10 @@
 #include <stdexcept>
 
 #include "cli/commands.h"
-#include "cli/listing/history_listing.h"
+#include "cli/rendering/table_text.h"
 #include "config/load.h"
 #include "program/journal.h"
+#include "report/history_listing.h"
 
 namespace nodepool::cli {
 
@@ -20,8 +21,8 @@ int perform(Context& context, const Arguments& arguments, const ShowHistory& com
     throw std::runtime_error(
         fmt::format("the history in {} has nothing about {}", journal.directory, command.id));
   }
-  const Table table = history_listing(entries, command.json);
-  context.out << (command.json ? table.json() : table.text()) << '\n';
+  const report::Table table = report::history_listing(entries);
+  context.out << (command.json ? table_json(table) : table_text(table)) << '\n';
   return 0;
 }
 

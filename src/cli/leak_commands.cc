@@ -3,39 +3,13 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/listing/table.h"
 #include "cli/own_provider.h"
-#include "driver/ownership.h"
+#include "cli/rendering/table_text.h"
+#include "report/leak_listing.h"
 
 namespace nodepool::cli {
 
 namespace {
-
-using driver::value_of;
-using model::json_string;
-
-std::string purpose_of(const driver::Metadata& metadata) {
-  const std::string node = value_of(metadata, driver::kNodeIdKey);
-  if (!node.empty()) return "node " + node;
-  return "build " + value_of(metadata, driver::kBuildIdKey) + ", upload " +
-         value_of(metadata, driver::kUploadIdKey);
-}
-
-Table leak_columns() {
-  return Table({{"provider", "Provider"},
-                {"type", "Type"},
-                {"id", "ID"},
-                {"made_for", "Made for"},
-                {"launcher", "The launcher"},
-                {"reason", "Reason"}});
-}
-
-void add_leak(Table& table, const std::string& provider, const driver::Leak& leak) {
-  table.add({json_string(provider), json_string(leak.type), json_string(leak.id),
-             json_string(purpose_of(leak.metadata)),
-             json_string(leak.is_ours ? "deletes it" : "leaves it alone"),
-             json_string(leak.reason)});
-}
 
 Task<std::vector<driver::Leak>> leaks_of(Session& session, const config::ProviderSection& section) {
   std::vector<driver::Leak> leaks;
@@ -68,14 +42,14 @@ std::vector<std::string> unknown_ids(const std::vector<std::string>& ids,
 
 Task<int> perform(Session& session, ListLeaks command) {
   const telemetry::Logger log = session.logger("nodepool.NodePoolCmd");
-  Table table = leak_columns();
+  report::Table table = report::leak_columns();
   bool all_answered = true;
   for (const config::ProviderSection& section : session.config().providers) {
     if (!command.provider.empty() && section.name != command.provider) continue;
     std::string failure;
     try {
       const std::vector<driver::Leak> leaks = co_await leaks_of(session, section);
-      for (const driver::Leak& leak : leaks) add_leak(table, section.name, leak);
+      for (const driver::Leak& leak : leaks) report::add_leak(table, section.name, leak);
     } catch (const async::Cancelled&) {
       throw;
     } catch (const std::exception& error) {
@@ -85,7 +59,7 @@ Task<int> perform(Session& session, ListLeaks command) {
     all_answered = false;
     log.error("Provider {} cannot be asked: {}", section.name, failure);
   }
-  session.context().out << (command.json ? table.json() : table.text()) << '\n';
+  session.context().out << (command.json ? table_json(table) : table_text(table)) << '\n';
   co_return all_answered ? 0 : 1;
 }
 

@@ -9,13 +9,14 @@
 
 #include "async/deadline.h"
 #include "cli/commands.h"
-#include "cli/listing/listings.h"
 #include "cli/own_provider.h"
+#include "cli/rendering/table_text.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/lease.h"
 #include "model/paths.h"
+#include "report/listings.h"
 
 namespace nodepool::cli {
 
@@ -60,13 +61,13 @@ void print_not_found(Session& session, const std::string& id) {
 
 // The table with this one node, as it is now.
 Task<> print_node(Session& session, std::string id) {
-  Table table = node_columns(Detail::brief);
+  report::Table table = report::node_columns(report::Detail::brief);
   const std::optional<Node> node = co_await read_node(session.store(), id);
   if (node) {
     const std::vector<std::string> line = co_await contenders(session.store(), id);
-    add_node(table, *node, !line.empty(), session.now(), Detail::brief);
+    report::add_node(table, *node, !line.empty(), session.now(), report::Detail::brief);
   }
-  session.context().out << table.text() << '\n';
+  session.context().out << table_text(table) << '\n';
 }
 
 // Why the lock could not be had.

@@ -8,8 +8,8 @@
 
 #include "async/signals.h"
 #include "cli/commands.h"
-#include "cli/listing/table.h"
 #include "cli/node_access.h"
+#include "cli/rendering/table_text.h"
 #include "cli/waiting.h"
 #include "requestor/error.h"
 #include "requestor/lease.h"
@@ -39,12 +39,12 @@ std::string to_json(const requestor::LeasedNodes& leased, const std::vector<std:
 }
 
 std::string to_text(const requestor::LeasedNodes& leased, const std::vector<std::string>& labels) {
-  Table table({{"label", "Label"},
-               {"id", "ID"},
-               {"host", "Host"},
-               {"port", "Port"},
-               {"username", "Username"},
-               {"connection", "Connection"}});
+  report::Table table({{"label", "Label"},
+                       {"id", "ID"},
+                       {"host", "Host"},
+                       {"port", "Port"},
+                       {"username", "Username"},
+                       {"connection", "Connection"}});
   std::string logins;
   for (const NodeAccess& node : access_to(leased.nodes, labels)) {
     table.add({model::json_string(node.label), model::json_string(node.id),
@@ -59,7 +59,7 @@ std::string to_text(const requestor::LeasedNodes& leased, const std::vector<std:
   return fmt::format(
       "{}\n{}\nLease {} until {}\nKeep longer:  nodepool renew {}\nGive back:    nodepool release "
       "{}\n",
-      table.text(), logins, id, local_time(leased.lease.expires), id, id);
+      table_text(table), logins, id, local_time(leased.lease.expires), id, id);
 }
 
 // What came of a request.

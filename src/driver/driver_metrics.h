@@ -8,16 +8,14 @@ namespace nodepool::driver {
 inline constexpr telemetry::Metric kLaunches{
     .name = "nodepool_launch_seconds",
     .kind = telemetry::Metric::Kind::counted_timer,
-    .labels = {{{"provider"},
-                {"zone"},
-                {"requestor", telemetry::KeyPart::one_level},
-                {"result"}}},
+    .labels = {{{"provider"}, {"zone"}, {"requestor", telemetry::KeyPart::one_level}, {"result"}}},
     .statsd = {"nodepool.launch.<result>", "nodepool.launch.provider.<provider>.<result>",
                "nodepool.launch.provider.<provider>.<zone>.<result>",
                "nodepool.launch.requestor.<requestor>.<result>"},
-    .help = "attempts at launching a node. `ready`, or `error.` with `quota`, `capacity`, `status`, "
-            "`network`, `ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, "
-            "`zksession`, `unknown`. Times count from the first attempt"};
+    .help =
+        "attempts at launching a node. `ready`, or `error.` with `quota`, `capacity`, `status`, "
+        "`network`, `ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, "
+        "`zksession`, `unknown`. Times count from the first attempt"};
 
 inline constexpr telemetry::Metric kLeakedResources{
     .name = "nodepool_leaked_resources_total",
@@ -26,12 +24,11 @@ inline constexpr telemetry::Metric kLeakedResources{
     .statsd = {"nodepool.provider.<provider>.leaked.<type>s"},
     .help = "left-over resources that were deleted"};
 
-inline constexpr telemetry::Metric kTaskQueue{
-    .name = "nodepool_task_queue",
-    .kind = telemetry::Metric::Kind::gauge,
-    .labels = {{{"provider"}}},
-    .statsd = {"nodepool.provider.<provider>.task_queue"},
-    .help = "blocking calls that wait for their turn"};
+inline constexpr telemetry::Metric kTaskQueue{.name = "nodepool_task_queue",
+                                              .kind = telemetry::Metric::Kind::gauge,
+                                              .labels = {{{"provider"}}},
+                                              .statsd = {"nodepool.provider.<provider>.task_queue"},
+                                              .help = "blocking calls that wait for their turn"};
 
 inline constexpr telemetry::Metric kTaskWaits{
     .name = "nodepool_task_wait_seconds",

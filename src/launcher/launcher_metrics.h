@@ -10,8 +10,9 @@ inline constexpr telemetry::Metric kNodes{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"state"}}},
     .statsd = {"nodepool.nodes.<state>"},
-    .help = "nodes in that state; this and the three following are told by one launcher of all, "
-            "which they elect, when something changes and every ten seconds"};
+    .help =
+        "nodes in that state; this and the three following are told by one launcher of all, "
+        "which they elect, when something changes and every ten seconds"};
 
 inline constexpr telemetry::Metric kNodesOfProvider{
     .name = "nodepool_provider_nodes",
@@ -20,12 +21,11 @@ inline constexpr telemetry::Metric kNodesOfProvider{
     .statsd = {"nodepool.provider.<provider>.nodes.<state>"},
     .help = "the same by provider,"};
 
-inline constexpr telemetry::Metric kNodesOfLabel{
-    .name = "nodepool_label_nodes",
-    .kind = telemetry::Metric::Kind::gauge,
-    .labels = {{{"label"}, {"state"}}},
-    .statsd = {"nodepool.label.<label>.nodes.<state>"},
-    .help = "… and label"};
+inline constexpr telemetry::Metric kNodesOfLabel{.name = "nodepool_label_nodes",
+                                                 .kind = telemetry::Metric::Kind::gauge,
+                                                 .labels = {{{"label"}, {"state"}}},
+                                                 .statsd = {"nodepool.label.<label>.nodes.<state>"},
+                                                 .help = "… and label"};
 
 inline constexpr telemetry::Metric kAddressableRequests{
     .name = "nodepool_pool_addressable_requests",
@@ -47,11 +47,12 @@ inline constexpr telemetry::Metric kTenantLimits{
     .labels = {{{"tenant", telemetry::KeyPart::one_level},
                 {"resource", telemetry::KeyPart::one_level}}},
     .statsd = {"nodepool.tenant_limits.<tenant>.<resource>"},
-    .help = "as configured, every second; `cores`, `instances` and `ram` are `inf` without a "
-            "limit"};
+    .help =
+        "as configured, every second; `cores`, `instances` and `ram` are `inf` without a "
+        "limit"};
 
 inline constexpr const telemetry::Metric* kLauncherMetrics[] = {
-    &kNodes, &kNodesOfProvider, &kNodesOfLabel, &kAddressableRequests, &kMaxServers,
-    &kTenantLimits};
+    &kNodes,      &kNodesOfProvider, &kNodesOfLabel, &kAddressableRequests,
+    &kMaxServers, &kTenantLimits};
 
 }  // namespace nodepool::launcher

@@ -5,12 +5,11 @@
 // Calls of the clouds' APIs, of whatever client.
 namespace nodepool::telemetry {
 
-inline constexpr Metric kCloudCalls{
-    .name = "nodepool_cloud_call_seconds",
-    .kind = Metric::Kind::counted_timer,
-    .labels = {{{"provider"}, {"call", KeyPart::words}}},
-    .statsd = {"nodepool.task.<provider>.<call>"},
-    .help = "calls of the cloud; for HTTP each attempt"};
+inline constexpr Metric kCloudCalls{.name = "nodepool_cloud_call_seconds",
+                                    .kind = Metric::Kind::counted_timer,
+                                    .labels = {{{"provider"}, {"call", KeyPart::words}}},
+                                    .statsd = {"nodepool.task.<provider>.<call>"},
+                                    .help = "calls of the cloud; for HTTP each attempt"};
 
 inline constexpr Metric kCloudAnswers{
     .name = "nodepool_cloud_answers_total",

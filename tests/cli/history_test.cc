@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 
-#include "cli/listing/history_listing.h"
 #include "history/journal.h"
 #include "tests/cli/cli_test.h"
 
@@ -83,13 +82,6 @@ TEST_F(HistoryCommandTest, the_configuration_says_where_it_is) {
   history::append({.directory = directory_.path() / "elsewhere"},
                   to_line(Entry{1, Entry::Subject::node, "0000000003", "gone", {}, ""}));
   EXPECT_EQ(nodepool({"history", "0000000003"}), 0) << err();
-}
-
-TEST(PauseText, grows_with_the_pause) {
-  EXPECT_EQ(pause_text(0.0041), "0.004 s");
-  EXPECT_EQ(pause_text(59), "59.000 s");
-  EXPECT_EQ(pause_text(600), "0:10:00");
-  EXPECT_EQ(pause_text(93784.9), "26:03:04");
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
-#include "cli/listing/table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/listing/listings.h"
+#include "cli/rendering/table_text.h"
 
 namespace nodepool::cli {
 namespace {
 
 using model::Json;
+using report::Duration;
+using report::Table;
+using report::Time;
 
 std::string cell(const char* json) {
   return cell_text(Json{json});
@@ -17,30 +18,30 @@ std::string cell(const char* json) {
 TEST(TableTest, columns_are_as_wide_as_their_widest_cell) {
   Table table({{"id", "ID"}, {"label", "Label"}});
   table.add({Json{"\"0000000001\""}, Json{R"(["a", "b"])"}});
-  EXPECT_EQ(table.text(),
+  EXPECT_EQ(table_text(table),
             "+------------+-------+\n"
             "| ID         | Label |\n"
             "+------------+-------+\n"
             "| 0000000001 | a,b   |\n"
             "+------------+-------+");
-  EXPECT_EQ(table.json(), R"([{"id": "0000000001", "label": ["a", "b"]}])");
+  EXPECT_EQ(table_json(table), R"([{"id": "0000000001", "label": ["a", "b"]}])");
 }
 
 TEST(TableTest, without_rows_the_rule_is_there_twice) {
   const Table table({{"id", "ID"}, {"label", "Label"}});
-  EXPECT_EQ(table.text(),
+  EXPECT_EQ(table_text(table),
             "+----+-------+\n"
             "| ID | Label |\n"
             "+----+-------+\n"
             "+----+-------+");
-  EXPECT_EQ(table.json(), "[]");
+  EXPECT_EQ(table_json(table), "[]");
 }
 
 TEST(TableTest, a_cell_with_several_lines_makes_a_high_row) {
   Table table({{"a", "A"}, {"b", "B"}});
   table.add({Json{R"("one\ntwo\n")"}, Json{"7"}});
   table.add({Json{"null"}, Json{"true"}});
-  EXPECT_EQ(table.text(),
+  EXPECT_EQ(table_text(table),
             "+-----+------+\n"
             "| A   | B    |\n"
             "+-----+------+\n"
@@ -57,7 +58,7 @@ TEST(TableTest, a_column_may_have_a_greatest_width) {
   table.add({Json{R"("one two\nthree")"}, Json{"7"}});
   table.add({Json{R"("漢字漢字漢")"}, Json{"8"}});
   table.add({Json{"null"}, Json{"9"}});
-  EXPECT_EQ(table.text(),
+  EXPECT_EQ(table_text(table),
             "+----------+---------------+\n"
             "| A        | B             |\n"
             "+----------+---------------+\n"
@@ -71,13 +72,35 @@ TEST(TableTest, a_column_may_have_a_greatest_width) {
             "| 漢       |               |\n"
             "|          | 9             |\n"
             "+----------+---------------+");
-  EXPECT_THAT(table.json(), testing::HasSubstr("it has failed: /a/long/path/")) << "not in JSON";
+  EXPECT_THAT(table_json(table), testing::HasSubstr("it has failed: /a/long/path/"))
+      << "not in JSON";
+}
+
+TEST(TableTest, what_nothing_looks_like_is_for_people_only) {
+  Table table({{.key = "a", .header = "A", .widest = 0, .nothing = "None"}});
+  table.add({Json{"null"}});
+  EXPECT_THAT(table_text(table), testing::HasSubstr("| None |"));
+  EXPECT_EQ(table_json(table), R"([{"a": null}])");
+}
+
+TEST(TableTest, times_are_numbers_for_programs) {
+  Table table({{"at", "At"}, {"after", "After"}});
+  table.add({Time{0.5}, Duration{59}});
+  EXPECT_EQ(table_json(table), R"([{"at": 0.500, "after": 59.000}])");
+  EXPECT_THAT(table_text(table), testing::HasSubstr("59.000 s"));
+}
+
+TEST(TableTest, durations_for_people) {
+  EXPECT_EQ(duration_text({0.0041}), "0.004 s");
+  EXPECT_EQ(duration_text({59}), "59.000 s");
+  EXPECT_EQ(duration_text({600}), "0:10:00");
+  EXPECT_EQ(duration_text({93784.9}), "26:03:04");
 }
 
 TEST(TableTest, wide_characters_take_two_columns) {
   Table table({{"a", "名前"}, {"b", "B"}});
   table.add({Json{R"("abc")"}, Json{R"("é")"}});
-  EXPECT_EQ(table.text(),
+  EXPECT_EQ(table_text(table),
             "+------+---+\n"
             "| 名前 | B |\n"
             "+------+---+\n"
@@ -123,19 +146,6 @@ TEST(CellTextTest, a_record_cannot_steer_the_terminal) {
   EXPECT_EQ(cell(R"("\u001b]0;title\u0007")"), R"(\x1b]0;title\x07)");
   EXPECT_EQ(cell(R"("\u009b2J")"), R"(\x9b2J)");
   EXPECT_EQ(cell(R"(["a\rb"])"), R"(a\x0db)");
-}
-
-TEST(AgeTest, days_have_as_many_digits_as_they_need) {
-  EXPECT_EQ(age_text(100, 100), "00:00:00:00");
-  EXPECT_EQ(age_text(159.9, 100), "00:00:00:59");
-  EXPECT_EQ(age_text(90061, 0), "01:01:01:01");
-  EXPECT_EQ(age_text(1102.0 * 86400 + 4 * 3600 + 27 * 60 + 30, 0), "1102:04:27:30");
-}
-
-TEST(AgeTest, the_future_is_a_negative_day) {
-  EXPECT_EQ(age_text(0, 10), "-1:23:59:50");
-  EXPECT_EQ(age_text(0, 0.5), "-1:23:59:59");
-  EXPECT_EQ(age_text(0, 86400), "-1:00:00:00");
 }
 
 }  // namespace

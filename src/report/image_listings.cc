@@ -1,14 +1,14 @@
-#include "cli/listing/image_listings.h"
+#include "report/image_listings.h"
 
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "cli/listing/listings.h"
-#include "cli/listing/values.h"
+#include "report/listings.h"
+#include "report/values.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 namespace {
 
@@ -27,7 +27,7 @@ std::vector<Column> build_columns() {
           {"formats", "Formats"}, {"state", "State"}, {"age", "Age"}};
 }
 
-std::vector<Json> build_row(const ImageTable& images, const ImageBuild& build, double now) {
+Row build_row(const ImageTable& images, const ImageBuild& build, double now) {
   const bool paused = images.is_paused(build.image);
   return {json_string(build.image + "-" + build.id),
           json_string(build.image),
@@ -48,7 +48,7 @@ std::vector<Column> upload_columns() {
           {"age", "Age"}};
 }
 
-std::vector<Json> upload_row(const ImageUpload& upload, double now) {
+Row upload_row(const ImageUpload& upload, double now) {
   return {json_string(upload.build_id),         json_string(upload.id),
           json_string(upload.provider),         json_string(upload.image),
           json_of(upload.external_name),        upload.external_id,
@@ -88,7 +88,7 @@ Table build_details(const ImageTable& images, double now, const std::filesystem:
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageBuild* build : images.builds_of(image)) {
-      std::vector<Json> row = build_row(images, *build, now);
+      Row row = build_row(images, *build, now);
       row.push_back(json_string(to_string(build->state)));
       row.push_back(json_string((logs / model::build_log_name(image, build->id)).string()));
       row.push_back(json_of(build->failure));
@@ -113,7 +113,7 @@ Table upload_details(const ImageTable& images, double now) {
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageUpload* upload : images.uploads_of(image)) {
-      std::vector<Json> row = upload_row(*upload, now);
+      Row row = upload_row(*upload, now);
       row.push_back(json_of(upload->format));
       row.push_back(json_of(upload->failure));
       table.add(std::move(row));
@@ -162,4 +162,4 @@ void add_alien(Table& table, const std::string& provider, const std::string& nam
   table.add({json_string(provider), json_string(name), json_string(image_id)});
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -1,13 +1,22 @@
-#include "cli/listing/table.h"
+#include "cli/rendering/table_text.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "model/node.h"
 
 namespace nodepool::cli {
 
 namespace {
+
+using model::Json;
+using report::Cell;
+using report::Column;
+using report::Duration;
+using report::Time;
 
 std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -46,8 +55,23 @@ std::vector<std::string> wrap(std::string_view line, std::size_t widest) {
   return parts;
 }
 
-std::vector<std::string> lines_of(const Column& column, const model::Json& value) {
-  std::vector<std::string> lines = split_lines(cell_text(value));
+std::string text_of(const Column& column, const Cell& cell) {
+  if (const auto* time = std::get_if<Time>(&cell)) return time_text(*time);
+  if (const auto* duration = std::get_if<Duration>(&cell)) return duration_text(*duration);
+  const Json& value = std::get<Json>(cell);
+  return value.is_null() ? column.nothing : cell_text(value);
+}
+
+std::string json_of(const Cell& cell) {
+  if (const auto* time = std::get_if<Time>(&cell)) return fmt::format("{:.3f}", time->seconds);
+  if (const auto* duration = std::get_if<Duration>(&cell)) {
+    return fmt::format("{:.3f}", duration->seconds);
+  }
+  return std::get<Json>(cell).text;
+}
+
+std::vector<std::string> lines_of(const Column& column, const Cell& cell) {
+  std::vector<std::string> lines = split_lines(text_of(column, cell));
   if (column.widest == 0) return lines;
   std::vector<std::string> wrapped;
   for (const std::string& line : lines) {
@@ -81,19 +105,27 @@ std::string render(const TextRow& row, const std::vector<std::size_t>& widths) {
   return text;
 }
 
+// The headers and all rows, without the columns that people are not shown.
+std::vector<TextRow> text_rows(const report::Table& table) {
+  const std::vector<Column>& columns = table.columns();
+  std::vector<TextRow> rows(1);
+  for (const Column& column : columns) {
+    if (!column.header.empty()) rows.front().push_back({column.header});
+  }
+  for (const report::Row& row : table.rows()) {
+    TextRow& cells = rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (!columns[i].header.empty()) cells.push_back(lines_of(columns[i], row[i]));
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
-std::string Table::text() const {
-  std::vector<TextRow> rows;
-  TextRow headers;
-  for (const Column& column : columns_) headers.push_back({column.header});
-  rows.push_back(std::move(headers));
-  for (const auto& row : rows_) {
-    TextRow cells;
-    for (std::size_t i = 0; i < row.size(); ++i) cells.push_back(lines_of(columns_[i], row[i]));
-    rows.push_back(std::move(cells));
-  }
-  std::vector<std::size_t> widths(columns_.size());
+std::string table_text(const report::Table& table) {
+  const std::vector<TextRow> rows = text_rows(table);
+  std::vector<std::size_t> widths(rows.front().size());
   for (const TextRow& row : rows) {
     for (std::size_t column = 0; column < row.size(); ++column) {
       for (const std::string& line : row[column]) {
@@ -107,14 +139,14 @@ std::string Table::text() const {
   return text.append("\n").append(ruled);
 }
 
-std::string Table::json() const {
+std::string table_json(const report::Table& table) {
   std::string text = "[";
-  for (const auto& row : rows_) {
+  for (const auto& row : table.rows()) {
     if (text.size() > 1) text += ", ";
     text += '{';
     for (std::size_t column = 0; column < row.size(); ++column) {
       if (column > 0) text += ", ";
-      text += model::json_string(columns_[column].key).text + ": " + row[column].text;
+      text += model::json_string(table.columns()[column].key).text + ": " + json_of(row[column]);
     }
     text += '}';
   }

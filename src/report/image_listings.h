@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/listing/table.h"
 #include "model/image_table.h"
+#include "report/table.h"
 
 // What is listed of images; columns and values are those of the Python Nodepool, but for details.
 // `now` is in seconds since the epoch.
-namespace nodepool::cli {
+namespace nodepool::report {
 
 // All builds, by image, the newest first. Those of a paused image are all `paused`.
 Table build_listing(const model::ImageTable& images, double now);
@@ -34,4 +34,4 @@ Table alien_image_columns();
 void add_alien(Table& table, const std::string& provider, const std::string& name,
                const std::string& image_id);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/explanation/explanation.h"
+#include "report/explanation/explanation.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 // Why the launcher of a registered pool seems to do nothing: a request that it could have answered
 // still waits, or a node that was given back lies about. A process that hangs, or was stopped,
@@ -13,4 +13,4 @@ namespace nodepool::cli {
 std::optional<std::string> sign_of_silence(const Knowledge& knowledge,
                                            const model::Component& pool);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -1,4 +1,4 @@
-#include "cli/explanation/clouds.h"
+#include "report/explanation/clouds.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_config.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 namespace {
 
@@ -150,50 +150,50 @@ bool makes_machines(const ProviderFacts& provider) {
   return machine_config(provider) != nullptr;
 }
 
-void explain_room(Text& text, const MachineRecords& records, const ProviderFacts& provider,
+void explain_room(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
                   const model::Component& pool, const std::vector<std::string>& labels) {
   if (provider.config == nullptr) {
-    text.line("    this host does not know its configuration: " + provider.failure);
+    say(to, "unknown", "this host does not know its configuration: " + provider.failure);
     return;
   }
   const auto found = provider.config->pools().find(pool.name);
   if (!makes_machines(provider) || found == provider.config->pools().end()) return;
   const PoolConfig& config = found->second;
-  const auto fact = [&text](std::string_view name, const std::string& value) {
-    text.line(fmt::format("    {:<10}{}", name, value));
-  };
-  fact("needs", need_of_all(records, provider, pool, labels));
-  fact("pool", describe(config.limits, used(records, pool.provider_name, pool.name)));
-  fact("provider",
-       config.ignore_provider_quota ? "its quota is ignored" : cloud_room(records, provider, pool));
-  fact("launches", launches(records, provider, pool));
+  say_of(to, "needs", need_of_all(records, provider, pool, labels));
+  say_of(to, "pool", describe(config.limits, used(records, pool.provider_name, pool.name)));
+  say_of(
+      to, "provider",
+      config.ignore_provider_quota ? "its quota is ignored" : cloud_room(records, provider, pool));
+  say_of(to, "launches", launches(records, provider, pool));
   for (const std::string& label : std::set<std::string>(labels.begin(), labels.end())) {
     if (!config.labels.contains(label)) continue;
     if (const auto problem = problem_of(records, provider, pool, label)) {
-      fact("label", fmt::format("{}: {}", label, *problem));
+      say_of(to, "label", fmt::format("{}: {}", label, *problem));
     }
-    if (const auto failure = image_failure(records, provider, pool, label)) fact("image", *failure);
+    if (const auto failure = image_failure(records, provider, pool, label)) {
+      say_of(to, "image", *failure);
+    }
   }
 }
 
-void explain_launch(Text& text, const MachineRecords& records, const ProviderFacts* provider,
+void explain_launch(Statements& to, const MachineRecords& records, const ProviderFacts* provider,
                     const Node& node) {
   if (node.launch_journal.is_null()) return;
   driver::LaunchJournal journal;
   try {
     journal = driver::LaunchJournal::parse(node.launch_journal);
   } catch (const model::RecordError& error) {
-    text.fact("launch", error.what());
+    say_of(to, "launch", error.what());
     return;
   }
   const StateMachineConfig* config = provider == nullptr ? nullptr : machine_config(*provider);
-  text.fact("launch",
-            fmt::format("attempt {}{}{}", journal.attempt,
-                        config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
-                        journal.undo ? ", deleting what the last one has made" : ""));
+  say_of(to, "launch",
+         fmt::format("attempt {}{}{}", journal.attempt,
+                     config == nullptr ? "" : fmt::format(" of {}", config->launch_retries()),
+                     journal.undo ? ", deleting what the last one has made" : ""));
   for (const auto& [name, step] : journal.steps) {
-    text.fact("step", fmt::format("{} {}", name, describe(records, step)));
+    say_of(to, "step", fmt::format("{} {}", name, describe(records, step)));
   }
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdint>
 
-#include "cli/listing/table.h"
+#include "cli/rendering/table_text.h"
 
 namespace nodepool::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/explanation/hosts.h"
+#include "report/explanation/hosts.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 namespace {
 
@@ -35,7 +35,7 @@ std::vector<const Node*> nodes_of(const Knowledge& knowledge, std::string_view h
 
 }  // namespace
 
-void explain_hosts(Text& text, const Knowledge& knowledge, const model::Component& pool,
+void explain_hosts(Statements& to, const Knowledge& knowledge, const model::Component& pool,
                    const std::string& label) {
   std::size_t count = 0;
   for (const HostReport& report : knowledge.hosts) {
@@ -43,11 +43,13 @@ void explain_hosts(Text& text, const Knowledge& knowledge, const model::Componen
                           report.launcher == pool.hostname &&
                           std::ranges::find(report.labels, label) != report.labels.end();
     if (!concerns || ++count > kMostHosts) continue;
-    text.line(fmt::format("    host {} on port {} is {}; {}", report.host, report.port,
-                          out_of_order(knowledge, report), next_look(report)));
+    say(to, "host-out-of-order",
+        fmt::format("host {} on port {} is {}; {}", report.host, report.port,
+                    out_of_order(knowledge, report), next_look(report)));
   }
   if (count > kMostHosts) {
-    text.line(fmt::format("    … and {} more hosts are out of order", count - kMostHosts));
+    say(to, "hosts-out-of-order",
+        fmt::format("… and {} more hosts are out of order", count - kMostHosts));
   }
 }
 
@@ -56,22 +58,25 @@ bool knows_host(const Knowledge& knowledge, std::string_view host) {
          !nodes_of(knowledge, host).empty();
 }
 
-std::vector<std::string> explain_host(const Knowledge& knowledge, std::string_view host) {
-  Text text;
-  text.line(fmt::format("Host {}", host));
+Explanation explain_host(const Knowledge& knowledge, std::string_view host) {
+  Explanation explanation;
+  Statements& facts = say(explanation.statements, "host", fmt::format("Host {}", host)).details;
   for (const HostReport& report : knowledge.hosts) {
     if (report.host != host) continue;
-    text.line(fmt::format("  {} on port {}, of pool {}-{}, label(s) {}", report.username,
-                          report.port, report.provider, report.pool,
-                          fmt::join(report.labels, ", ")));
-    text.line(fmt::format("    {}; {}", out_of_order(knowledge, report), next_look(report)));
+    Statement& account =
+        say(facts, "account",
+            fmt::format("{} on port {}, of pool {}-{}, label(s) {}", report.username, report.port,
+                        report.provider, report.pool, fmt::join(report.labels, ", ")));
+    say(account.details, "out-of-order",
+        fmt::format("{}; {}", out_of_order(knowledge, report), next_look(report)));
   }
   for (const Node* node : nodes_of(knowledge, host)) {
-    text.line(fmt::format("  node {}, slot {}, of pool {}-{} is {} for {}", node->id, *node->slot,
-                          node->provider.value_or("?"), node->pool.value_or("?"),
-                          to_string(node->state), duration_text(knowledge.now - node->state_time)));
+    say(facts, "node",
+        fmt::format("node {}, slot {}, of pool {}-{} is {} for {}", node->id, *node->slot,
+                    node->provider.value_or("?"), node->pool.value_or("?"), to_string(node->state),
+                    duration_text(knowledge.now - node->state_time)));
   }
-  return std::move(text).lines();
+  return explanation;
 }
 
 std::string hosts_out_of_order(const std::vector<HostReport>& hosts) {
@@ -86,4 +91,4 @@ std::string hosts_out_of_order(const std::vector<HostReport>& hosts) {
   return text + "; `nodepool explain HOST` says why";
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

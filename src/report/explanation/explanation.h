@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/explanation/clouds.h"
 #include "config/config.h"
 #include "history/entry.h"
 #include "model/component.h"
@@ -13,11 +12,13 @@
 #include "model/node_request.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
+#include "report/explanation/clouds.h"
+#include "report/explanation/statement.h"
 
 // Why a request waits, what becomes of a node, how a label is doing: from the records, the rules
 // that the launchers decide by (planning/decision.h), and what they have written down of their
 // decisions.
-namespace nodepool::cli {
+namespace nodepool::report {
 
 // What an explanation is made from. Outlives it.
 struct Knowledge {
@@ -33,15 +34,14 @@ struct Knowledge {
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };
 
-// Lines of text. For a request: its place in line, what each pool has made of it with the figures
+// For a request: its place in line, what each pool has made of it with the figures
 // that it decided by, and what would let it go on; of pools that make machines the room there is.
-std::vector<std::string> explain_request(const Knowledge& knowledge,
-                                         const model::NodeRequest& request);
+Explanation explain_request(const Knowledge& knowledge, const model::NodeRequest& request);
 
 // For a node: who has it, since when, how far its launch has come, and what happens to it next.
-std::vector<std::string> explain_node(const Knowledge& knowledge, const model::Node& node);
+Explanation explain_node(const Knowledge& knowledge, const model::Node& node);
 
 // For a label: who offers it, what there is of it, who waits for it, and why.
-std::vector<std::string> explain_label(const Knowledge& knowledge, const std::string& label);
+Explanation explain_label(const Knowledge& knowledge, const std::string& label);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -1,4 +1,4 @@
-#include "cli/explanation/explanation.h"
+#include "report/explanation/explanation.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,13 +8,12 @@
 #include <map>
 #include <optional>
 
-#include "cli/explanation/hosts.h"
-#include "cli/explanation/silent_pools.h"
-#include "cli/explanation/text.h"
 #include "model/lease.h"
 #include "planning/decision.h"
+#include "report/explanation/hosts.h"
+#include "report/explanation/silent_pools.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 namespace {
 
@@ -87,56 +86,68 @@ std::string free_nodes(const Knowledge& knowledge, const NodeRequest& request,
   return fmt::format("free nodes: {}", fmt::join(counts, ", "));
 }
 
-std::string pool_says(const Knowledge& knowledge, const NodeRequest& request,
-                      const std::vector<history::Entry>& history, const Component& pool) {
+void explain_pool(Statements& to, const Knowledge& knowledge, const NodeRequest& request,
+                  const std::vector<history::Entry>& history, const Component& pool) {
   if (const auto reason = request.decline_reasons.find(pool.id);
       reason != request.decline_reasons.end()) {
-    return "declined: " + reason->second;
+    say(to, "declined", "declined: " + reason->second);
+    return;
   }
-  if (request.declined(pool.id)) return "declined, without a reason in the record";
+  if (request.declined(pool.id)) {
+    say(to, "declined", "declined, without a reason in the record");
+    return;
+  }
   const auto screened = planning::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
   if (screened) {
-    return fmt::format("{} (until {})", sentence(screened->reason), to_string(screened->until));
+    say(to, "left-to-another",
+        fmt::format("{} (until {})", sentence(screened->reason), to_string(screened->until)));
+    return;
   }
   const std::optional<history::Entry> last = last_decision(history, pool);
   if (last) {
-    return fmt::format("{}; decided {} ago", last->details,
-                       duration_text(knowledge.now - last->time));
-  }
-  return fmt::format("{}; no decision of this pool is written down on this host",
-                     free_nodes(knowledge, request, pool));
-}
-
-void explain_silence(Text& text, const Knowledge& knowledge, const Component& pool) {
-  if (const auto sign = sign_of_silence(knowledge, pool)) text.line("    " + *sign);
-}
-
-void explain_pools(Text& text, const Knowledge& knowledge, const NodeRequest& request) {
-  if (knowledge.pools.empty()) {
-    text.line("No pool is registered: no launcher runs, or none has a provider.");
+    say(to, "decided",
+        fmt::format("{}; decided {} ago", last->details,
+                    duration_text(knowledge.now - last->time)));
     return;
   }
+  say(to, "not-decided",
+      fmt::format("{}; no decision of this pool is written down on this host",
+                  free_nodes(knowledge, request, pool)));
+}
+
+void explain_silence(Statements& to, const Knowledge& knowledge, const Component& pool) {
+  if (const auto sign = sign_of_silence(knowledge, pool)) say(to, "silent", *sign);
+}
+
+void say_that_no_pool_is_registered(Statements& to) {
+  say(to, "no-pools", "No pool is registered: no launcher runs, or none has a provider.");
+}
+
+void explain_pools(Statements& to, const Knowledge& knowledge, const NodeRequest& request) {
+  if (knowledge.pools.empty()) return say_that_no_pool_is_registered(to);
   const std::vector<history::Entry> history = knowledge.history(request.id);
-  text.line("Pools");
+  Statement& pools = say(to, "pools", "Pools");
   for (const Component* pool : knowledge.pools) {
     const std::string paused = pool->paused ? " (paused: it has no room)" : "";
-    text.line(fmt::format("  {} on {}{}", pool_name(*pool), pool->hostname, paused));
-    text.line("    " + pool_says(knowledge, request, history, *pool));
-    explain_silence(text, knowledge, *pool);
+    Statements& details = say(pools.details, "pool",
+                              fmt::format("{} on {}{}", pool_name(*pool), pool->hostname, paused))
+                              .details;
+    explain_pool(details, knowledge, request, history, *pool);
+    explain_silence(details, knowledge, *pool);
     const ProviderFacts* provider = facts_of(knowledge, pool->provider_name);
     if (provider != nullptr && pool->supports(request.node_types)) {
-      explain_room(text, records_of(knowledge), *provider, *pool, request.node_types);
+      explain_room(details, records_of(knowledge), *provider, *pool, request.node_types);
     }
   }
 }
 
-void explain_nodes(Text& text, const Knowledge& knowledge, const std::string& request_id) {
+void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string& request_id) {
   for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
     const Node& node = *knowledge.nodes.find(id);
-    text.fact("node " + id, fmt::format("{} for {} ({})", to_string(node.state),
-                                        duration_text(knowledge.now - node.state_time),
-                                        fmt::join(node.type, ", ")));
-    explain_launch(text, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
+    say_of(to, "node", "node " + id,
+           fmt::format("{} for {} ({})", to_string(node.state),
+                       duration_text(knowledge.now - node.state_time), fmt::join(node.type, ", ")));
+    explain_launch(to, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                    node);
   }
 }
@@ -225,7 +236,7 @@ std::string what_next(const Knowledge& knowledge, const Node& node, bool locked)
 // --- labels
 // ---------------------------------------------------------------------------------------
 
-void explain_pool_of_label(Text& text, const Knowledge& knowledge, const Component& pool,
+void explain_pool_of_label(Statements& to, const Knowledge& knowledge, const Component& pool,
                            const std::string& label) {
   std::map<std::string_view, std::size_t> by_state;
   for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
@@ -234,125 +245,138 @@ void explain_pool_of_label(Text& text, const Knowledge& knowledge, const Compone
   }
   std::vector<std::string> counts;
   for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
-  text.line(fmt::format("  {} on {}: priority {}{}", pool_name(pool), pool.hostname, pool.priority,
-                        pool.paused ? ", paused: it has no room" : ""));
+  Statements& details =
+      say(to, "pool",
+          fmt::format("{} on {}: priority {}{}", pool_name(pool), pool.hostname, pool.priority,
+                      pool.paused ? ", paused: it has no room" : ""))
+          .details;
   const bool is_silent = sign_of_silence(knowledge, pool).has_value();
-  text.line(fmt::format("    nodes: {}; {} {}",
-                        counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
-                        knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
-                        is_silent ? "are free" : "can be handed out now"));
-  explain_silence(text, knowledge, pool);
-  explain_hosts(text, knowledge, pool, label);
+  say(details, "nodes",
+      fmt::format("nodes: {}; {} {}",
+                  counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")),
+                  knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
+                  is_silent ? "are free" : "can be handed out now"));
+  explain_silence(details, knowledge, pool);
+  explain_hosts(details, knowledge, pool, label);
   if (const ProviderFacts* provider = facts_of(knowledge, pool.provider_name)) {
-    explain_room(text, records_of(knowledge), *provider, pool, {label});
+    explain_room(details, records_of(knowledge), *provider, pool, {label});
   }
 }
 
-void explain_absence(Text& text, const Knowledge& knowledge, const std::string& label) {
+void explain_absence(Statements& to, const Knowledge& knowledge, const std::string& label) {
   const auto ready = std::ranges::count_if(knowledge.nodes.all(), [&label](const auto& entry) {
     return entry.second.state == NodeState::ready && entry.second.has_label(label);
   });
   if (knowledge.pools.empty()) {
-    text.line("No pool is registered: no launcher runs, or none has a provider.");
+    say_that_no_pool_is_registered(to);
   } else {
-    text.line("No registered pool offers it: requests for it fail.");
+    say(to, "not-offered", "No registered pool offers it: requests for it fail.");
   }
-  if (ready > 0) text.line(fmt::format("{} node(s) are ready, and nobody hands them out.", ready));
+  if (ready > 0) {
+    say(to, "idle-nodes", fmt::format("{} node(s) are ready, and nobody hands them out.", ready));
+  }
 }
 
 }  // namespace
 
-std::vector<std::string> explain_request(const Knowledge& knowledge, const NodeRequest& request) {
-  Text text;
-  text.line(fmt::format("Request {} is {} for {}", request.id, to_string(request.state),
-                        duration_text(knowledge.now - request.state_time)));
-  text.fact("wants", fmt::format("{}{}", fmt::join(request.node_types, ", "),
-                                 request.reuse ? "" : " (new nodes only)"));
-  text.fact("by", request.requestor.value_or(""));
-  text.fact("tenant", request.tenant_name.value_or(""));
-  text.fact("prefers", request.provider.value_or(""));
+Explanation explain_request(const Knowledge& knowledge, const NodeRequest& request) {
+  Explanation explanation;
+  Statements& statements = explanation.statements;
+  Statements& facts =
+      say(statements, "request",
+          fmt::format("Request {} is {} for {}", request.id, to_string(request.state),
+                      duration_text(knowledge.now - request.state_time)))
+          .details;
+  say_of(facts, "wants",
+         fmt::format("{}{}", fmt::join(request.node_types, ", "),
+                     request.reuse ? "" : " (new nodes only)"));
+  say_of(facts, "by", request.requestor.value_or(""));
+  say_of(facts, "tenant", request.tenant_name.value_or(""));
+  say_of(facts, "prefers", request.provider.value_or(""));
   switch (request.state) {
     case RequestState::requested:
-      text.fact("place", place_in_line(knowledge, request));
-      explain_pools(text, knowledge, request);
+      say_of(facts, "place", place_in_line(knowledge, request));
+      explain_pools(statements, knowledge, request);
       break;
     case RequestState::pending:
-      text.line("A launcher works on it:");
-      explain_nodes(text, knowledge, request.id);
+      explain_nodes(say(statements, "nodes", "A launcher works on it:").details, knowledge,
+                    request.id);
       break;
     case RequestState::fulfilled:
-      text.line("Its requestor is to take its nodes and to remove it:");
-      explain_nodes(text, knowledge, request.id);
+      explain_nodes(
+          say(statements, "nodes", "Its requestor is to take its nodes and to remove it:").details,
+          knowledge, request.id);
       break;
-    case RequestState::failed:
-      text.line("Every pool has declined it:");
+    case RequestState::failed: {
+      Statements& pools = say(statements, "failed", "Every pool has declined it:").details;
       for (const auto& [pool, reason] : request.decline_reasons) {
-        text.line(fmt::format("  {}", pool));
-        text.line("    " + reason);
+        say(say(pools, "pool", pool).details, "declined", reason);
       }
       break;
+    }
   }
-  return std::move(text).lines();
+  return explanation;
 }
 
-std::vector<std::string> explain_node(const Knowledge& knowledge, const Node& node) {
-  Text text;
+Explanation explain_node(const Knowledge& knowledge, const Node& node) {
+  Explanation explanation;
   const bool locked = knowledge.nodes.is_locked(node.id);
-  text.line(fmt::format("Node {} is {} for {}, {}", node.id, to_string(node.state),
-                        duration_text(knowledge.now - node.state_time),
-                        locked ? "locked" : "unlocked"));
-  text.fact("labels", fmt::format("{}", fmt::join(node.type, ", ")));
-  text.fact("pool", fmt::format("{}-{}", node.provider.value_or("?"), node.pool.value_or("?")));
-  text.fact("host", node.hostname.value_or(node.interface_ip.value_or("")));
-  text.fact("launched by", node.launcher.value_or(""));
+  Statements& facts = say(explanation.statements, "node",
+                          fmt::format("Node {} is {} for {}, {}", node.id, to_string(node.state),
+                                      duration_text(knowledge.now - node.state_time),
+                                      locked ? "locked" : "unlocked"))
+                          .details;
+  say_of(facts, "labels", fmt::format("{}", fmt::join(node.type, ", ")));
+  say_of(facts, "pool", fmt::format("{}-{}", node.provider.value_or("?"), node.pool.value_or("?")));
+  say_of(facts, "host", node.hostname.value_or(node.interface_ip.value_or("")));
+  say_of(facts, "launcher", "launched by", node.launcher.value_or(""));
   if (node.allocated_to) {
     const NodeRequest* request = knowledge.requests.find(*node.allocated_to);
-    text.fact("request", fmt::format("{}, which is {}", *node.allocated_to,
-                                     request == nullptr ? "gone" : to_string(request->state)));
+    say_of(facts, "request",
+           fmt::format("{}, which is {}", *node.allocated_to,
+                       request == nullptr ? "gone" : to_string(request->state)));
   }
-  text.fact("tenant", node.tenant_name.value_or(""));
-  text.fact("requestor", node.requestor.value_or(""));
+  say_of(facts, "tenant", node.tenant_name.value_or(""));
+  say_of(facts, "requestor", node.requestor.value_or(""));
   if (const std::optional<model::Lease> lease = model::lease_of(node)) {
-    text.fact("lease", fmt::format("{} of {}, for another {}", lease->id, lease->holder,
-                                   duration_text(lease->expires - knowledge.now)));
+    say_of(facts, "lease",
+           fmt::format("{} of {}, for another {}", lease->id, lease->holder,
+                       duration_text(lease->expires - knowledge.now)));
   }
-  text.fact("comment", node.comment.value_or(""));
-  explain_launch(text, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
+  say_of(facts, "comment", node.comment.value_or(""));
+  explain_launch(facts, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                  node);
-  text.fact("next", what_next(knowledge, node, locked));
-  return std::move(text).lines();
+  say_of(facts, "next", what_next(knowledge, node, locked));
+  return explanation;
 }
 
-std::vector<std::string> explain_label(const Knowledge& knowledge, const std::string& label) {
-  Text text;
-  text.line("Label " + label);
+Explanation explain_label(const Knowledge& knowledge, const std::string& label) {
+  Explanation explanation;
+  Statements& statements = explanation.statements;
+  Statements& facts = say(statements, "label", "Label " + label).details;
   if (const auto found = knowledge.config.labels.find(label);
       found != knowledge.config.labels.end() && found->second.min_ready > 0) {
-    text.fact("min-ready", std::to_string(found->second.min_ready));
+    say_of(facts, "min-ready", std::to_string(found->second.min_ready));
   }
   bool is_offered = false;
   for (const Component* pool : knowledge.pools) {
     if (!pool->supports(label)) continue;
     is_offered = true;
-    explain_pool_of_label(text, knowledge, *pool, label);
+    explain_pool_of_label(facts, knowledge, *pool, label);
   }
-  if (!is_offered) explain_absence(text, knowledge, label);
+  if (!is_offered) explain_absence(statements, knowledge, label);
 
-  std::vector<const NodeRequest*> waiting;
+  std::size_t waiting = 0;
   for (const auto& [order, id] : knowledge.requests.waiting()) {
-    const NodeRequest* request = knowledge.requests.find(id);
-    const auto& labels = request->node_types;
-    if (std::ranges::find(labels, label) != labels.end()) waiting.push_back(request);
+    const NodeRequest& request = *knowledge.requests.find(id);
+    const auto& labels = request.node_types;
+    if (std::ranges::find(labels, label) == labels.end()) continue;
+    if (++waiting > kMostRequests) continue;
+    explanation.others.push_back(explain_request(knowledge, request));
   }
-  text.line(fmt::format("{} request(s) wait for it", waiting.size()));
-  for (std::size_t i = 0; i < std::min(waiting.size(), kMostRequests); ++i) {
-    text.line("");
-    for (std::string& line : explain_request(knowledge, *waiting[i])) text.line(std::move(line));
-  }
-  if (waiting.size() > kMostRequests) {
-    text.line(fmt::format("\n… and {} more", waiting.size() - kMostRequests));
-  }
-  return std::move(text).lines();
+  explanation.not_shown = waiting - explanation.others.size();
+  say(statements, "waiting", fmt::format("{} request(s) wait for it", waiting));
+  return explanation;
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -1,5 +1,5 @@
 
-#include "cli/listing/table.h"
+#include "cli/rendering/table_text.h"
 #include "json/json.h"
 
 namespace nodepool::cli {

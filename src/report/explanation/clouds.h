@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "cli/explanation/text.h"
 #include "driver/driver.h"
 #include "driver/resources.h"
 #include "model/component.h"
 #include "model/image_table.h"
 #include "model/node.h"
 #include "model/node_table.h"
+#include "report/explanation/statement.h"
 
 // What explanations say of providers that make machines.
-namespace nodepool::cli {
+namespace nodepool::report {
 
 // What this process knows of a provider.
 struct ProviderFacts {
@@ -48,11 +48,11 @@ bool makes_machines(const ProviderFacts& provider);
 // For a pool and the labels of a request: what the nodes need, what the pool and the provider may
 // take and take, how many launches are under way, which labels cannot be served, and why their
 // images are not there. Nothing for a provider that makes no machines.
-void explain_room(Text& text, const MachineRecords& records, const ProviderFacts& provider,
+void explain_room(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
                   const model::Component& pool, const std::vector<std::string>& labels);
 
 // How far a launch has come: the attempt, and its steps. Nothing if the record has no journal.
-void explain_launch(Text& text, const MachineRecords& records, const ProviderFacts* provider,
+void explain_launch(Statements& to, const MachineRecords& records, const ProviderFacts* provider,
                     const model::Node& node);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -8,11 +8,11 @@
 #include "model/record.h"
 
 // The JSON values that tables are filled with.
-namespace nodepool::cli {
+namespace nodepool::report {
 
 // Null for nothing.
 model::Json json_of(const std::optional<std::string>& text);
 model::Json json_of(std::int64_t number);
 model::Json json_of(const std::vector<std::string>& texts);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

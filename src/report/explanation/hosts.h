@@ -4,22 +4,22 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/explanation/explanation.h"
-#include "cli/explanation/text.h"
+#include "report/explanation/explanation.h"
+#include "report/explanation/statement.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 // For a pool and a label: which of its hosts are out of order, and why. Nothing if all are well.
-void explain_hosts(Text& text, const Knowledge& knowledge, const model::Component& pool,
+void explain_hosts(Statements& to, const Knowledge& knowledge, const model::Component& pool,
                    const std::string& label);
 
 // Whether anything is known of a host of this name: nodes stand for it, or it is out of order.
 bool knows_host(const Knowledge& knowledge, std::string_view host);
 
 // For a host: what is wrong with it, as each launcher sees it, and its nodes.
-std::vector<std::string> explain_host(const Knowledge& knowledge, std::string_view host);
+Explanation explain_host(const Knowledge& knowledge, std::string_view host);
 
 // The hosts that are out of order in one line; empty if there are none.
 std::string hosts_out_of_order(const std::vector<model::HostReport>& hosts);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

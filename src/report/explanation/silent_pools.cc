@@ -1,4 +1,4 @@
-#include "cli/explanation/silent_pools.h"
+#include "report/explanation/silent_pools.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "planning/decision.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::optional<std::string> sign_of_silence(const Knowledge& knowledge, const Com
   return std::nullopt;
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

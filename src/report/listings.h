@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "cli/listing/table.h"
 #include "model/component.h"
 #include "model/node.h"
 #include "model/node_request.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
+#include "report/table.h"
 
 // What is listed of the records, for the commands and the web pages: columns and values are those
 // of the Python Nodepool.
-namespace nodepool::cli {
+namespace nodepool::report {
 
 enum class Detail { brief, full };
 
@@ -34,13 +34,11 @@ Table request_listing(const model::RequestTable& requests);
 Table label_listing(const std::vector<const model::Component*>& pools,
                     const model::NodeTable& nodes);
 
-// The nodes of one provider with the ids of their machines; `unknown` stands for one that is not
-// known.
-Table server_listing(const model::NodeTable& nodes, const std::string& provider,
-                     const model::Json& unknown);
+// The nodes of one provider with the ids of their machines.
+Table server_listing(const model::NodeTable& nodes, const std::string& provider);
 
 // The time from `then` to `now`, both in seconds, as "DD:HH:MM:SS"; days have as many digits as
 // they need. The future is a negative number of days and a rest that counts forward.
 std::string age_text(double now, double then);
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

@@ -1,4 +1,4 @@
-#include "cli/listing/listings.h"
+#include "report/listings.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "cli/listing/values.h"
+#include "report/values.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 namespace {
 
@@ -74,7 +74,7 @@ Table node_columns(Detail detail) {
 }
 
 void add_node(Table& table, const Node& node, bool locked, double now, Detail detail) {
-  std::vector<Json> row = {
+  Row row = {
       json_string(node.id),
       json_of(node.provider),
       json_of(node.type),
@@ -86,7 +86,7 @@ void add_node(Table& table, const Node& node, bool locked, double now, Detail de
       json_string(locked ? "locked" : "unlocked"),
   };
   if (detail == Detail::full) {
-    const std::vector<Json> more = {
+    const Row more = {
         json_of(node.pool),
         json_of(node.hostname),
         json_of(node.private_ipv4),
@@ -161,15 +161,15 @@ Table label_listing(const std::vector<const model::Component*>& pools,
   return table;
 }
 
-Table server_listing(const model::NodeTable& nodes, const std::string& provider,
-                     const model::Json& unknown) {
-  Table table({{"id", "ID"}, {"server_id", "Server ID"}});
+Table server_listing(const model::NodeTable& nodes, const std::string& provider) {
+  Table table(
+      {{"id", "ID"}, {.key = "server_id", .header = "Server ID", .widest = 0, .nothing = "None"}});
   for (const std::string& id : nodes.of_provider(provider)) {
     const Node* node = nodes.find(id);
     if (node == nullptr) continue;
-    table.add({json_string(id), node->external_id.is_null() ? unknown : node->external_id});
+    table.add({json_string(id), node->external_id});
   }
   return table;
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

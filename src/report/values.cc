@@ -1,8 +1,8 @@
-#include "cli/listing/values.h"
+#include "report/values.h"
 
 #include "model/node.h"
 
-namespace nodepool::cli {
+namespace nodepool::report {
 
 using model::Json;
 using model::json_string;
@@ -24,4 +24,4 @@ Json json_of(const std::vector<std::string>& texts) {
   return {list + "]"};
 }
 
-}  // namespace nodepool::cli
+}  // namespace nodepool::report

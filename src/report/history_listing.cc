@@ -1,0 +1,36 @@
+#include "report/history_listing.h"
+
+#include <string>
+#include <utility>
+
+#include "model/node.h"
+#include "report/values.h"
+
+namespace nodepool::report {
+
+using history::Entry;
+using model::Json;
+using model::json_string;
+
+Table history_listing(const std::vector<Entry>& entries) {
+  const bool of_node = entries.front().subject == Entry::Subject::node;
+  Table table({{"time", "Time"},
+               {"after", "After"},
+               {"event", "Event"},
+               of_node ? Column{"request", "Request"} : Column{"nodes", "Nodes"},
+               {"details", "Details"},
+               {"data", ""}});  // people have it in the details
+  const Entry* before = nullptr;
+  for (const Entry& entry : entries) {
+    Cell after = Json();
+    if (before != nullptr) after = Duration{entry.time - before->time};
+    Json related = json_of(entry.related);
+    if (of_node) related = entry.related.empty() ? Json() : json_string(entry.related.front());
+    table.add({Time{entry.time}, std::move(after), json_string(entry.event), std::move(related),
+               json_string(entry.details), entry.data.empty() ? Json() : Json{entry.data}});
+    before = &entry;
+  }
+  return table;
+}
+
+}  // namespace nodepool::report

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "history/entry.h"
+#include "report/table.h"
+
+namespace nodepool::report {
+
+// The history of one node or request, which is not empty.
+Table history_listing(const std::vector<history::Entry>& entries);
+
+}  // namespace nodepool::report
