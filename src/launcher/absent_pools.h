@@ -57,9 +57,6 @@ class AbsentPools {
   };
 
   bool counts(TimePoint since, TimePoint now) const { return now < since + patience_; }
-  std::string shown_by_nodes(const model::NodeRequest& request,
-                             const std::vector<const model::Component*>& registered,
-                             const model::NodeTable& nodes) const;
 
   async::Duration patience_{};
   TimePoint begun_{};

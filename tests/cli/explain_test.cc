@@ -109,6 +109,31 @@ TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
               HasSubstr("free nodes: 1 small; no decision of this pool is written down"));
 }
 
+TEST_F(ExplainTest, a_request_that_all_have_declined_waits_for_a_pool_that_may_be_back) {
+  add_pool("rack", {"large"});
+  const std::string id = add_request({"small"}, [](NodeRequest& request) {
+    const std::string rack = "l1-PoolWorker.rack-main-" + std::string(32, 'a');
+    request.declined_by = {rack};
+    request.decline_reasons[rack] = "node type(s) [small] not available";
+  });
+  EXPECT_THAT(explain(id), HasSubstr("It fails unless a pool has just gone"));
+  EXPECT_THAT(explain("small"), HasSubstr("No registered pool offers it: requests for it fail.\n"));
+  model::Node node = make_node("small");
+  node.provider = "sky";
+  node.pool = "main";
+  run(launcher_.add_node(node));
+  EXPECT_THAT(explain(id),
+              HasSubstr("Every registered pool has declined it. It waits for pool sky-main, which "
+                        "is not registered and may be back, until 0:02:00 after it has gone "
+                        "(pool-timeout); then it fails.\n"));
+  EXPECT_THAT(explain("small"),
+              HasSubstr("No registered pool offers it: requests for it wait for pool sky-main, "
+                        "which may be back, until 0:02:00 after it has gone (pool-timeout); then "
+                        "they fail.\n"));
+  config_ += "pool-timeout: 0\n";
+  EXPECT_THAT(explain(id), HasSubstr("Every registered pool has declined it: it fails.\n"));
+}
+
 TEST_F(ExplainTest, a_failed_request_says_why) {
   const std::string id = add_request({"huge"}, [](NodeRequest& request) {
     request.state = RequestState::failed;

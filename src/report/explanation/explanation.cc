@@ -10,6 +10,7 @@
 
 #include "model/lease.h"
 #include "planning/decision.h"
+#include "report/explanation/absent_pools.h"
 #include "report/explanation/hosts.h"
 #include "report/explanation/silent_pools.h"
 
@@ -270,7 +271,8 @@ void explain_absence(Statements& to, const Knowledge& knowledge, const std::stri
   if (knowledge.pools.empty()) {
     say_that_no_pool_is_registered(to);
   } else {
-    say(to, "not-offered", "No registered pool offers it: requests for it fail.");
+    say(to, "not-offered",
+        fmt::format("No registered pool offers it: {}.", fate_without_pool(knowledge, label)));
   }
   if (ready > 0) {
     say(to, "idle-nodes", fmt::format("{} node(s) are ready, and nobody hands them out.", ready));
@@ -297,6 +299,7 @@ Explanation explain_request(const Knowledge& knowledge, const NodeRequest& reque
     case RequestState::requested:
       say_of(facts, "place", place_in_line(knowledge, request));
       explain_pools(statements, knowledge, request);
+      explain_wait_for_pools(statements, knowledge, request);
       break;
     case RequestState::pending:
       explain_nodes(say(statements, "nodes", "A launcher works on it:").details, knowledge,

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/component.h"
+#include "model/node_request.h"
+#include "model/node_table.h"
+
+// Pools that no launcher has registered, and that a request may have to wait for.
+namespace nodepool::planning {
+
+// Whether some launcher serves the pool.
+bool is_served(std::string_view provider, std::string_view pool,
+               const std::vector<const model::Component*>& registered);
+
+// "provider-pool" of one that is not served, has nodes with all the labels of the request, and has
+// not declined it: it was there a while ago. Empty: none. Looks at all nodes.
+std::string unserved_pool_with_nodes(const model::NodeRequest& request,
+                                     const std::vector<const model::Component*>& registered,
+                                     const model::NodeTable& nodes);
+
+}  // namespace nodepool::planning
