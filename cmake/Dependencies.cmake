@@ -12,6 +12,7 @@ find_package(CLI11 REQUIRED)
 find_package(CURL 7.88 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libssh REQUIRED IMPORTED_TARGET libssh)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(gearmand REQUIRED IMPORTED_TARGET gearmand)  # libgearman's
 
 if(NOT TARGET Boost::headers)

@@ -1,22 +1,18 @@
 #include "cloud/url_text.h"
 
-#include <fmt/format.h>
+#include <curl/curl.h>
 
-#include <cctype>
+#include <memory>
+#include <new>
 
 namespace nodepool::cloud {
 
 std::string url_text(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || std::string_view("-_.~").find(c) != std::string_view::npos) {
-      result += c;
-    } else {
-      result += fmt::format("%{:02X}", byte);
-    }
-  }
-  return result;
+  if (text.empty()) return {};  // a length of 0 would stand for strlen()
+  const std::unique_ptr<char, decltype(&::curl_free)> escaped(
+      ::curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), &::curl_free);
+  if (!escaped) throw std::bad_alloc();
+  return escaped.get();
 }
 
 }  // namespace nodepool::cloud
