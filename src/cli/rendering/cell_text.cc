@@ -1,4 +1,3 @@
-
 #include "cli/rendering/table_text.h"
 #include "json/json.h"
 

@@ -31,9 +31,8 @@ using async::Task;
 // that never returns keeps its thread for good, and the process from ending: calls need timeouts of
 // their own, of less than the deadline.
 //
-// Figures: nodepool.task.<provider>.<name>, a timer and counter: the time of the call itself;
-// below nodepool.provider.<provider>: task_wait.<name>, a timer: the time until it began;
-// task_queue, a gauge: how many wait; tasks_left_behind, a counter.
+// It tells of the calls (telemetry/cloud_call_metrics.h), and of those that wait or were left behind
+// (driver/driver_metrics.h).
 class TaskManager {
  public:
   struct Options {
