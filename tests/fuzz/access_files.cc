@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "cli/listing/table.h"
+#include "cli/rendering/table_text.h"
 #include "model/node.h"
 #include "telemetry/harmless_text.h"
 #include "tests/fuzz/target.h"

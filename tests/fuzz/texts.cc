@@ -1,7 +1,7 @@
 // Short texts of many origins: names, addresses, headers, what people type.
 
 #include "cli/duration.h"
-#include "cli/listing/table.h"
+#include "cli/rendering/table_text.h"
 #include "coordination/path.h"
 #include "coordination/store.h"
 #include "http/client.h"

@@ -31,8 +31,8 @@ using async::Task;
 // that never returns keeps its thread for good, and the process from ending: calls need timeouts of
 // their own, of less than the deadline.
 //
-// It tells of the calls (telemetry/cloud_call_metrics.h), and of those that wait or were left behind
-// (driver/driver_metrics.h).
+// It tells of the calls (telemetry/cloud_call_metrics.h), and of those that wait or were left
+// behind (driver/driver_metrics.h).
 class TaskManager {
  public:
   struct Options {
