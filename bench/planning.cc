@@ -1,7 +1,6 @@
 // How long deciding takes: a world of many nodes, requests and pools, and one verdict of each pool
 // about each request that waits, worked out from the records in order of service.
 #include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <ctime>
@@ -134,13 +133,12 @@ int main() {
   const std::clock_t begun = std::clock();
   for (int i = 0; i < kPools; ++i) {
     const driver::Driver& driver = drivers.driver("static");
-    planning::Outlook outlook(
-        {0, nodes, requests, pools, config.tenant_limits, usage,
-         [](const model::NodeRequest&) { return std::string(); }},
-        components[i],
-        driver.provider(driver.configure(config.providers[i], config),
-                        {runtime, store, nodes, images, threads, log}),
-        {});
+    planning::Outlook outlook({0, nodes, requests, pools, config.tenant_limits, usage,
+                               [](const model::NodeRequest&) { return std::string(); }},
+                              components[i],
+                              driver.provider(driver.configure(config.providers[i], config),
+                                              {runtime, store, nodes, images, threads, log}),
+                              {});
     for (const auto& [order, id] : requests.waiting()) {
       const auto decision = outlook.decision_about(id);
       ++verdicts;
@@ -148,9 +146,10 @@ int main() {
     }
   }
   const double took = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
-  fmt::print("{} nodes, {} requests, {} pools: {} verdicts, {} accept, {:.2f} CPU s, {:.1f} us each\n",
-             kNodes, kRequests, kPools, verdicts, accepted, took,
-             took * 1e6 / static_cast<double>(verdicts));
+  fmt::print(
+      "{} nodes, {} requests, {} pools: {} verdicts, {} accept, {:.2f} CPU s, {:.1f} us each\n",
+      kNodes, kRequests, kPools, verdicts, accepted, took,
+      took * 1e6 / static_cast<double>(verdicts));
   loop.run(scope.stop());
   return 0;
 }

@@ -58,7 +58,7 @@ class AnyCloud {
         server_(runtime_, [this](const http::HttpServer::Call& call) { return serve(call); }) {
     cloud_.name = "any";
     cloud_.auth = {{"auth_url", server_.url() + "/v3"}, {"username", "u"}, {"password", "p"}};
-    api_.emplace(runtime_, cloud_, 0, telemetry::Logger(log_, "test"), http::Client::Observer());
+    forget_token();
   }
 
   void answer(std::size_t choice, std::string_view body) {
@@ -66,20 +66,25 @@ class AnyCloud {
     answers_to_token_ = choice % (calls().size() + 1) == calls().size();
     status_ = kStatuses[choice / (calls().size() + 1) % kStatuses.size()];
     body_ = body;
-    if (answers_to_token_) {
-      api_.emplace(runtime_, cloud_, 0, telemetry::Logger(log_, "test"), http::Client::Observer());
-    }
+    if (answers_to_token_) forget_token();
     const auto& call = calls()[answers_to_token_ ? 0 : choice % (calls().size() + 1)];
     try {
       loop_.run(call(*api_));
     } catch (const driver::CloudError&) {
     }
     if (!answers_to_token_) return;
-    loop_.run(api_->stop());
-    api_.emplace(runtime_, cloud_, 0, telemetry::Logger(log_, "test"), http::Client::Observer());
+    loop_.run(account_->stop());
+    forget_token();
   }
 
  private:
+  void forget_token() {
+    const telemetry::Logger log(log_, "test");
+    api_.reset();
+    account_.emplace(runtime_, cloud_, log, http::Client::Observer());
+    api_.emplace(runtime_, *account_, log, http::Client::Observer());
+  }
+
   Task<std::string> serve(http::HttpServer::Call call) {
     const bool is_token = call.target.ends_with("/auth/tokens");
     if (!is_token || answers_to_token_)
@@ -105,6 +110,7 @@ class AnyCloud {
   std::shared_ptr<telemetry::Log> log_;
   http::HttpServer server_;
   Cloud cloud_;
+  std::optional<CloudAccount> account_;
   std::optional<CloudApi> api_;
   bool answers_to_token_ = false;
   int status_ = 200;
