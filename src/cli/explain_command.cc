@@ -4,7 +4,9 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "async/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/foresight.h"
 #include "cli/own_provider.h"
 #include "cli/rendering/explanation_text.h"
 #include "program/journal.h"
@@ -34,8 +36,26 @@ Providers configured_providers(Session& session) {
   return providers;
 }
 
+// Providers that only hand out decide by what is in the records and the configuration.
+void foresee_hand_outs(Session& session, const driver::ProviderContext& context,
+                       const Foresight& foresight, Providers& providers) {
+  for (const config::ProviderSection& section : session.config().providers) {
+    ProviderFacts& facts = providers.at(section.name);
+    if (!facts.config || report::makes_machines(facts)) continue;
+    const auto provider =
+        session.context().drivers.driver(section.driver).provider(facts.config, context);
+    foresee(foresight, *provider, {}, facts);
+  }
+}
+
+std::int64_t launches_under_way(const model::NodeTable& nodes, const std::string& provider) {
+  return std::ranges::count_if(nodes.of_provider(provider), [&nodes](const std::string& id) {
+    return nodes.find(id)->state == model::NodeState::building && nodes.is_locked(id);
+  });
+}
+
 Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
-                 ProviderFacts& facts) {
+                 const Foresight* foresight, ProviderFacts& facts) {
   if (!provider.launches()) co_return;
   facts.available = co_await provider.available();
   for (const auto& [name, pool] : provider.config().pools()) {
@@ -47,10 +67,16 @@ Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
       }
     }
   }
+  if (foresight == nullptr) co_return;
+  const planning::QuotaFacts quota{
+      .available = facts.available,
+      .launches_under_way = launches_under_way(foresight->nodes, provider.config().name())};
+  foresee(*foresight, provider, quota, facts);
 }
 
 // Those that have one of the labels.
-Task<> ask_clouds(Session& session, std::vector<std::string> labels, Providers& providers) {
+Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Foresight* foresight,
+                  Providers& providers) {
   for (const config::ProviderSection& section : session.config().providers) {
     ProviderFacts& facts = providers.at(section.name);
     const bool is_concerned =
@@ -60,9 +86,8 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, Providers& 
           });
         });
     if (!is_concerned) continue;
-    const std::function<Task<>(driver::Provider&)> ask = [&labels,
-                                                          &facts](driver::Provider& provider) {
-      return ask_cloud(provider, labels, facts);
+    const std::function<Task<>(driver::Provider&)> ask = [&](driver::Provider& provider) {
+      return ask_cloud(provider, labels, foresight, facts);
     };
     try {
       Task<> asking = with_own_provider(session, section, ask);
@@ -78,17 +103,31 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, Providers& 
 }  // namespace
 
 Task<int> perform(Session& session, Explain command) {
-  const model::NodeTable* nodes = co_await session.nodes();
-  const model::ImageTable* images = co_await session.images();
+  model::NodeTable* nodes = co_await session.nodes();
+  model::ImageTable* images = co_await session.images();
   const model::RequestTable* requests = co_await session.requests();
   const model::ComponentTable* components = co_await session.components();
   const std::string& subject = command.subject;
   Providers providers = configured_providers(session);
+  const model::NodeRequest* request = requests->find(subject);
+  const Foresight foresight{
+      session.now(), *nodes, *requests, *components, session.config().tenant_limits, subject};
+  if (request != nullptr) {
+    async::ThreadPool threads(1, "blocking calls");
+    foresee_hand_outs(session,
+                      {.runtime = session.runtime(),
+                       .store = session.store(),
+                       .nodes = *nodes,
+                       .images = *images,
+                       .threads = threads,
+                       .log = session.logger("nodepool.explain")},
+                      foresight, providers);
+  }
   if (command.online && nodes->find(subject) == nullptr) {
-    const model::NodeRequest* request = requests->find(subject);
     std::vector<std::string> labels =
         request == nullptr ? std::vector<std::string>{subject} : request->node_types;
-    co_await ask_clouds(session, std::move(labels), providers);
+    const Foresight* about = request == nullptr ? nullptr : &foresight;
+    co_await ask_clouds(session, std::move(labels), about, providers);
   }
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
   const history::Journal journal = program::journal_of(session.config());
@@ -103,7 +142,7 @@ Task<int> perform(Session& session, Explain command) {
       std::move(hosts),
       [&journal](const std::string& id) { return history::entries_of(journal, id); }};
   report::Explanation explanation;
-  if (const model::NodeRequest* request = requests->find(subject)) {
+  if (request != nullptr) {
     explanation = report::explain_request(knowledge, *request);
   } else if (const model::Node* node = nodes->find(subject)) {
     explanation = report::explain_node(knowledge, *node);

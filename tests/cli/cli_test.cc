@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "drivers/fake/fake_driver.h"
+#include "drivers/static_nodes/static_driver.h"
 
 namespace nodepool::cli {
 
@@ -18,6 +19,7 @@ std::vector<std::unique_ptr<driver::Driver>> drivers_for(
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<DriverDouble>(std::move(log)));
   drivers.push_back(std::make_unique<drivers::fake::FakeDriver>(environment, std::move(clouds)));
+  drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>());
   return drivers;
 }
 

@@ -21,8 +21,8 @@
 namespace nodepool::cli {
 
 // An installation in memory with a launcher and a configuration file, and commands that run in this
-// process. Time stands still. There are the drivers `double` and `fake`; for this one clouds.yaml
-// has a cloud `sky`.
+// process. Time stands still. There are the drivers `double`, `static` and `fake`; for this one
+// clouds.yaml has a cloud `sky`.
 class CliTest : public testing::Test {
  protected:
   CliTest();

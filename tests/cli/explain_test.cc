@@ -102,6 +102,30 @@ TEST_F(ExplainTest, a_waiting_request_has_a_place_and_a_reason_from_every_pool) 
             "(until a pool goes, pauses or declines)\n");
 }
 
+// Where the pool's provider is configured here, the launcher's own rules say it, for all that wait.
+TEST_F(ExplainTest, a_pool_that_is_configured_here_is_decided_for) {
+  config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
+labels: [{name: small}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [
+      {name: h1, labels: [small]}, {name: h2, labels: [small]}]}]}
+)";
+  add_pool("rack", {"small"});
+  model::Node node = make_node("small");
+  node.provider = "rack";
+  node.pool = "main";
+  run(launcher_.add_node(node));
+  const std::string first = add_request({"small"});
+  const std::string second = add_request({"small"});
+  const std::string third = add_request({"small", "small", "small"});
+  add_decision(first, "rack", "waits: something that is long past");
+  EXPECT_THAT(explain(first), HasSubstr("  rack-main on l1\n    accepts\n"));
+  EXPECT_THAT(explain(second), HasSubstr("    waits: 0 of 1 nodes with label small are free (until "
+                                         "a node is free or gone)\n"));
+  EXPECT_THAT(explain(third), HasSubstr("    declines: it would exceed quota: 3 nodes with label "
+                                        "small wanted, the pool has 2\n"));
+}
+
 TEST_F(ExplainTest, without_a_journal_the_records_have_to_do) {
   add_pool("rack", {"small"});
   run(launcher_.add_node(make_node("small")));

@@ -14,6 +14,7 @@
 #include "model/image_table.h"
 #include "model/node.h"
 #include "model/node_table.h"
+#include "planning/decision.h"
 #include "report/explanation/statement.h"
 
 // What explanations say of providers that make machines.
@@ -30,6 +31,10 @@ struct ProviderFacts {
   std::optional<driver::Limits> available;  // as Provider::available()
   std::map<LabelKey, driver::Resources> needs;
   std::map<LabelKey, std::string> problems;  // of those labels that cannot be served
+
+  // What its registered pools, by id, would decide about the request that is explained; nothing of
+  // pools whose decision takes what only the cloud knows, if it has not been asked.
+  std::map<std::string, planning::Decision, std::less<>> decisions;
 };
 
 // By name.

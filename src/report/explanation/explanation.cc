@@ -87,6 +87,14 @@ std::string free_nodes(const Knowledge& knowledge, const NodeRequest& request,
   return fmt::format("free nodes: {}", fmt::join(counts, ", "));
 }
 
+// What the pool would decide by the launcher's own rules, as far as this host knows its facts.
+const Decision* outlook(const Knowledge& knowledge, const Component& pool) {
+  const ProviderFacts* provider = facts_of(knowledge, pool.provider_name);
+  if (provider == nullptr) return nullptr;
+  const auto decision = provider->decisions.find(pool.id);
+  return decision == provider->decisions.end() ? nullptr : &decision->second;
+}
+
 void explain_pool(Statements& to, const Knowledge& knowledge, const NodeRequest& request,
                   const std::vector<history::Entry>& history, const Component& pool) {
   if (const auto reason = request.decline_reasons.find(pool.id);
@@ -96,6 +104,10 @@ void explain_pool(Statements& to, const Knowledge& knowledge, const NodeRequest&
   }
   if (request.declined(pool.id)) {
     say(to, "declined", "declined, without a reason in the record");
+    return;
+  }
+  if (const Decision* decision = outlook(knowledge, pool)) {
+    say(to, "decides", sentence(*decision));
     return;
   }
   const auto screened = planning::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
