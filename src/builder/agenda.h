@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -44,7 +46,7 @@ class Agenda {
       }
       forget(key);
       // What it waited for may have moved meanwhile: the machine's time, for one.
-      const std::optional<async::Clock::TimePoint> now_due = judge_(key);
+      const std::optional<async::Clock::TimePoint> now_due = due(key);
       if (now_due && *now_due > clock_.now()) remember(key, *now_due);
       if (!now_due || *now_due > clock_.now()) continue;
       taken_.insert(key);
@@ -52,6 +54,9 @@ class Agenda {
     }
     co_return std::nullopt;
   }
+
+  // Somebody else has it, though nothing is known of it yet: it is left alone for a moment.
+  void contended(const Key& key) { contended_until_[key] = clock_.now() + kNewsTravel; }
 
   // Its worker is done with it: it is not handed out again before something about it changes.
   void release(const Key& key) {
@@ -74,6 +79,18 @@ class Agenda {
   }
 
  private:
+  // How long what others do takes to be known here.
+  static constexpr auto kNewsTravel = std::chrono::seconds(1);
+
+  std::optional<async::Clock::TimePoint> due(const Key& key) {
+    const auto when = judge_(key);
+    const auto contended = contended_until_.find(key);
+    if (contended == contended_until_.end()) return when;
+    const auto until = contended->second;
+    if (until <= clock_.now()) contended_until_.erase(contended);
+    return when ? std::optional(std::max(*when, until)) : when;
+  }
+
   void judge_changed() {
     for (auto at = changed_.begin(); at != changed_.end();) {
       if (taken_.contains(*at)) {
@@ -81,7 +98,7 @@ class Agenda {
         continue;
       }
       forget(*at);
-      if (const auto when = judge_(*at)) remember(*at, *when);
+      if (const auto when = due(*at)) remember(*at, *when);
       at = changed_.erase(at);
     }
   }
@@ -100,6 +117,7 @@ class Agenda {
 
   async::Clock& clock_;
   Judge judge_;
+  std::map<Key, async::Clock::TimePoint> contended_until_;
   std::set<Key> changed_;
   std::set<Key> taken_;
   std::map<Key, async::Clock::TimePoint> times_;

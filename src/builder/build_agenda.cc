@@ -10,9 +10,6 @@ namespace {
 constexpr auto kFirstBuildPause = std::chrono::seconds(10);
 constexpr auto kLongestBuildPause = std::chrono::hours(1);
 
-// How long what others do takes to be known here.
-constexpr auto kNewsTravel = std::chrono::seconds(1);
-
 }  // namespace
 
 BuildAgenda::BuildAgenda(const BuilderContext& context)
@@ -41,9 +38,7 @@ std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image
   const BuildVerdict verdict =
       judge(image, context_.images.builds_of(image), context_.images.is_being_built(image));
   if (!verdict.due) return std::nullopt;
-  async::Clock::TimePoint when = context_.moment(*verdict.due);
-  const auto contended = contended_until_.find(image);
-  if (contended != contended_until_.end()) when = std::max(when, contended->second);
+  const async::Clock::TimePoint when = context_.moment(*verdict.due);
   // Who asks after a failure has a reason to.
   const auto request = context_.images.build_requests().find(image);
   const auto failed_at = failed_at_.find(image);
@@ -51,10 +46,6 @@ std::optional<async::Clock::TimePoint> BuildAgenda::due(const std::string& image
                           failed_at != failed_at_.end() && request->second > failed_at->second;
   if (asked_anew || orders_.next(image)) return when;
   return std::max(when, retries_.not_before(image).value_or(when));
-}
-
-async::Clock::TimePoint BuildAgenda::soon() const {
-  return context_.runtime.clock.now() + kNewsTravel;
 }
 
 async::Duration BuildAgenda::failed(const std::string& image) {

@@ -34,20 +34,16 @@ class BuildAgenda {
   // A build has ended. Returns how long the image is left alone if it has failed.
   async::Duration failed(const std::string& image);
   void succeeded(const std::string& image) { retries_.forget(image); }
-  // Somebody else has the lock, though nothing is known of it yet.
-  void contended(const std::string& image) { contended_until_[image] = soon(); }
 
   // What made the last attempt fail may have been changed.
   void reconfigured(const std::string& image) { retries_.forget(image); }
 
  private:
   std::optional<async::Clock::TimePoint> due(const std::string& image) const;
-  async::Clock::TimePoint soon() const;
 
   const BuilderContext& context_;
   Retries<std::string> retries_;
   std::map<std::string, double> failed_at_;  // seconds since the epoch
-  std::map<std::string, async::Clock::TimePoint> contended_until_;
   Orders<std::string> orders_;
   Agenda<std::string> agenda_;
 };

@@ -10,6 +10,7 @@
 #include "async/event.h"
 #include "builder/builder_metrics.h"
 #include "coordination/tree.h"
+#include "coordination/with_lock.h"
 #include "model/image_paths.h"
 
 namespace nodepool::builder {
@@ -64,17 +65,11 @@ Task<> BuildWorker::look_after(std::string image) {
   co_await coordination::ensure_path(context_.store, model::builds_path(image));
   Lock lock(context_.store, context_.runtime.random, model::builds_lock_path(image));
   if (!co_await lock.try_acquire()) {
-    agenda_.contended(image);
+    agenda_.images().contended(image);
     co_return;
   }
-  std::exception_ptr failure;
-  try {
-    co_await build_locked(image, lock);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
+  Task<> building = build_locked(image, lock);
+  co_await coordination::with_lock(lock, std::move(building));
 }
 
 Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
@@ -82,7 +77,7 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
   const std::vector<ImageBuild> known = co_await context_.records.builds(image);
   const BuildVerdict verdict = agenda_.judge(image, newest_first(known), false);
   if (!verdict.due || *verdict.due > context_.now()) {
-    agenda_.contended(image);
+    agenda_.images().contended(image);
     co_return;
   }
   const std::shared_ptr<Order> order = agenda_.orders().next(image);
@@ -93,7 +88,7 @@ Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
                      .logs = context_.logs,
                      .store = context_.files};
   if (!co_await still_due(image, verdict.reason)) {
-    agenda_.contended(image);
+    agenda_.images().contended(image);
     co_return;
   }
   co_await perform(job, verdict.reason, lock);

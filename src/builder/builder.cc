@@ -7,9 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include <boost/uuid/string_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
 #include "config/names.h"
-#include "coordination/tree.h"
-#include "model/paths.h"
 #include "telemetry/version.h"
 
 namespace nodepool::builder {
@@ -18,8 +19,6 @@ namespace {
 
 // For blocking calls: checksums of several builds at a time, files, name look-ups.
 constexpr std::size_t kThreads = 8;
-
-constexpr std::size_t kUuidParts[] = {8, 13, 18, 23};  // where the dashes are
 
 model::Component builder_component(const NodePoolBuilder::Options& options) {
   model::Component component;
@@ -47,10 +46,9 @@ std::vector<gearman::Server> gearman_servers(const config::Config& config) {
   return servers;
 }
 
+// With dashes.
 std::string uuid(async::Random& random) {
-  std::string text = random.uuid_hex();
-  for (const std::size_t at : kUuidParts) text.insert(at, "-");
-  return text;
+  return boost::uuids::to_string(boost::uuids::string_generator()(random.uuid_hex()));
 }
 
 }  // namespace
@@ -64,18 +62,17 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       drivers_(drivers),
       log_(std::move(log), "nodepool.builder"),
       lock_sweeper_(runtime, store),
-      images_(runtime, store, log_.child("zk.images")),
-      nodes_(runtime, store, log_.child("zk.nodes")),
+      records_(runtime, store, log_),
       threads_(kThreads, "blocking calls"),
       context_{.runtime = runtime,
                .store = store,
-               .images = images_,
+               .images = records_.images,
                .threads = threads_,
                .log = log_,
                .metrics = options.metrics,
                .fqdn = options.fqdn,
                .files = ImageStore(images_dir(config)),
-               .records = ImageRecords(runtime, store, images_)},
+               .records = ImageRecords(runtime, store, records_.images)},
       makers_(makers ? *std::move(makers)
                      : make_image_makers({runtime, threads_, options.environment, options.grace},
                                          options.fake)),
@@ -83,7 +80,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
       builds_(context_),
       uploads_(context_),
       upload_worker_(context_, uploads_, formats_, options.environment, options.upload_workers),
-      cleanup_(context_, nodes_),
+      cleanup_(context_, records_.nodes),
       gauges_(context_, builds_, uploads_),
       gearman_(context_, builds_, uploads_, cleanup_,
                {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
@@ -104,23 +101,22 @@ Task<> NodePoolBuilder::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
   co_await installation_.start();
   context_.installation = installation_.current();
-  for (const std::string_view root :
-       {model::kComponentsRoot, model::kImagesRoot, model::kNodesRoot}) {
-    co_await coordination::ensure_path(context_.store, std::string(root));
-  }
+  using Kind = model::Records::Kind;
+  co_await records_.make_roots({Kind::components, Kind::images, Kind::nodes});
   tables_scope_.spawn("installation", installation_.run());
-  tables_scope_.spawn("table of images", images_.run());
-  tables_scope_.spawn("table of nodes", nodes_.run());
-  co_await wait_for_table();
+  records_.follow(tables_scope_, {Kind::images});
+  co_await records_.until_ready();
+  records_.follow(tables_scope_, {Kind::nodes});  // nothing waits for it but the clean-up
   const auto clear = [store = context_.files] { store.remove_partials(); };
   co_await threads_.run("half-made images", clear);
   co_await context_.scan_files();
   co_await registration_.start();
-  subscriptions_.push_back(images_.observe([this](const std::string& image) { look_at(image); }));
-  subscriptions_.push_back(images_.observe_readiness([this](bool ready) {
+  subscriptions_.push_back(
+      records_.images.observe([this](const std::string& image) { look_at(image); }));
+  subscriptions_.push_back(records_.images.observe_readiness([this](bool ready) {
     if (ready) look_at_all();
   }));
-  subscriptions_.push_back(nodes_.observe_readiness([this](bool ready) {
+  subscriptions_.push_back(records_.nodes.observe_readiness([this](bool ready) {
     if (ready) cleanup_.look_at_all();
   }));
   co_await apply(std::move(config));
@@ -136,13 +132,6 @@ Task<> NodePoolBuilder::start(config::Config config) {
   registration_.update(std::move(running));
   log_.info("Serving {} image(s) and {} provider(s) as {}", context_.diskimages.size(),
             context_.providers.size(), context_.builder_id);
-}
-
-Task<> NodePoolBuilder::wait_for_table() {
-  async::Event changed("the table of images is complete");
-  const coordination::Subscription subscription =
-      images_.observe_readiness([&changed](bool) { changed.set(); });
-  while (!images_.ready()) co_await changed.wait();
 }
 
 Task<> NodePoolBuilder::reconfigure(config::Config config) {
@@ -206,8 +195,9 @@ Task<> NodePoolBuilder::start_provider(const config::ProviderSection& section,
   auto service = std::make_shared<ImageProvider>();
   service->provider =
       drivers_.driver(section.driver)
-          .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
-                                        log_, context_.metrics, context_.installation});
+          .provider(std::move(config),
+                    {context_.runtime, context_.store, records_.nodes, records_.images, threads_,
+                     log_, context_.metrics, context_.installation});
   std::string failure;
   std::exception_ptr cancelled;
   try {

@@ -19,8 +19,7 @@
 #include "driver/driver.h"
 #include "driver/late_starts.h"
 #include "model/followed_installation.h"
-#include "model/image_table.h"
-#include "model/node_table.h"
+#include "model/records.h"
 #include "model/registration.h"
 
 namespace nodepool::builder {
@@ -67,7 +66,6 @@ class NodePoolBuilder {
  private:
   using ProviderConfigs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
 
-  Task<> wait_for_table();
   Task<> apply(config::Config config);
   Task<> start_missing_providers();
   Task<> start_provider(const config::ProviderSection& section,
@@ -83,8 +81,7 @@ class NodePoolBuilder {
   const driver::DriverRegistry& drivers_;
   telemetry::Logger log_;
   coordination::LockSweeper lock_sweeper_;
-  model::ImageTable images_;
-  model::NodeTable nodes_;
+  model::Records records_;
   async::ThreadPool threads_;
   BuilderContext context_;
   ImageMakers makers_;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "coordination/lock.h"
+#include "coordination/with_lock.h"
 #include "model/image_paths.h"
 
 namespace nodepool::builder {
@@ -31,24 +32,20 @@ class Contended : public std::runtime_error {
   explicit Contended(const Lock& lock) : std::runtime_error(lock.root() + " is locked") {}
 };
 
-// Runs `work` while `lock` is held, unless what the lock protects is gone. Throws Contended, what
-// the work throws, StoreError.
-Task<> with_lock(Lock& lock, Task<> work) {
-  std::exception_ptr failure;
-  bool gone = false;
-  bool held = false;
+Task<> try_under(Lock& lock, Task<> work) {
   try {
-    held = co_await lock.try_acquire();
-    if (held) co_await std::move(work);
+    if (!co_await lock.try_acquire()) throw Contended(lock);
+    co_await std::move(work);
   } catch (const StoreError& error) {
-    gone = error.kind() == StoreError::Kind::no_node;
-    failure = gone ? nullptr : std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
+    if (error.kind() != StoreError::Kind::no_node) throw;
   }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
-  if (!held && !gone) throw Contended(lock);
+}
+
+// Runs `work` under `lock`, unless what the lock protects is gone. Throws Contended, what the work
+// throws, StoreError.
+Task<> under(Lock& lock, Task<> work) {
+  Task<> trying = try_under(lock, std::move(work));
+  co_await coordination::with_lock(lock, std::move(trying));
 }
 
 // What went wrong first of several things that are done one after the other, whatever became of
@@ -204,7 +201,7 @@ Task<> CleanupWorker::clean_records(std::string image) {
 Task<> CleanupWorker::remove_abandoned(ImageUpload upload) {
   Lock lock(context_.store, context_.runtime.random,
             model::uploads_lock_path(upload.image, upload.build_id, upload.provider));
-  co_await with_lock(lock, remove_if_uploading(upload));
+  co_await under(lock, remove_if_uploading(upload));
 }
 
 Task<> CleanupWorker::remove_if_uploading(ImageUpload upload) {
@@ -218,7 +215,7 @@ Task<> CleanupWorker::remove_if_uploading(ImageUpload upload) {
 Task<> CleanupWorker::mark_deleting(ImageUpload upload) {
   Lock lock(context_.store, context_.runtime.random,
             model::upload_lock_path(upload.image, upload.build_id, upload.provider, upload.id));
-  co_await with_lock(lock, write_deleting(upload));
+  co_await under(lock, write_deleting(upload));
 }
 
 Task<> CleanupWorker::write_deleting(ImageUpload upload) {
@@ -237,12 +234,12 @@ Task<> CleanupWorker::mark_deleting(ImageBuild build) {
   }
   // That nobody builds it is sure only with this lock.
   Lock building(context_.store, context_.runtime.random, model::builds_lock_path(build.image));
-  co_await with_lock(building, mark_not_building(build));
+  co_await under(building, mark_not_building(build));
 }
 
 Task<> CleanupWorker::mark_not_building(ImageBuild build) {
   Lock lock(context_.store, context_.runtime.random, model::build_lock_path(build.image, build.id));
-  co_await with_lock(lock, write_deleting(build));
+  co_await under(lock, write_deleting(build));
 }
 
 Task<> CleanupWorker::write_deleting(ImageBuild build) {
@@ -254,20 +251,22 @@ Task<> CleanupWorker::write_deleting(ImageBuild build) {
 Task<> CleanupWorker::clean_files(std::string image) {
   co_await context_.scan_files();
   const ImageStore::Contents local = context_.local;
+  std::set<std::string> spent;  // ids of builds
+  for (const ImageBuild* build : plan(image).spent) spent.insert(build->id);
   FirstFailure failure;
   for (const auto& [key, formats] : local) {
-    if (key.first == image) co_await failure.attempt(clean_files_of(key, formats));
+    if (key.first != image) continue;
+    co_await failure.attempt(clean_files_of(key, formats, spent.contains(key.second)));
   }
   failure.rethrow();
 }
 
-Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> formats) {
+Task<> CleanupWorker::clean_files_of(ImageStore::Key key, std::set<std::string> formats,
+                                     bool is_spent) {
   if (context_.under_way.contains(key) || !context_.images.ready()) co_return;
   const auto& [image, build_id] = key;
   const auto configured = context_.diskimages.find(image);
   const ImageBuild* build = context_.images.find_build(image, build_id);
-  const Builds spent = plan(image).spent;
-  const bool is_spent = std::ranges::find(spent, build) != spent.end();
   if (build == nullptr || build->state == BuildState::deleting || is_spent) {
     log_.info("Deleting the files of build {} of image {}", build_id, image);
     const auto remove_files = [store = context_.files, key] {
@@ -348,7 +347,7 @@ Task<> CleanupWorker::remove_upload(UploadKey key) {
   // Held through all of it: one builder is enough to ask the cloud.
   Lock lock(context_.store, context_.runtime.random,
             model::upload_lock_path(image, build_id, provider, id));
-  co_await with_lock(lock, remove_locked(upload, lock));
+  co_await under(lock, remove_locked(upload, lock));
 }
 
 Task<> CleanupWorker::remove_locked(ImageUpload upload, Lock& lock) {

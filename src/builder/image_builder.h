@@ -43,9 +43,7 @@ struct BuildResult {
 // any number of builds side by side.
 class ImageBuilder {
  public:
-  using Site = ProgramSite;
-
-  explicit ImageBuilder(Site site) : site_(std::move(site)), converter_(site_) {}
+  explicit ImageBuilder(ProgramSite site) : site_(std::move(site)), converter_(site_) {}
   virtual ~ImageBuilder() = default;
   ImageBuilder(const ImageBuilder&) = delete;
   ImageBuilder& operator=(const ImageBuilder&) = delete;
@@ -71,13 +69,13 @@ class ImageBuilder {
   Task<ProgramEnd> run(const BuildJob& job, std::vector<std::string> arguments,
                        const Environment& environment, const BuildLog& log);
 
-  const Site& site() const { return site_; }
+  const ProgramSite& site() const { return site_; }
 
  private:
   Task<BuildResult> make_all(const BuildJob& job);
   Task<> convert_missing(const BuildJob& job, std::set<std::string> made, const BuildLog& log);
 
-  Site site_;
+  ProgramSite site_;
   FormatConverter converter_;
 };
 

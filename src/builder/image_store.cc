@@ -97,31 +97,35 @@ std::string ImageStore::builder_id(const std::string& new_id) const {
   return new_id;
 }
 
-ImageStore::Contents ImageStore::contents() const {
-  Contents contents;
+std::vector<fs::directory_entry> ImageStore::entries() const {
+  std::vector<fs::directory_entry> found;
   std::error_code error;
   fs::directory_iterator entries(directory_, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const auto named = parse_file_name(entries->path().filename().string());
+    found.push_back(*entries);
+  }
+  if (error) store_failed("cannot read the directory", directory_, error);
+  return found;
+}
+
+ImageStore::Contents ImageStore::contents() const {
+  Contents contents;
+  std::error_code error;  // what is just being deleted is no file any more
+  for (const fs::directory_entry& entry : entries()) {
+    const auto named = parse_file_name(entry.path().filename().string());
     if (!named) continue;
     const auto& [key, suffix] = *named;
     std::set<std::string>& formats = contents[key];
-    if (is_format(suffix) && entries->is_regular_file(error)) formats.insert(suffix);
+    if (is_format(suffix) && entry.is_regular_file(error)) formats.insert(suffix);
   }
-  if (error) store_failed("cannot read the directory", directory_, error);
   return contents;
 }
 
 void ImageStore::remove_partials() const {
-  std::vector<fs::path> files;
-  std::error_code error;
-  fs::directory_iterator entries(directory_, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const auto named = parse_file_name(entries->path().filename().string());
-    if (named && named->second.ends_with(kPartial)) files.push_back(entries->path());
+  for (const fs::directory_entry& entry : entries()) {
+    const auto named = parse_file_name(entry.path().filename().string());
+    if (named && named->second.ends_with(kPartial)) remove_file(entry.path());
   }
-  if (error) store_failed("cannot read the directory", directory_, error);
-  for (const fs::path& file : files) remove_file(file);
 }
 
 std::string ImageStore::output(std::string_view image, std::string_view build_id) const {
@@ -174,14 +178,9 @@ void ImageStore::remove_format(std::string_view image, std::string_view build_id
 
 void ImageStore::remove(std::string_view image, std::string_view build_id) const {
   const std::string prefix = fs::path(output(image, build_id)).filename().string() + ".";
-  std::vector<fs::path> files;
-  std::error_code error;
-  fs::directory_iterator entries(directory_, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    if (entries->path().filename().string().starts_with(prefix)) files.push_back(entries->path());
+  for (const fs::directory_entry& entry : entries()) {
+    if (entry.path().filename().string().starts_with(prefix)) remove_file(entry.path());
   }
-  if (error) store_failed("cannot read the directory", directory_, error);
-  for (const fs::path& file : files) remove_file(file);
 }
 
 std::string ImageStore::shortage() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "driver/images.h"
 
@@ -63,6 +64,8 @@ class ImageStore {
   std::string shortage() const;
 
  private:
+  std::vector<std::filesystem::directory_entry> entries() const;
+
   std::filesystem::path directory_;
 };
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 
+#include "async/backoff.h"
 #include "async/clock.h"
 
 namespace nodepool::builder {
@@ -19,11 +18,9 @@ class Retries {
 
   // Returns how long it is left alone.
   async::Duration failed(const Key& key, TimePoint now) {
-    Failure& failure = failures_[key];
-    failure.pause =
-        failure.pause == async::Duration::zero() ? first_ : std::min(2 * failure.pause, longest_);
-    failure.not_before = now + failure.pause;
-    return failure.pause;
+    Failure& failure = failures_.try_emplace(key, Failure{{first_, longest_}}).first->second;
+    failure.not_before = now + failure.backoff.failed();
+    return failure.backoff.pause();
   }
 
   // It has succeeded, or is another thing from now on.
@@ -38,7 +35,7 @@ class Retries {
 
  private:
   struct Failure {
-    async::Duration pause{};
+    async::Backoff backoff;
     TimePoint not_before{};
   };
 

@@ -12,9 +12,6 @@ using model::ImageBuild;
 constexpr auto kFirstUploadPause = std::chrono::seconds(10);
 constexpr auto kLongestUploadPause = std::chrono::minutes(30);
 
-// How long what others do takes to be known here.
-constexpr auto kNewsTravel = std::chrono::seconds(1);
-
 }  // namespace
 
 UploadAgenda::UploadAgenda(const BuilderContext& context)
@@ -54,9 +51,7 @@ UploadVerdict UploadAgenda::judge(const UploadPair& pair) const {
 
 std::optional<async::Clock::TimePoint> UploadAgenda::due(const UploadPair& pair) const {
   if (!context_.images.ready() || judge(pair) != UploadVerdict::due) return std::nullopt;
-  async::Clock::TimePoint when = context_.runtime.clock.now();
-  const auto contended = contended_until_.find(pair);
-  if (contended != contended_until_.end()) when = std::max(when, contended->second);
+  const async::Clock::TimePoint when = context_.runtime.clock.now();
   const auto failed = failed_build_.find(pair);
   const ImageBuild* build = next_build(pair);
   const bool failed_before = failed != failed_build_.end() && failed->second == build->id;
@@ -67,10 +62,6 @@ std::optional<async::Clock::TimePoint> UploadAgenda::due(const UploadPair& pair)
 async::Duration UploadAgenda::failed(const UploadPair& pair, const std::string& build_id) {
   failed_build_[pair] = build_id;
   return retries_.failed(pair, context_.runtime.clock.now());
-}
-
-void UploadAgenda::contended(const UploadPair& pair) {
-  contended_until_[pair] = context_.runtime.clock.now() + kNewsTravel;
 }
 
 void UploadAgenda::reconfigured(const std::string& provider) {

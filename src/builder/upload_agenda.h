@@ -43,8 +43,6 @@ class UploadAgenda {
   // An upload has ended. Returns how long the pair is left alone if it has failed.
   async::Duration failed(const UploadPair& pair, const std::string& build_id);
   void succeeded(const UploadPair& pair) { retries_.forget(pair); }
-  // Somebody else has the lock, though nothing is known of it yet.
-  void contended(const UploadPair& pair);
   // What made the last attempt fail may have been changed.
   void reconfigured(const std::string& provider);
 
@@ -54,7 +52,6 @@ class UploadAgenda {
   const BuilderContext& context_;
   Retries<UploadPair> retries_;
   std::map<UploadPair, std::string> failed_build_;  // a newer build is tried at once
-  std::map<UploadPair, async::Clock::TimePoint> contended_until_;
   Orders<UploadPair> orders_;
   Agenda<UploadPair> agenda_;
 };

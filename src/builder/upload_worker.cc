@@ -11,6 +11,7 @@
 #include "builder/builder_metrics.h"
 #include "builder/program_run.h"
 #include "builder/sending_progress.h"
+#include "coordination/with_lock.h"
 #include "model/image_paths.h"
 #include "model/node.h"
 
@@ -99,7 +100,7 @@ Task<> UploadWorker::take_up(UploadPair pair, Place place) {
     failure = error.what();
   }
   if (!failure.empty()) {
-    agenda_.contended(pair);
+    agenda_.pairs().contended(pair);
     log_.error("Uploading image {} to {}: {}", pair.second, pair.first, failure);
   }
   agenda_.pairs().put_back(pair);
@@ -119,23 +120,17 @@ Task<> UploadWorker::look_after(UploadPair pair, Place& place) {
     if (!gone) throw;
   }
   if (gone) {
-    agenda_.contended(pair);
+    agenda_.pairs().contended(pair);
     co_return;
   }
   Lock lock(context_.store, context_.runtime.random,
             model::uploads_lock_path(image, build.id, provider));
   if (!co_await lock.try_acquire()) {
-    agenda_.contended(pair);
+    agenda_.pairs().contended(pair);
     co_return;
   }
-  std::exception_ptr failure;
-  try {
-    co_await upload_locked(pair, build, lock, place);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
+  Task<> uploading = upload_locked(pair, build, lock, place);
+  co_await coordination::with_lock(lock, std::move(uploading));
 }
 
 Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock, Place& place) {
@@ -149,7 +144,7 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   const bool wanted =
       provider != context_.providers.end() && context_.listed_image(name, image) != nullptr;
   if (!known || known->state != BuildState::ready || uploaded || !wanted) {
-    agenda_.contended(pair);
+    agenda_.pairs().contended(pair);
     co_return;
   }
   const driver::ManagedImages& managed = context_.managed_images.at(name);

@@ -14,6 +14,7 @@
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "coordination/with_lock.h"
 #include "model/lease.h"
 #include "model/paths.h"
 #include "report/listings.h"
@@ -98,25 +99,20 @@ Task<bool> acquire(Session& session, Lock& lock, std::string id) {
 
 using Action = std::function<Task<>(Node node, Lock& lock)>;
 
+Task<bool> act_on_node(Store& store, std::string id, Lock& lock, Action action) {
+  std::optional<Node> node = co_await read_node(store, id);
+  if (!node) co_return false;
+  Task<> acting = action(std::move(*node), lock);
+  co_await std::move(acting);
+  co_return true;
+}
+
 // Does `action` with the locked node. Returns false if the node is gone.
 Task<bool> with_locked_node(Session& session, std::string id, Action action) {
   Lock lock(session.store(), session.runtime().random, model::node_lock_path(id));
   if (!co_await acquire(session, lock, id)) co_return false;
-  bool found = false;
-  std::exception_ptr failure;
-  try {
-    std::optional<Node> node = co_await read_node(session.store(), id);
-    found = node.has_value();
-    if (found) {
-      Task<> acting = action(std::move(*node), lock);
-      co_await std::move(acting);
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return found;
+  Task<bool> acting = act_on_node(session.store(), id, lock, std::move(action));
+  co_return co_await coordination::with_lock(lock, std::move(acting));
 }
 
 // Writes the node's new state and unlocks it, at once.

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "async/finally.h"
 #include "async/thread_pool.h"
 
 namespace nodepool::cli {
@@ -9,6 +10,14 @@ namespace nodepool::cli {
 namespace {
 
 constexpr std::size_t kThreads = 2;
+
+using Use = std::function<Task<>(driver::Provider&)>;
+
+Task<> start_and_use(driver::Provider& provider, Use use) {
+  co_await provider.start();
+  Task<> using_it = use(provider);
+  co_await std::move(using_it);
+}
 
 }  // namespace
 
@@ -28,16 +37,9 @@ Task<> with_own_provider(Session& session, const config::ProviderSection& sectio
                                             co_await model::find_installation(session.store()))};
   const std::unique_ptr<driver::Provider> provider =
       driver.provider(driver.configure(section, session.config()), context);
-  std::exception_ptr failure;
-  try {
-    co_await provider->start();
-    Task<> using_it = use(*provider);
-    co_await std::move(using_it);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await provider->stop();
-  if (failure) std::rethrow_exception(failure);
+  Task<> using_it = start_and_use(*provider, std::move(use));
+  const std::function<Task<>()> stop = [&provider] { return provider->stop(); };
+  co_await async::finally(std::move(using_it), stop);
 }
 
 }  // namespace nodepool::cli

@@ -10,32 +10,27 @@ Session::Session(Context& context, config::Config config,
       config_(std::move(config)),
       store_(std::move(store)),
       log_(std::move(log)),
+      records_(context.runtime, *store_, logger("nodepool.model")),
       scope_(context.runtime, [this](const std::string& name, const std::string& error) {
         failure_ = "cannot read the " + name + ": " + error;
         changed_.set();
       }) {}
 
 template <typename Table>
-Task<Table*> Session::complete(std::optional<Table>& table, std::string name) {
-  if (!table) {
-    table.emplace(runtime(), *store_, logger("nodepool.model"));
-    scope_.spawn(name, table->run());
-  }
-  const coordination::Subscription readiness =
-      table->observe_readiness([this](bool) { changed_.set(); });
-  while (!table->ready()) {
+Task<Table*> Session::complete(Kind kind, Table& table) {
+  records_.follow(scope_, {kind});
+  const coordination::Subscription readiness = records_.observe_ready([this] { changed_.set(); });
+  while (!table.ready()) {
     if (!failure_.empty()) throw std::runtime_error(failure_);
     co_await changed_.wait();
   }
-  co_return &*table;
+  co_return &table;
 }
 
-template Task<model::NodeTable*> Session::complete(std::optional<model::NodeTable>&, std::string);
-template Task<model::RequestTable*> Session::complete(std::optional<model::RequestTable>&,
-                                                      std::string);
-template Task<model::ComponentTable*> Session::complete(std::optional<model::ComponentTable>&,
-                                                        std::string);
-template Task<model::ImageTable*> Session::complete(std::optional<model::ImageTable>&, std::string);
+template Task<model::NodeTable*> Session::complete(Kind, model::NodeTable&);
+template Task<model::RequestTable*> Session::complete(Kind, model::RequestTable&);
+template Task<model::ComponentTable*> Session::complete(Kind, model::ComponentTable&);
+template Task<model::ImageTable*> Session::complete(Kind, model::ImageTable&);
 
 Task<> Session::close() {
   co_await scope_.stop();

@@ -1,16 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "cli/context.h"
-#include "model/component_table.h"
-#include "model/image_table.h"
-#include "model/node_table.h"
-#include "model/request_table.h"
+#include "model/records.h"
 #include "telemetry/log.h"
 
 namespace nodepool::cli {
@@ -34,26 +30,27 @@ class Session {
 
   // The records, complete, and followed until the session is closed. Each is read when it is first
   // asked for. Throw StoreError.
-  Task<model::NodeTable*> nodes() { return complete(nodes_, "nodes"); }
-  Task<model::RequestTable*> requests() { return complete(requests_, "requests"); }
-  Task<model::ComponentTable*> components() { return complete(components_, "components"); }
-  Task<model::ImageTable*> images() { return complete(images_, "images"); }
+  Task<model::NodeTable*> nodes() { return complete(Kind::nodes, records_.nodes); }
+  Task<model::RequestTable*> requests() { return complete(Kind::requests, records_.requests); }
+  Task<model::ComponentTable*> components() {
+    return complete(Kind::components, records_.components);
+  }
+  Task<model::ImageTable*> images() { return complete(Kind::images, records_.images); }
 
   // Ends everything; the session's locks and requests are gone.
   Task<> close();
 
  private:
+  using Kind = model::Records::Kind;
+
   template <typename Table>
-  Task<Table*> complete(std::optional<Table>& table, std::string name);
+  Task<Table*> complete(Kind kind, Table& table);
 
   Context& context_;
   config::Config config_;
   std::unique_ptr<coordination::Store> store_;
   std::shared_ptr<telemetry::Log> log_;
-  std::optional<model::NodeTable> nodes_;
-  std::optional<model::RequestTable> requests_;
-  std::optional<model::ComponentTable> components_;
-  std::optional<model::ImageTable> images_;
+  model::Records records_;
   async::Event changed_;  // a table is complete, or has failed
   std::string failure_;
   async::TaskScope scope_;

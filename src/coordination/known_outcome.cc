@@ -1,9 +1,8 @@
 #include "coordination/known_outcome.h"
 
-#include <chrono>
 #include <optional>
 
-#include "async/event.h"
+#include "coordination/outage.h"
 
 namespace nodepool::coordination {
 
@@ -11,9 +10,6 @@ namespace {
 
 using Kind = StoreError::Kind;
 using Operation = Transaction::Operation;
-
-// Before another attempt, unless the store comes back sooner.
-constexpr auto kBetweenAttempts = std::chrono::seconds(1);
 
 // What the record that an operation has written, or was to write, says about it.
 enum class Evidence { happened, did_not_happen, none };
@@ -70,19 +66,6 @@ Task<std::vector<OperationResult>> results_of(Store& store, const Transaction& t
 }
 
 }  // namespace
-
-bool may_recover(const StoreError& error) {
-  return error.kind() == Kind::unknown_outcome || error.kind() == Kind::disconnected ||
-         error.kind() == Kind::storage;
-}
-
-Task<> wait_for_store(async::Runtime runtime, Store& store) {
-  async::Event back("the store is back");
-  const Subscription session = store.on_session([&back](SessionState state) {
-    if (state == SessionState::connected) back.set();
-  });
-  co_await back.wait_until(runtime.clock, runtime.clock.now() + kBetweenAttempts);
-}
 
 Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, Store& store,
                                                       Transaction transaction) {

@@ -22,12 +22,4 @@ namespace nodepool::coordination {
 Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, Store& store,
                                                       Transaction transaction);
 
-// Whether a store that has failed so may do better soon: it was out of reach, or full, or its
-// answer was lost.
-bool may_recover(const StoreError& error);
-
-// Before another attempt after an outage: returns when the store is back, or after a second. Throws
-// Cancelled.
-Task<> wait_for_store(async::Runtime runtime, Store& store);
-
 }  // namespace nodepool::coordination

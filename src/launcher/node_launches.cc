@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordination/known_outcome.h"
+#include "coordination/outage.h"
 #include "coordination/path.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"

@@ -1,7 +1,9 @@
 #include "model/change_node.h"
 
 #include "coordination/lock.h"
+#include "coordination/with_lock.h"
 #include "model/paths.h"
+#include "model/record_batch.h"
 
 namespace nodepool::model {
 
@@ -17,22 +19,34 @@ Task<NodeChange> change_locked(coordination::Store& store, NodeTable& nodes,
   if (entry.data.empty()) co_return NodeChange::gone;
   Node node = parse_node(id, entry);
   if (!change(node)) co_return NodeChange::unchanged;
-  coordination::Transaction transaction;
-  transaction.set(node_path(id), to_record(node), node.stat.version);
-  lock.release_in(transaction);
-  const std::size_t own = transaction.size();
-  transaction.append(proof);
-  std::vector<coordination::OperationResult> results;
+  RecordBatch batch;
+  batch.write(nodes, std::move(node));
+  lock.release_in(batch.transaction());
+  const std::size_t own = batch.transaction().size();
+  batch.transaction().append(proof);
   try {
-    results = co_await store.commit(std::move(transaction));
+    co_await batch.commit(store);
   } catch (const coordination::TransactionError& error) {
     if (error.index() >= own) co_return NodeChange::outdated;
     if (error.kind() != StoreError::Kind::no_node) throw;
     co_return NodeChange::locked;  // our contender is gone, with the session or by force
   }
   lock.released();
-  nodes.written(std::move(node), results.front().stat);
   co_return NodeChange::written;
+}
+
+Task<NodeChange> change_if_free(coordination::Store& store, NodeTable& nodes,
+                                coordination::Lock& lock, std::string id,
+                                std::function<bool(Node&)> change,
+                                coordination::Transaction proof) {
+  try {
+    if (!co_await lock.try_acquire()) co_return NodeChange::locked;
+    co_return co_await change_locked(store, nodes, lock, id, std::move(change), std::move(proof));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+  nodes.removed(id);  // whatever the table still thought
+  co_return NodeChange::gone;
 }
 
 }  // namespace
@@ -41,25 +55,9 @@ Task<NodeChange> change_node(async::Runtime runtime, coordination::Store& store,
                              std::string id, std::function<bool(Node&)> change,
                              coordination::Transaction proof) {
   coordination::Lock lock(store, runtime.random, node_lock_path(id));
-  NodeChange outcome = NodeChange::locked;
-  std::exception_ptr failure;
-  try {
-    if (co_await lock.try_acquire()) {
-      outcome = co_await change_locked(store, nodes, lock, id, std::move(change), std::move(proof));
-    }
-  } catch (const StoreError& error) {
-    if (error.kind() == StoreError::Kind::no_node) {
-      outcome = NodeChange::gone;
-      nodes.removed(id);  // whatever the table still thought
-    } else {
-      failure = std::current_exception();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return outcome;
+  Task<NodeChange> changing =
+      change_if_free(store, nodes, lock, std::move(id), std::move(change), std::move(proof));
+  co_return co_await coordination::with_lock(lock, std::move(changing));
 }
 
 }  // namespace nodepool::model

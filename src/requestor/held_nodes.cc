@@ -1,7 +1,8 @@
 #include "requestor/held_nodes.h"
 
-#include <exception>
+#include <functional>
 
+#include "async/finally.h"
 #include "model/paths.h"
 #include "requestor/request.h"
 
@@ -15,21 +16,18 @@ HeldNodes::HeldNodes(const async::Runtime& runtime, coordination::Store& store)
     : runtime_(runtime), store_(store), locked_(runtime, store) {}
 
 Task<> HeldNodes::accept(model::NodeRequest request) {
-  const std::string request_id = request.id;
-  std::exception_ptr failure;
-  try {
-    co_await locked_.lock(std::move(request));
-    co_await take();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (!failure) co_return;
-  co_await locked_.release();
-  co_await withdraw(store_, request_id);
-  std::rethrow_exception(failure);
+  const std::function<Task<>()> give_up = [this, id = request.id] { return decline(id); };
+  Task<> taking = lock_and_take(std::move(request));
+  co_await async::undo_on_failure(std::move(taking), give_up);
 }
 
-Task<> HeldNodes::take() {
+Task<> HeldNodes::decline(std::string request_id) {
+  co_await locked_.release();
+  co_await withdraw(store_, std::move(request_id));
+}
+
+Task<> HeldNodes::lock_and_take(model::NodeRequest request) {
+  co_await locked_.lock(std::move(request));
   std::vector<model::Node> nodes = locked_.nodes();
   Transaction transaction;
   for (model::Node& node : nodes) {

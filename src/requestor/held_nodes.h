@@ -23,7 +23,8 @@ class HeldNodes {
   Task<> release();
 
  private:
-  Task<> take();
+  Task<> lock_and_take(model::NodeRequest request);
+  Task<> decline(std::string request_id);
 
   async::Runtime runtime_;
   coordination::Store& store_;

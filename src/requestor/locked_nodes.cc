@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
+#include <functional>
 #include <optional>
 
+#include "async/finally.h"
 #include "model/paths.h"
 #include "requestor/error.h"
 
@@ -73,15 +74,9 @@ Task<> LockedNodes::lock(model::NodeRequest request) {
     locks_.add(model::node_lock_path(id), /*root_exists=*/true);
   }
   co_await take_locks();
-  std::exception_ptr failure;
-  try {
-    co_await read();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (!failure) co_return;
-  co_await locks_.release();
-  std::rethrow_exception(failure);
+  const std::function<Task<>()> unlock = [this] { return locks_.release(); };
+  Task<> reading = read();
+  co_await async::undo_on_failure(std::move(reading), unlock);
 }
 
 Task<> LockedNodes::take_locks() {

@@ -71,7 +71,7 @@ struct Workshop {
 // Makes files that are no images, in virtual time.
 class BuilderDouble final : public ImageBuilder {
  public:
-  BuilderDouble(Site site, std::shared_ptr<Workshop> workshop)
+  BuilderDouble(ProgramSite site, std::shared_ptr<Workshop> workshop)
       : ImageBuilder(std::move(site)), workshop_(std::move(workshop)) {}
 
  protected:

@@ -69,7 +69,7 @@ class ProgramsTest : public testing::Test {
     return job;
   }
 
-  ImageBuilder::Site site() {
+  ProgramSite site() {
     return {runtime_, threads_, {{"PATH", path_}, {"SECRET", "of the host"}}, milliseconds(200)};
   }
 

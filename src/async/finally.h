@@ -1,0 +1,49 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "async/task.h"
+
+namespace nodepool::async {
+
+// Runs `work`, and what `after` makes once it has ended, however it has: with a result, a failure
+// or a cancellation. Returns or throws what `work` does, unless `after` throws. (A handler of
+// exceptions cannot wait: this is the one place that carries one over a wait for that reason.)
+template <typename Result>
+Task<Result> finally(Task<Result> work, std::function<Task<>()> after) {
+  std::exception_ptr failure;
+  std::conditional_t<std::is_void_v<Result>, bool, std::optional<Result>> result{};
+  try {
+    if constexpr (std::is_void_v<Result>) {
+      co_await std::move(work);
+    } else {
+      result.emplace(co_await std::move(work));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Task<> last = after();
+  co_await std::move(last);
+  if (failure) std::rethrow_exception(failure);
+  if constexpr (!std::is_void_v<Result>) co_return *std::move(result);
+}
+
+// The same if `work` fails or is cancelled; nothing if it succeeds.
+template <typename Result>
+Task<Result> undo_on_failure(Task<Result> work, std::function<Task<>()> undo) {
+  std::exception_ptr failure;
+  try {
+    co_return co_await std::move(work);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Task<> undoing = undo();
+  co_await std::move(undoing);
+  std::rethrow_exception(failure);
+}
+
+}  // namespace nodepool::async

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "coordination/store.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+
+namespace nodepool::model {
+
+// The writes of one transaction, and what they leave in the tables once they have happened. What
+// else belongs to the transaction, checks and locks, goes to transaction().
+//
+//   RecordBatch batch;
+//   batch.write(nodes, node);
+//   lock.release_in(batch.transaction());
+//   co_await batch.commit(store);
+//   lock.released();
+class RecordBatch {
+ public:
+  using Results = std::vector<coordination::OperationResult>;
+
+  coordination::Transaction& transaction() { return transaction_; }
+
+  // The record, at the version that it has been read with. Returns the index of the operation.
+  std::size_t write(NodeTable& table, Node node);
+  std::size_t write(RequestTable& table, NodeRequest request);
+
+  // A request is removed, whatever its version.
+  void remove(RequestTable& table, std::string id);
+
+  // Commits it; the tables know of it when that has returned. Once only. Throws StoreError,
+  // TransactionError.
+  async::Task<Results> commit(coordination::Store& store);
+
+  // … until it is known what became of it (coordination/known_outcome.h).
+  async::Task<Results> commit_until_known(async::Runtime runtime, coordination::Store& store);
+
+ private:
+  using Effect = std::function<void(const Results& results)>;
+
+  template <typename Table, typename Record>
+  std::size_t write_at(Table& table, Record record, const std::string& path);
+  void committed(const Results& results) const;
+
+  coordination::Transaction transaction_;
+  std::vector<Effect> effects_;  // on the tables
+};
+
+}  // namespace nodepool::model

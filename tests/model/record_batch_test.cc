@@ -1,0 +1,118 @@
+#include "model/record_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "coordination/path.h"
+#include "model/paths.h"
+#include "model/records.h"
+
+namespace nodepool::model {
+namespace {
+
+using Kind = Records::Kind;
+
+class RecordBatchTest : public testing::Test {
+ protected:
+  RecordBatchTest() { loop_.run(records_.make_roots(Records::all())); }
+  ~RecordBatchTest() override { loop_.run(scope_.stop()); }
+
+  void follow(const Records::Kinds& kinds) {
+    records_.follow(scope_, kinds);
+    loop_.run(records_.until_ready());
+  }
+
+  void settle() {
+    while (loop_.poll()) {
+    }
+  }
+
+  std::string add_node() {
+    Node node;
+    node.set_state(NodeState::ready, 1);
+    const std::string path = loop_.run(store_.create(
+        node_path(""), to_record(node), coordination::CreateMode::persistent_sequential));
+    settle();
+    return std::string(coordination::base_name(path));
+  }
+
+  std::string add_request() {
+    NodeRequest request;
+    request.set_state(RequestState::requested, 1);
+    const std::string path = loop_.run(store_.create(
+        request_path("200-"), to_record(request), coordination::CreateMode::persistent_sequential));
+    settle();
+    return std::string(coordination::base_name(path));
+  }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  coordination::MemoryStore store_{server_, runtime_};
+  Records records_{
+      runtime_, store_,
+      telemetry::Logger(telemetry::Log::to_consumer(
+                            [](telemetry::LogLevel, std::string_view, std::string_view) {},
+                            telemetry::LogLevel::error),
+                        "test")};
+  async::TaskScope scope_{runtime_, [](const std::string& task, const std::string& error) {
+                            ADD_FAILURE() << task << ": " << error;
+                          }};
+};
+
+TEST_F(RecordBatchTest, the_tables_know_what_was_written_before_any_event) {
+  follow(Records::all());
+  const std::string node_id = add_node();
+  const std::string written_id = add_request();
+  const std::string removed_id = add_request();
+  Node node = *records_.nodes.find(node_id);
+  node.allocated_to = written_id;
+  NodeRequest request = *records_.requests.find(written_id);
+  request.set_state(RequestState::fulfilled, 2);
+  RecordBatch batch;
+  batch.write(records_.nodes, node);
+  batch.transaction().check(std::string(kNodesRoot), coordination::kAnyVersion);
+  EXPECT_EQ(batch.write(records_.requests, request), 2U) << "its place in the transaction";
+  batch.remove(records_.requests, removed_id);
+  loop_.run(batch.commit(store_));
+  EXPECT_EQ(records_.nodes.find(node_id)->allocated_to, written_id);
+  EXPECT_EQ(records_.nodes.find(node_id)->stat.version, 1);
+  EXPECT_EQ(records_.requests.find(written_id)->state, RequestState::fulfilled);
+  EXPECT_EQ(records_.requests.find(removed_id), nullptr);
+}
+
+TEST_F(RecordBatchTest, what_is_refused_leaves_the_tables_as_they_are) {
+  follow(Records::all());
+  const std::string id = add_node();
+  const Node known = *records_.nodes.find(id);
+  loop_.run(store_.set(node_path(id), to_record(known), coordination::kAnyVersion));
+  Node node = known;  // of the version before
+  node.comment = "late";
+  RecordBatch batch;
+  batch.write(records_.nodes, node);
+  EXPECT_THROW(loop_.run(batch.commit_until_known(runtime_, store_)),
+               coordination::TransactionError);
+  EXPECT_EQ(records_.nodes.find(id)->comment, std::nullopt);
+}
+
+TEST_F(RecordBatchTest, tables_that_are_not_followed_keep_nobody_waiting) {
+  follow({Kind::nodes});
+  EXPECT_TRUE(records_.ready());
+  EXPECT_FALSE(records_.images.ready());
+  int times = 0;
+  records_.follow(scope_, {Kind::nodes, Kind::images});
+  EXPECT_FALSE(records_.ready()) << "images are being read";
+  const coordination::Subscription subscription = records_.observe_ready([&times] { ++times; });
+  loop_.run(records_.until_ready());
+  EXPECT_EQ(times, 1);
+}
+
+}  // namespace
+}  // namespace nodepool::model
