@@ -40,7 +40,9 @@ void Custody::add_strangers(const std::string& provider) {
                       {std::string(driver::kPoolNameKey), "main"},
                       {std::string(driver::kProviderNameKey), provider}};
     if (node % 2 == 0) metadata.emplace(driver::kInstallationIdKey, kOtherInstallation);
-    strange_.insert(clouds_.make({provider, {}, std::move(metadata)}));
+    const std::string id = clouds_.make({provider, {}, std::move(metadata)});
+    strange_.insert(id);
+    if (node % 2 == 0) marked_.insert(id);
   }
 }
 
@@ -92,8 +94,15 @@ bool Custody::is_own(const std::string& machine) const {
   return !made_by.empty() && made_by == installation();
 }
 
+// Where nodes were made before the store had an installation, what carries no id is its own.
+bool Custody::is_cleaned_up(const std::string& machine) const {
+  const coordination::memory::Tree& tree = world_.server.tree();
+  if (!tree.exists(model::kInstallationPath) || marked_.contains(machine)) return false;
+  return nlohmann::json::parse(tree.get(model::kInstallationPath).data).at("first_node") > 0;
+}
+
 void Custody::check_removal(const std::string& machine) const {
-  if (is_strange(machine)) {
+  if (is_strange(machine) && !is_cleaned_up(machine)) {
     world_.journal.violation(
         fmt::format("{} deletes {}, which is a stranger's", world_.actor->name(), machine));
   }
@@ -130,7 +139,7 @@ void Custody::committed(const std::vector<WatchEvent>& events) const {
 
 void Custody::strangers_are_there() const {
   for (const std::string& id : strange_) {
-    if (clouds_.machines().contains(id)) continue;
+    if (clouds_.machines().contains(id) || is_cleaned_up(id)) continue;
     world_.journal.violation(fmt::format("{}, a stranger's, is gone", id));
   }
 }

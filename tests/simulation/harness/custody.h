@@ -45,6 +45,7 @@ class Custody {
   void committed(const std::vector<coordination::WatchEvent>& events) const;
   std::string installation() const;
   bool is_own(const std::string& machine) const;
+  bool is_cleaned_up(const std::string& machine) const;
 
   World& world_;
   Clouds& clouds_;
@@ -53,6 +54,7 @@ class Custody {
   async::Clock::TimePoint replaced_at_{};
   std::set<std::string> lost_;
   std::set<std::string> strange_;
+  std::set<std::string> marked_;  // those of them that carry the id of their installation
   std::set<std::string> without_machine_;
 };
 

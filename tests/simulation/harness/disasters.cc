@@ -14,7 +14,8 @@ using Kind = Disaster::Kind;
 constexpr std::uint64_t kStream = 0x9e3779b97f4a7c15;
 
 constexpr double kChanceOfDisasters = 0.35;
-constexpr double kChanceOfStoreSwap = 0.3;       // among them
+constexpr double kChanceOfStoreSwap = 0.3;  // among them
+constexpr double kChanceOfForeigner = 0.4;
 constexpr double kChanceOfTopLevelReload = 0.7;  // and once more
 
 // Seconds. The longest that a launcher waits for is its launches' time limit.
@@ -60,6 +61,7 @@ Disasters draw_disasters(std::uint64_t seed) {
   disasters.has_builder = chance(random, 0.5);
   disasters.seed = random.next();
   disasters.has_strangers = chance(random, 0.3);
+  disasters.has_foreigner = chance(random, kChanceOfForeigner);
   while (chance(random, kChanceOfTopLevelReload)) {
     disasters.list.push_back(draw_disaster(random));
     disasters.list.back().kind = Kind::top_level;

@@ -30,6 +30,7 @@ struct Disasters {
   std::vector<Disaster> list;
   double unreadable = 0;       // the chance that an answer of a cloud cannot be read
   bool has_builder = false;    // whose uploads come and go
+  bool has_foreigner = false;  // another launcher and requestor use the same store
   bool has_strangers = false;  // machines of others carry the providers' names
   std::uint64_t seed = 0;      // of the builder
 

@@ -69,6 +69,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
       custody_(world, clouds_, auditor_),
       known_settings_(world.clock),
       settings_auditor_(world, known_settings_),
+      foreign_auditor_(world),
       topology_(draw_topology(world.random)),
       rest_check_(world, auditor_, clouds_, custody_, topology_),
       hardware_(draw_hardware(world.random)),
@@ -85,6 +86,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
     if (provider.is_cloud() && disasters.has_strangers) custody_.add_strangers(name);
   }
   if (disasters.has_builder) start_builder(disasters.seed);
+  if (disasters.has_foreigner) start_foreigner(~disasters.seed);
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
   hardware_->unreadable = disasters.unreadable;
@@ -103,6 +105,7 @@ std::vector<Process*> Installation::processes() {
   }
   all.push_back(operator_.get());
   if (builder_) all.push_back(builder_.get());
+  if (foreigner_) all.push_back(foreigner_.get());
   if (leak_operator_) all.push_back(leak_operator_.get());
   return all;
 }
@@ -116,6 +119,11 @@ void Installation::start_builder(std::uint64_t seed) {
   async::Random random(seed);
   builder_ = std::make_unique<BuilderProcess>(world_, random, clouds_, std::move(clouds),
                                               only_slow(launcher_faults_));
+}
+
+void Installation::start_foreigner(std::uint64_t seed) {
+  async::Random random(seed);
+  foreigner_ = std::make_unique<ForeignProcess>(world_, random, only_slow(launcher_faults_));
 }
 
 // Its configuration has all the providers.
@@ -254,6 +262,7 @@ void Installation::calm_down() {
   }
   operator_->finish();
   if (builder_) builder_->finish();
+  if (foreigner_) foreigner_->finish();
   if (custody_.was_replaced()) start_leak_operator();
   quiet_.clear();
 }

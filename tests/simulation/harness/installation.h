@@ -13,6 +13,8 @@
 #include "tests/simulation/harness/cloud.h"
 #include "tests/simulation/harness/custody.h"
 #include "tests/simulation/harness/disasters.h"
+#include "tests/simulation/harness/foreign_auditor.h"
+#include "tests/simulation/harness/foreign_process.h"
 #include "tests/simulation/harness/holds.h"
 #include "tests/simulation/harness/known_limits.h"
 #include "tests/simulation/harness/launcher_process.h"
@@ -69,6 +71,7 @@ class Installation {
   std::vector<Process*> processes();
   void start_builder(std::uint64_t seed);
   void start_leak_operator();
+  void start_foreigner(std::uint64_t seed);
   void start_launcher(std::size_t index);
   void start_requestor(std::size_t index);
   void bring_back();
@@ -105,6 +108,7 @@ class Installation {
   Custody custody_;
   KnownSettings known_settings_;
   SettingsAuditor settings_auditor_;
+  ForeignAuditor foreign_auditor_;
   Topology topology_;
   RestCheck rest_check_;
   std::shared_ptr<Hardware> hardware_;
@@ -114,6 +118,7 @@ class Installation {
   std::vector<RequestorSlot> requestors_;
   std::unique_ptr<OperatorProcess> operator_;
   std::unique_ptr<BuilderProcess> builder_;             // null: there is none
+  std::unique_ptr<ForeignProcess> foreigner_;           // null: there is none
   std::unique_ptr<LeakOperatorProcess> leak_operator_;  // null: nobody needs one
   std::vector<Pending> pending_;
   std::set<std::uint64_t> quiet_;  // numbers of those that had nothing to do when last asked

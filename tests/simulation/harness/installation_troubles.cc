@@ -162,6 +162,7 @@ void Installation::replace_store(const Backup& backup) {
   }
   holds_.forget_all();
   backup.restore(world_);
+  if (foreigner_) start_foreigner(world_.random.next());
   custody_.store_was_replaced();
   quiet_.clear();
 }
