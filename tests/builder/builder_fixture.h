@@ -20,6 +20,9 @@ namespace nodepool::builder {
 
 // An entry of `diskimages`: a build an hour.
 inline constexpr const char* kDeb = "  - {name: deb, username: ci, rebuild-age: 3600}\n";
+// … and a provider that lists it.
+inline constexpr const char* kSky =
+    "  - {name: sky1, driver: sky, image-format: qcow2, diskimages: [{name: deb}]}\n";
 
 // Builders on an in-process store, in virtual time, with a workshop and a sky that a test decides
 // about. Each has an images-dir of its own, which stays when it dies.
@@ -33,6 +36,8 @@ class BuilderFixture : public testing::Test {
 
   // Starts the builder `name`; it has settled when this returns.
   void start(const std::string& yaml, const std::string& name = "nb1");
+  // … with kDeb and kSky: a build and its upload, both ready.
+  void start_with_one() { start(yaml(kDeb, kSky)); }
   // Returns when the reload is complete; time passes for that if it has to.
   void reconfigure(const std::string& yaml);
   void stop(const std::string& name = "nb1");

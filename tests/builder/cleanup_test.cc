@@ -1,0 +1,173 @@
+// What goes when nobody needs it any more, and what stays.
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+#include "model/image_paths.h"
+#include "tests/builder/builder_fixture.h"
+
+namespace nodepool::builder {
+namespace {
+
+using model::BuildState;
+using model::ImageBuild;
+using model::ImageUpload;
+using model::UploadState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+class CleanUpTest : public BuilderFixture {};
+
+TEST_F(CleanUpTest, an_upload_that_is_deleted_is_made_again) {
+  start_with_one();
+  ImageUpload upload = uploads().front();
+  upload.set_state(UploadState::deleting, clock_.wall_seconds());
+  write(upload);
+  ASSERT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads().front().state, UploadState::ready);
+  EXPECT_NE(uploads().front().id, upload.id);
+  EXPECT_THAT(sky_->images, SizeIs(1));
+}
+
+TEST_F(CleanUpTest, a_build_that_is_deleted_goes_with_all_it_has) {
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  EXPECT_THAT(builds(), IsEmpty());
+  EXPECT_FALSE(exists(model::build_path("deb", build.id)));
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_files) {
+  sky_->cannot_delete = true;
+  start_with_one();
+  put(model::image_pause_path("deb"));
+  ImageBuild build = builds().front();
+  build.set_state(BuildState::deleting, clock_.wall_seconds());
+  write(build);
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(uploads(UploadState::deleting), SizeIs(1));
+  EXPECT_THAT(log_, Contains(HasSubstr("could not be deleted from sky1: it is in use")));
+  pass(hours(1));
+  EXPECT_LE(sky_->deletions, 20);
+  sky_->cannot_delete = false;
+  pass(minutes(10));
+  EXPECT_THAT(builds(), IsEmpty());
+}
+
+TEST_F(CleanUpTest, an_image_that_a_provider_lists_no_longer_goes_from_there) {
+  start_with_one();
+  reconfigure(yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  EXPECT_THAT(uploads(), IsEmpty());
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(CleanUpTest, an_image_that_is_configured_no_longer_goes_altogether) {
+  start_with_one();
+  reconfigure("diskimages: []\nproviders: [{name: sky1, driver: sky, diskimages: []}]\n");
+  EXPECT_THAT(builds(), IsEmpty());
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(CleanUpTest, uploads_of_a_provider_that_is_gone_are_left_alone) {
+  start_with_one();
+  reconfigure("diskimages:\n  - {name: deb, formats: [qcow2]}\nproviders: []\n");
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(sky_->images, SizeIs(1));
+}
+
+TEST_F(CleanUpTest, formats_go_when_they_have_been_uploaded) {
+  sky_->upload_time = minutes(1);
+  start(
+      yaml("  - {name: deb, formats: [raw, vhd], keep-formats: [vhd],\n"
+           "     delete-after-upload: true}\n",
+           kSky));
+  EXPECT_THAT(files(), Contains(HasSubstr(".qcow2")));
+  EXPECT_THAT(files(), testing::Not(Contains(HasSubstr(".raw")))) << "nobody uploads it";
+  pass(minutes(1));
+  ASSERT_THAT(files(), SizeIs(3));
+  EXPECT_THAT(files().front(), HasSubstr(".vhd"));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+// A provider that is not in service may come back and want what it has not got yet.
+TEST_F(CleanUpTest, formats_stay_for_a_provider_that_is_not_in_service) {
+  const std::string images = "  - {name: deb, delete-after-upload: true}\n";
+  const std::string raw =
+      "  - {name: sky2, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
+  sky_->cannot_start = {"sky2"};
+  start(yaml(images, kSky + raw));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(files(), Contains(HasSubstr(".raw")));
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(".qcow2"))));
+  sky_->cannot_start = {};
+  reconfigure(yaml(images, kSky + raw));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(CleanUpTest, a_provider_that_cannot_start_is_tried_again) {
+  sky_->cannot_start = {"sky1"};
+  start(yaml("  - {name: deb}\n", kSky));
+  pass(minutes(10));
+  EXPECT_THAT(uploads(UploadState::ready), IsEmpty());
+  sky_->cannot_start = {};
+  pass(minutes(6));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+}
+
+TEST_F(CleanUpTest, formats_stay_for_a_provider_that_is_being_replaced) {
+  const std::string images = "  - {name: deb, delete-after-upload: true}\n";
+  const std::string raw =
+      "  - {name: sky2, driver: sky, image-format: raw, diskimages: [{name: deb}]";
+  sky_->upload_time = minutes(1);
+  sky_->broken = {"sky2"};
+  start(yaml(images, kSky + raw + "}\n"));
+  pass(seconds(59));
+  sky_->start_time = minutes(10);
+  reconfigure(yaml(images, kSky + raw + ", post-upload-hook: /bin/true}\n"));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(files(), Contains(HasSubstr(".raw")));
+  EXPECT_THAT(files(), Not(Contains(HasSubstr(".qcow2"))));
+}
+
+// Providers that start one after the other, each of them slowly.
+TEST_F(CleanUpTest, uploads_stay_while_their_provider_is_being_replaced) {
+  const auto both = [](const std::string& hook) {
+    return std::string("  - {name: sky1, driver: sky, diskimages: [{name: deb}]") + hook +
+           "}\n  - {name: sky2, driver: sky, diskimages: [{name: deb}]" + hook + "}\n";
+  };
+  start(yaml(kDeb, both("")));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(2));
+  sky_->start_time = minutes(1);
+  pass(hours(1) - seconds(90));
+  reconfigure(yaml(kDeb, both(", post-upload-hook: /bin/true")));
+  EXPECT_THAT(builds(), SizeIs(2)) << "it was due when one of them was there again";
+  EXPECT_EQ(sky_->deletions, 0);
+}
+
+TEST_F(CleanUpTest, files_without_a_build_go_and_others_stay) {
+  const std::string id(32, 'a');
+  directory_.write("nb1/old-image-" + id + ".qcow2", "x");
+  directory_.write("nb1/old-image-" + id + ".qcow2.md5", "x");
+  directory_.write("nb1/old-image-" + id + ".d/manifest", "x");
+  directory_.write("nb1/notes-2024.txt", "x");
+  start(yaml("  - {name: deb}\n", "  - {name: sky1, driver: sky, diskimages: []}\n"));
+  EXPECT_THAT(files(), ElementsAre("notes-2024.txt"));
+}
+
+}  // namespace
+}  // namespace nodepool::builder

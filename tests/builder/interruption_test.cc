@@ -1,0 +1,188 @@
+// Several builders, builders that stop or die, and lost sessions.
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+#include "model/image_paths.h"
+#include "tests/builder/builder_fixture.h"
+
+namespace nodepool::builder {
+namespace {
+
+using model::BuildState;
+using model::ImageUpload;
+using model::UploadState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class InterruptionTest : public BuilderFixture {};
+
+TEST_F(InterruptionTest, of_two_builders_one_builds_and_uploads) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  start(yaml(kDeb, kSky), "nb2");
+  pass(minutes(20));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+  EXPECT_EQ(sky_->uploads, 1);
+  EXPECT_THAT(files("nb2"), IsEmpty());
+  stop("nb1");
+  pass(hours(1));
+  EXPECT_THAT(workshop_->built, SizeIs(2)) << "the other one goes on";
+  EXPECT_THAT(files("nb2"), SizeIs(3));
+  EXPECT_THAT(files("nb1"), SizeIs(3)) << "they are deleted by who has them";
+}
+
+TEST_F(InterruptionTest, what_a_dead_builder_leaves_is_cleaned_up_and_done_again) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  const std::string left = builds().front().id;
+  kill("nb1");
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  start(yaml(kDeb, kSky), "nb2");
+  pass(seconds(10));
+  ASSERT_THAT(builds(), SizeIs(1)) << "the one that was left is gone, another one is made";
+  EXPECT_NE(builds().front().id, left);
+  pass(minutes(10));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(files("nb1"), SizeIs(1)) << "half an image";
+  start(yaml(kDeb, kSky), "nb1");
+  EXPECT_THAT(files("nb1"), IsEmpty());
+}
+
+TEST_F(InterruptionTest,
+       an_upload_of_a_dead_builder_is_removed_and_made_again_by_who_has_the_files) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  const std::string left = uploads(UploadState::uploading).front().id;
+  kill("nb1");
+  start(yaml(kDeb, kSky), "nb2");
+  EXPECT_THAT(uploads(), IsEmpty());
+  pass(minutes(10));
+  EXPECT_THAT(uploads(), IsEmpty()) << "the files are not here";
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(10));
+  ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_NE(uploads().front().id, left);
+}
+
+TEST_F(InterruptionTest, a_stopped_builder_leaves_failures_and_no_half_files) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  stop("nb1");
+  ASSERT_THAT(builds(), SizeIs(1));
+  EXPECT_EQ(builds().front().state, BuildState::failed);
+  EXPECT_EQ(builds().front().failure, "the builder has been stopped");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(InterruptionTest, a_stopped_builder_leaves_no_half_image_in_the_cloud) {
+  start_with_one();
+  sky_->upload_time = minutes(10);
+  put(model::build_request_path("deb"));
+  pass(minutes(5));
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1));
+  ASSERT_THAT(sky_->images, SizeIs(2));
+  stop();
+  EXPECT_THAT(sky_->images, ElementsAre(testing::Key("image-1"))) << "the other one is in use";
+  ASSERT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_EQ(uploads(UploadState::failed).front().failure, "the builder was stopped");
+}
+
+TEST_F(InterruptionTest, a_builder_that_is_stopped_says_what_it_leaves_in_the_cloud) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  sky_->cannot_delete = true;
+  stop();
+  EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
+  EXPECT_THAT(log_, Contains(HasSubstr("of sky1 could not be deleted, it is left to the search")));
+}
+
+TEST_F(InterruptionTest, a_lost_session_ends_the_build) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  store_of().expire_for_tests();
+  pass(seconds(5));
+  ASSERT_THAT(builds(), SizeIs(1));
+  EXPECT_EQ(builds().front().state, BuildState::failed);
+  EXPECT_EQ(builds().front().failure, "the session with the store was lost");
+  EXPECT_THAT(builds().front().formats, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(log_, Contains(HasSubstr("the session with the store was lost")));
+  pass(minutes(11));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+}
+
+TEST_F(InterruptionTest, a_build_whose_store_is_away_for_a_while_counts) {
+  workshop_->build_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(9));
+  store_of().suspend_for_tests();
+  pass(minutes(2));
+  EXPECT_THAT(builds(BuildState::building), SizeIs(1));
+  store_of().resume_for_tests();
+  pass(seconds(2));
+  EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
+  EXPECT_THAT(uploads(UploadState::ready), SizeIs(1));
+  EXPECT_THAT(workshop_->built, SizeIs(1));
+}
+
+TEST_F(InterruptionTest, an_upload_whose_session_is_lost_counts_if_its_record_is_there) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  store_of().suspend_for_tests();
+  store_of().expire_for_tests();
+  pass(minutes(6));
+  store_of().resume_for_tests();
+  pass(minutes(20));
+  ASSERT_GE(uploads(UploadState::ready).size(), 1);
+  EXPECT_THAT(sky_->images, SizeIs(uploads(UploadState::ready).size()));
+}
+
+TEST_F(InterruptionTest, an_upload_goes_on_when_its_session_is_replaced) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  const std::vector<ImageUpload> begun = uploads(UploadState::uploading);
+  ASSERT_THAT(begun, SizeIs(1));
+  store_of().suspend_for_tests();
+  store_of().expire_for_tests();
+  pass(seconds(1));
+  store_of().resume_for_tests();
+  pass(minutes(6));
+  EXPECT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads(UploadState::ready).at(0).id, begun.front().id);
+  EXPECT_THAT(sky_->images, SizeIs(1));
+  EXPECT_EQ(sky_->deletions, 0);
+}
+
+TEST_F(InterruptionTest, an_upload_whose_record_is_gone_is_deleted_from_the_cloud_again) {
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky));
+  pass(minutes(5));
+  const ImageUpload upload = uploads().front();
+  put(model::image_pause_path("deb"));
+  loop_.run(people_->remove(model::upload_path("deb", upload.build_id, "sky1", upload.id),
+                            coordination::kAnyVersion));
+  reconfigure(
+      yaml(kDeb, "  - {name: sky1, driver: sky, diskimages: [{name: deb, pause: true}]}\n"));
+  pass(minutes(6));
+  EXPECT_THAT(sky_->images, IsEmpty());
+  EXPECT_EQ(sky_->deletions, 1);
+  EXPECT_THAT(uploads(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::builder
