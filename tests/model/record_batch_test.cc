@@ -15,7 +15,7 @@
 namespace nodepool::model {
 namespace {
 
-using Kind = Records::Kind;
+using TableKind = Records::Kind;
 
 class RecordBatchTest : public testing::Test {
  protected:
@@ -103,11 +103,11 @@ TEST_F(RecordBatchTest, what_is_refused_leaves_the_tables_as_they_are) {
 }
 
 TEST_F(RecordBatchTest, tables_that_are_not_followed_keep_nobody_waiting) {
-  follow({Kind::nodes});
+  follow({TableKind::nodes});
   EXPECT_TRUE(records_.ready());
   EXPECT_FALSE(records_.images.ready());
   int times = 0;
-  records_.follow(scope_, {Kind::nodes, Kind::images});
+  records_.follow(scope_, {TableKind::nodes, TableKind::images});
   EXPECT_FALSE(records_.ready()) << "images are being read";
   const coordination::Subscription subscription = records_.observe_ready([&times] { ++times; });
   loop_.run(records_.until_ready());

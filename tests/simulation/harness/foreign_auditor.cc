@@ -93,8 +93,8 @@ void ForeignAuditor::check(const NodeRequest& before, const NodeRequest& after) 
   if (world_.actor == nullptr || !world_.actor->name().starts_with("launcher")) return;
   world_.journal.count("foreign: requests written by launchers");
   const bool is_declined =
-      before.state == RequestState::requested && (after.state == RequestState::requested ||
-                                                  after.state == RequestState::failed);
+      before.state == RequestState::requested &&
+      (after.state == RequestState::requested || after.state == RequestState::failed);
   const bool is_asked_for_again =
       before.state == RequestState::pending && after.state == RequestState::requested;
   if (is_declined || is_asked_for_again) return;

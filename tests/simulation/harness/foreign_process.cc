@@ -30,8 +30,8 @@ constexpr double kChanceOfWithdrawal = 0.1;
 const std::string kPoolComponents = std::string(model::kComponentsRoot) + "/pool";
 
 bool is_own(const NodeRequest& request) {
-  return std::ranges::all_of(request.node_types,
-                             [](const std::string& label) { return label == ForeignProcess::kLabel; });
+  return std::ranges::all_of(
+      request.node_types, [](const std::string& label) { return label == ForeignProcess::kLabel; });
 }
 
 }  // namespace
@@ -113,8 +113,8 @@ Task<> ForeignProcess::look_at_request(std::string id) {
   if (request && is_own(*request)) has_something_ = true;
   const bool is_left = request && request->requestor == kRequestor && !own_.contains(id);
   if (is_left) co_return co_await store_.remove(model::request_path(id), coordination::kAnyVersion);
-  const bool is_to_be_served = request && request->state == RequestState::requested &&
-                               !request->declined(kPool);
+  const bool is_to_be_served =
+      request && request->state == RequestState::requested && !request->declined(kPool);
   const bool is_lost = request && request->state == RequestState::pending && is_own(*request);
   if (!is_to_be_served && !is_lost) co_return;
   if (is_own(*request)) {
@@ -171,8 +171,8 @@ Task<> ForeignProcess::fulfil(NodeRequest request) {
   std::string failure;
   try {
     if (!co_await lock.try_acquire()) co_return;
-    request = model::parse_node_request(request.id,
-                                        co_await store_.get(model::request_path(request.id)));
+    request =
+        model::parse_node_request(request.id, co_await store_.get(model::request_path(request.id)));
     const std::int64_t session_before = session();
     request.nodes.clear();
     request.set_state(RequestState::pending, runtime_.clock.wall_seconds());
@@ -267,9 +267,8 @@ Task<> ForeignProcess::job() {
   request.created_time = runtime_.clock.wall_seconds();
   request.unknown = {{"python_only", {"7"}}};
   request.set_state(RequestState::requested, runtime_.clock.wall_seconds());
-  const std::string path =
-      co_await store_.create(model::request_path("200-"), to_record(request),
-                             CreateMode::persistent_sequential);
+  const std::string path = co_await store_.create(model::request_path("200-"), to_record(request),
+                                                  CreateMode::persistent_sequential);
   const std::string id(coordination::base_name(path));
   own_.insert(id);
   bool is_gone = false;
@@ -277,8 +276,8 @@ Task<> ForeignProcess::job() {
     co_await runtime_.clock.sleep_for(std::chrono::seconds(5));
     try {
       request = model::parse_node_request(id, co_await store_.get(path));
-      const bool is_accepted = request.state == RequestState::fulfilled &&
-                               !chance(runtime_.random, kChanceOfWithdrawal);
+      const bool is_accepted =
+          request.state == RequestState::fulfilled && !chance(runtime_.random, kChanceOfWithdrawal);
       if (is_accepted) co_await use(id);
       if (request.state != RequestState::requested && request.state != RequestState::pending) {
         co_await store_.remove(path, coordination::kAnyVersion);

@@ -2,8 +2,8 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "async/event.h"
@@ -54,7 +54,7 @@ class ForeignProcess final : public Process {
 
   bool finishing_ = false;
   bool has_something_ = false;  // in the store, as of the last look
-  std::set<std::string> own_;  // requests with a job
+  std::set<std::string> own_;   // requests with a job
   coordination::LockSweeper lock_sweeper_;
   std::string registration_;  // path of the own component
   async::Event wake_;
