@@ -211,7 +211,8 @@ Task<bool> DeletedNodeWorker::take_back_under_lock(std::string id) {
   } catch (...) {
     failure = std::current_exception();
   }
-  const bool due = node && duty(*node) == Duty::take_back;
+  // Whether somebody has a lease is not known if the look for it failed.
+  const bool due = !failure && node && duty(*node) == Duty::take_back;
   try {
     if (due) co_await take_back(std::move(*node), lock);
   } catch (...) {
