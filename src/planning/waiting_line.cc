@@ -88,6 +88,14 @@ void WaitingLine::let_pass(const Order& order) {
   wake_all(find_in(by_cause_, Cause{Until::earlier_one_is_served, id_of(order)}));
 }
 
+// Those behind a request may pass when it ceases to wait for room, and not each time that it is
+// looked at and waits for something else: what the others of a line wait for may be long past, and
+// two lines would wake each other for ever.
+void WaitingLine::settle_place(const Order& order, bool is_kept) {
+  const bool had_place = std::exchange(holds_place_, std::nullopt) == order;
+  if (had_place && !is_kept) let_pass(order);
+}
+
 std::optional<WaitingLine::Order> WaitingLine::next() {
   const Order* best = to_look_at_.empty() ? nullptr : &*to_look_at_.begin();
   if (!awake_.empty() && (best == nullptr || awake_.begin()->first < *best)) {
@@ -96,13 +104,16 @@ std::optional<WaitingLine::Order> WaitingLine::next() {
   if (best == nullptr) return std::nullopt;
   Order order = *best;
   to_look_at_.erase(order);
+  const auto waiting = waiting_.find(order);
+  holds_place_.reset();
+  if (waiting != waiting_.end() && is_for_room(waiting->second.cause.until)) holds_place_ = order;
   leave_line(order);
   return order;
 }
 
 void WaitingLine::wait(const Order& order, const model::NodeRequest& request,
                        const Decision& decision) {
-  if (!is_for_room(decision.until)) let_pass(order);
+  settle_place(order, is_for_room(decision.until));
   if (decision.until == Until::nothing) return;
   leave_line(order);
   const auto line = lines_.try_emplace(Shape(request)).first;

@@ -97,6 +97,7 @@ class WaitingLine {
 
   void leave_line(const Order& order);
   void let_pass(const Order& order);
+  void settle_place(const Order& order, bool is_kept);
   void wake(Entry& entry);
   void wake_all(std::set<Entry*>* entries);
   void sleep(Entry& entry);
@@ -118,6 +119,8 @@ class WaitingLine {
   std::set<std::pair<double, Order>> young_;
   std::set<Order> patient_;
   std::map<std::string, std::set<Order>, std::less<>> patient_by_label_;
+  // Who was looked at last, if it waited for room until then: others may wait behind it.
+  std::optional<Order> holds_place_;
 };
 
 }  // namespace nodepool::planning

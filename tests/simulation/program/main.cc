@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <mutex>
 #include <random>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -131,19 +133,66 @@ class Summary {
   double hours_ = 0;
 };
 
+// A run that takes longer, of a second at most, does not end: something is done over and over in it
+// while no virtual time passes.
+constexpr auto kLongestRun = std::chrono::minutes(3);
+
+// Which seeds are being run, and since when.
+class Watch {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Report run(std::uint64_t seed) {
+    {
+      const std::lock_guard lock(mutex_);
+      running_.emplace(seed, std::chrono::steady_clock::now());
+    }
+    Report report = simulate(seed);
+    const std::lock_guard lock(mutex_);
+    running_.erase(seed);
+    return report;
+  }
+
+  // Ends the program when a run does not end: a thread cannot be stopped from outside.
+  void look(const std::string& program) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [seed, since] : running_) {
+      if (std::chrono::steady_clock::now() - since < kLongestRun) continue;
+      std::cout << fmt::format("seed {} fails: it does not end\n  replay it: {} --seed {}\n", seed,
+                               program, seed)
+                << std::flush;
+      std::_Exit(EXIT_FAILURE);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, Time> running_;
+};
+
 // Runs share nothing, so each thread has its own.
 bool search(const Arguments& arguments) {
   std::cout << fmt::format("{} --first {} --seeds {}\n", arguments.program, arguments.first,
                            arguments.seeds)
             << std::flush;
   Summary summary(arguments.program);
+  Watch watch;
   std::atomic<std::uint64_t> next = 0;
   const auto work = [&] {
     for (std::uint64_t i = next++; i < arguments.seeds; i = next++) {
-      summary.add(simulate(arguments.first + i));
+      summary.add(watch.run(arguments.first + i));
     }
   };
   {
+    const std::jthread watcher([&](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::condition_variable_any ended;
+      std::unique_lock lock(mutex);
+      while (!ended.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; })) {
+        if (stop.stop_requested()) return;
+        watch.look(arguments.program);
+      }
+    });
     std::vector<std::jthread> threads;
     for (std::uint64_t i = 0; i < arguments.jobs; ++i) threads.emplace_back(work);
   }
