@@ -177,6 +177,14 @@ void Installation::later(async::Duration pause, std::function<void()> action) {
 // --- steps
 // ----------------------------------------------------------------------------------------
 
+std::uint64_t Installation::turns_of_launchers() const {
+  std::uint64_t turns = 0;
+  for (const LauncherSlot& slot : launchers_) {
+    if (slot.process) turns += slot.process->turns();
+  }
+  return turns;
+}
+
 bool Installation::step(async::Clock::TimePoint until) {
   if (++steps_ > kMostSteps) throw Stuck("too many steps");
   if (++steps_at_once_ > kMostStepsAtOnce) throw Stuck("too many steps without time passing");

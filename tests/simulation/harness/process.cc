@@ -42,6 +42,7 @@ bool Process::poll() {
   const std::size_t ran = loop_.poll(kMostAtOnce);
   world_.actor = nullptr;
   if (ran == kMostAtOnce) throw Stuck(name_ + " runs on and on without time passing");
+  if (ran > 0) ++turns_;
   return ran > 0;
 }
 

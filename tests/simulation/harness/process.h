@@ -52,6 +52,8 @@ class Process {
 
   // Runs all that can run now; returns whether anything did. Throws Stuck if that has no end.
   bool poll();
+  // How often it had something to do when it was asked.
+  std::uint64_t turns() const { return turns_; }
 
   // What happens to its session.
   void suspend();
@@ -70,6 +72,7 @@ class Process {
  private:
   std::string name_;
   std::uint64_t number_;
+  std::uint64_t turns_ = 0;
   async::EventLoop loop_;
   async::Random random_;
 
