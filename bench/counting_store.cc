@@ -1,0 +1,68 @@
+#include "bench/counting_store.h"
+
+#include <utility>
+
+namespace nodepool::bench {
+
+using async::Task;
+
+void CountingStore::count_write(std::size_t operations) {
+  ++counts_.transactions;
+  counts_.operations += operations;
+}
+
+Task<std::string> CountingStore::create(std::string path, std::string data,
+                                        coordination::CreateMode mode) {
+  count_write(1);
+  co_await clock_.sleep_for(round_trip_);
+  co_return co_await inner_.create(std::move(path), std::move(data), mode);
+}
+
+Task<coordination::Entry> CountingStore::get(std::string path) {
+  ++counts_.reads;
+  co_await clock_.sleep_for(round_trip_);
+  co_return co_await inner_.get(std::move(path));
+}
+
+Task<std::optional<coordination::Stat>> CountingStore::exists(std::string path) {
+  ++counts_.reads;
+  co_await clock_.sleep_for(round_trip_);
+  co_return co_await inner_.exists(std::move(path));
+}
+
+Task<coordination::Stat> CountingStore::set(std::string path, std::string data,
+                                            std::int32_t expected) {
+  count_write(1);
+  co_await clock_.sleep_for(round_trip_);
+  co_return co_await inner_.set(std::move(path), std::move(data), expected);
+}
+
+Task<> CountingStore::remove(std::string path, std::int32_t expected) {
+  count_write(1);
+  co_await clock_.sleep_for(round_trip_);
+  co_await inner_.remove(std::move(path), expected);
+}
+
+Task<std::vector<std::string>> CountingStore::children(std::string path) {
+  ++counts_.reads;
+  co_await clock_.sleep_for(round_trip_);
+  co_return co_await inner_.children(std::move(path));
+}
+
+Task<std::vector<coordination::OperationResult>> CountingStore::commit(
+    coordination::Transaction transaction) {
+  count_write(transaction.size());
+  co_await clock_.sleep_for(round_trip_);
+  co_return co_await inner_.commit(std::move(transaction));
+}
+
+coordination::Subscription CountingStore::watch(std::string root,
+                                                coordination::WatchHandler handler) {
+  return inner_.watch(std::move(root), std::move(handler));
+}
+
+coordination::Subscription CountingStore::on_session(coordination::SessionHandler handler) {
+  return inner_.on_session(std::move(handler));
+}
+
+}  // namespace nodepool::bench

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "coordination/store.h"
+
+namespace nodepool::bench {
+
+// What a process has asked of the store.
+struct StoreCounts {
+  std::uint64_t transactions = 0;  // every write is one, a commit of many operations too
+  std::uint64_t operations = 0;    // in transactions
+  std::uint64_t reads = 0;         // of a record, of children, of whether something exists
+};
+
+// Counts what goes through it, and lets each call take as long as a server's answer would: waiting
+// time is then a number of round trips. Calls are answered in their order.
+class CountingStore final : public coordination::Store {
+ public:
+  CountingStore(coordination::Store& inner, async::Clock& clock, async::Duration round_trip)
+      : inner_(inner), clock_(clock), round_trip_(round_trip) {}
+
+  const StoreCounts& counts() const { return counts_; }
+
+  async::Task<std::string> create(std::string path, std::string data,
+                                  coordination::CreateMode mode) override;
+  async::Task<coordination::Entry> get(std::string path) override;
+  async::Task<std::optional<coordination::Stat>> exists(std::string path) override;
+  async::Task<coordination::Stat> set(std::string path, std::string data,
+                                      std::int32_t expected) override;
+  async::Task<> remove(std::string path, std::int32_t expected) override;
+  async::Task<std::vector<std::string>> children(std::string path) override;
+  async::Task<std::vector<coordination::OperationResult>> commit(
+      coordination::Transaction transaction) override;
+  coordination::Subscription watch(std::string root, coordination::WatchHandler handler) override;
+  coordination::Subscription on_session(coordination::SessionHandler handler) override;
+  coordination::SessionState session_state() const override { return inner_.session_state(); }
+  std::int64_t session_id() const override { return inner_.session_id(); }
+  async::Task<> close() override { return inner_.close(); }
+
+ private:
+  void count_write(std::size_t operations);
+
+  coordination::Store& inner_;
+  async::Clock& clock_;
+  async::Duration round_trip_;
+  StoreCounts counts_;
+};
+
+}  // namespace nodepool::bench
