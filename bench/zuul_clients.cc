@@ -70,8 +70,8 @@ std::string request_record(const Clients& clients) {
       R"("job_uuid": "{}", "job_name": "job", "span_info": null}}, "node_types": ["{}"], )"
       R"("requestor": "bench", "created_time": {:.6f}, "provider": null, "state": "requested", )"
       R"("state_time": {:.6f}, "relative_priority": 0, "event_id": "{}", "tenant_name": "t"}})",
-      clients.runtime.random.uuid_hex(), clients.runtime.random.uuid_hex(), fmt::join(clients.load.labels, R"(", ")"), now, now,
-      clients.runtime.random.uuid_hex());
+      clients.runtime.random.uuid_hex(), clients.runtime.random.uuid_hex(),
+      fmt::join(clients.load.labels, R"(", ")"), now, now, clients.runtime.random.uuid_hex());
 }
 
 Task<model::NodeRequest> await_answer(Clients& clients, std::string path) {

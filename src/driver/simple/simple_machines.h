@@ -22,7 +22,7 @@ class SimpleMachines final : public Adapter {
   Task<> start() override;
   Task<> stop() override;
   Task<Instance> create(CreateSpec spec, StateMachine& machine) override;
-  Task<> remove(model::Json external_id) override;
+  Task<> remove(model::Json external_id, StateMachine& machine) override;
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;

@@ -16,10 +16,6 @@ Task<std::vector<Resource>> Adapter::resources() {
   co_return std::vector<Resource>{};
 }
 
-Task<> Adapter::remove_in_steps(model::Json external_id, StateMachine& /*machine*/) {
-  return remove(std::move(external_id));
-}
-
 bool Adapter::may_be_of(const Resource& resource, const model::Node& node) const {
   return resource.type != kInstanceResource || may_be_machine(node.external_id, resource.id);
 }

@@ -58,12 +58,10 @@ class Adapter {
   virtual Task<Instance> create(CreateSpec spec, StateMachine& machine) = 0;
 
   // Deletes a machine, also one that is half made or half deleted, with all that belongs to it.
-  // Returns when it is gone, at once if it was not there.
-  virtual Task<> remove(model::Json external_id) = 0;
-
-  // The same, in steps that are written down as those of create() are: for clouds where deleting
-  // something twice does harm, or begins something whose id has to be known. By default the former.
-  virtual Task<> remove_in_steps(model::Json external_id, StateMachine& machine);
+  // Returns when it is gone, at once if it was not there. Where deleting something twice does harm,
+  // or begins something whose id has to be known, its steps are written down as those of create()
+  // are; elsewhere `machine` is not needed.
+  virtual Task<> remove(model::Json external_id, StateMachine& machine) = 0;
 
   // All machines that the credentials show, not only ours: whatever takes quota.
   virtual Task<std::vector<Instance>> instances() = 0;

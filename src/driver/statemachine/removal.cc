@@ -37,7 +37,7 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
                             JournalledMachine::Purpose::removal);
   const model::Json external_id = record.node().external_id;
   if (!external_id.is_null()) {
-    Task<> removing = adapter.remove_in_steps(external_id, machine);
+    Task<> removing = adapter.remove(external_id, machine);
     co_await remove_if_there(std::move(removing));
   }
   if (!uncertain_since) co_return;
@@ -49,7 +49,7 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
   for (const Instance& instance : instances) {
     if (!is_of_node(instance.metadata)) continue;
     machine.set_scope(instance.external_id.text);
-    Task<> removing = adapter.remove_in_steps(instance.external_id, machine);
+    Task<> removing = adapter.remove(instance.external_id, machine);
     co_await remove_if_there(std::move(removing));
   }
   const std::vector<Resource> resources = co_await adapter.resources();

@@ -119,7 +119,7 @@ Task<Server> FakeAdapter::wait_until_active(std::string id) {
   }
 }
 
-Task<> FakeAdapter::remove(model::Json external_id) {
+Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& /*machine*/) {
   const std::string id = external_id.string_value();
   try {
     co_await client_.remove(id);

@@ -21,7 +21,7 @@ class FakeAdapter final : public driver::Adapter {
   // The cloud behaves as this provider says from now on.
   Task<> start() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
-  Task<> remove(model::Json external_id) override;
+  Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   Task<> remove_resource(driver::Resource resource) override;

@@ -38,7 +38,7 @@ Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
   co_return co_await launch.run();
 }
 
-Task<> OpenStackAdapter::remove(model::Json external_id) {
+Task<> OpenStackAdapter::remove(model::Json external_id, driver::StateMachine& /*machine*/) {
   co_await remove_server(context_, server_id_of(external_id));
 }
 

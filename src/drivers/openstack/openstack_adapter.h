@@ -32,7 +32,7 @@ class OpenStackAdapter final : public driver::Adapter {
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
                                        driver::StateMachine& machine) override;
-  async::Task<> remove(model::Json external_id) override;
+  async::Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;

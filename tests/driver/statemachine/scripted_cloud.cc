@@ -113,7 +113,7 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, StateMachine& machine) {
   co_return cloud_->described;
 }
 
-Task<> ScriptedAdapter::remove(model::Json external_id) {
+Task<> ScriptedAdapter::remove(model::Json external_id, StateMachine& /*machine*/) {
   const std::string name = external_id.string_value();
   const std::function<void()> act = [&] {
     const auto is_it = [&](const ScriptedCloud::Thing& thing) { return thing.name == name; };

@@ -88,7 +88,7 @@ class ScriptedAdapter final : public Adapter {
       : runtime_(runtime), cloud_(std::move(cloud)), images_(cloud_) {}
 
   Task<Instance> create(CreateSpec spec, StateMachine& machine) override;
-  Task<> remove(model::Json external_id) override;
+  Task<> remove(model::Json external_id, StateMachine& machine) override;
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;

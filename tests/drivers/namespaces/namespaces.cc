@@ -88,12 +88,8 @@ driver::Instance ClusterAdapter::describe(const std::string& name,
   return instance;
 }
 
-Task<> ClusterAdapter::remove(model::Json /*external_id*/) {
-  throw CloudError(CloudError::Kind::permanent, "is removed in steps");
-}
-
 // A namespace that is asked to go twice complains.
-Task<> ClusterAdapter::remove_in_steps(model::Json external_id, driver::StateMachine& machine) {
+Task<> ClusterAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
   const std::string name = name_in(external_id);
   const driver::StateMachine::Make make = [&] { return begin_removal(name); };
   const driver::StateMachine::Find find = [&] { return find_removal(name); };

@@ -40,8 +40,7 @@ class ClusterAdapter final : public driver::Adapter {
       : runtime_(runtime), cluster_(std::move(cluster)) {}
 
   Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
-  Task<> remove(model::Json external_id) override;
-  Task<> remove_in_steps(model::Json external_id, driver::StateMachine& machine) override;
+  Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;

@@ -102,12 +102,20 @@ class AdapterTest : public testing::Test {
     return spec;
   }
 
-  async::Task<driver::Instance> create_with(Launch& launch, driver::CreateSpec spec) {
+  driver::JournalledMachine machine_of(Launch& launch) {
     const auto log =
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
-    driver::JournalledMachine machine(runtime_, launch, launch.journal, pace_.settling_time,
-                                      telemetry::Logger(log, "test"));
+    return {runtime_, launch, launch.journal, pace_.settling_time, telemetry::Logger(log, "test")};
+  }
+
+  async::Task<driver::Instance> create_with(Launch& launch, driver::CreateSpec spec) {
+    driver::JournalledMachine machine = machine_of(launch);
     co_return co_await adapter().create(std::move(spec), machine);
+  }
+
+  async::Task<> remove(model::Json external_id) {
+    driver::JournalledMachine machine = machine_of(launch_);
+    co_await adapter().remove(std::move(external_id), machine);
   }
 
   driver::Instance create(const std::string& label = "small") {

@@ -93,11 +93,11 @@ TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_list
 
 TEST_F(AdapterTest, a_machine_is_deleted_and_again) {
   const driver::Instance instance = create();
-  loop_.run(adapter().remove(instance.external_id));
+  loop_.run(remove(instance.external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
-  loop_.run(adapter().remove(instance.external_id));
+  loop_.run(remove(instance.external_id));
   EXPECT_EQ(cloud_.count("DELETE /compute/servers/ID"), 2);
-  EXPECT_EQ(failure_of(adapter().remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
+  EXPECT_EQ(failure_of(remove(model::Json{"{\"a\": 1}"}))->kind(), Kind::permanent);
 }
 
 TEST_F(AdapterTest, a_refusal_for_want_of_quota_is_told_as_such) {
@@ -119,7 +119,7 @@ TEST_F(AdapterTest, a_machine_in_error_is_known_so_that_it_can_be_deleted) {
   EXPECT_EQ(failure().kind(), Kind::quota);
   ASSERT_THAT(cloud_.servers, SizeIs(1));
   EXPECT_EQ(launch_.node().external_id.text, "\"" + cloud_.servers.begin()->first + "\"");
-  loop_.run(adapter().remove(launch_.node().external_id));
+  loop_.run(remove(launch_.node().external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 
   launch_.journal = {};
@@ -184,7 +184,7 @@ TEST_F(AdapterTest, storms_are_weathered) {
   EXPECT_THAT(cloud_.servers, SizeIs(1));
   cloud_.fail("DELETE /compute/servers/ID", {503});
   cloud_.fail("GET /compute/servers/detail", {503, 503, 503, 503, 503});
-  loop_.run(adapter().remove(instance.external_id));
+  loop_.run(remove(instance.external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
@@ -274,7 +274,7 @@ TEST_F(AdapterTest, a_floating_ip_is_attached_where_there_is_no_other_way_in) {
   EXPECT_EQ(floating_ip["fixed_ip_address"], *instance.private_ipv4);
   EXPECT_EQ(floating_ip["floating_ip_address"], *instance.public_ipv4);
   EXPECT_EQ(instance.interface_ip, instance.public_ipv4);
-  loop_.run(adapter().remove(instance.external_id));
+  loop_.run(remove(instance.external_id));
   EXPECT_THAT(cloud_.floating_ips, IsEmpty());
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
@@ -304,17 +304,17 @@ TEST_F(AdapterTest, a_floating_ip_that_is_refused_for_quota_leaves_a_machine_to_
   cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
   cloud_.fail("POST /network/floatingips", {409}, "Quota exceeded for resources: ['floatingip'].");
   EXPECT_EQ(failure().kind(), Kind::quota);
-  loop_.run(adapter().remove(launch_.node().external_id));
+  loop_.run(remove(launch_.node().external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 
 TEST_F(AdapterTest, a_removal_that_the_cloud_gives_up_fails_at_once) {
   const driver::Instance instance = create();
   cloud_.failing_deletions = 1;
-  const auto error = failure_of(adapter().remove(instance.external_id));
+  const auto error = failure_of(remove(instance.external_id));
   ASSERT_TRUE(error);
   EXPECT_THAT(error->what(), HasSubstr("could not be deleted: the host does not answer"));
-  loop_.run(adapter().remove(instance.external_id));
+  loop_.run(remove(instance.external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }
 

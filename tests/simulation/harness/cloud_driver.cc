@@ -81,7 +81,11 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return instance_of(id, found->second);
   }
 
-  Task<> remove(model::Json external_id) override {
+  Task<> remove(model::Json external_id, driver::StateMachine& /*machine*/) override {
+    co_await remove(std::move(external_id));
+  }
+
+  Task<> remove(model::Json external_id) {
     world_.custody.check_removal(external_id.string_value());
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_take_back);
