@@ -7,8 +7,10 @@
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "coordination/with_lock.h"
 #include "model/change_node.h"
 #include "model/paths.h"
+#include "model/record_batch.h"
 
 namespace nodepool::launcher {
 
@@ -50,18 +52,18 @@ CleanupWorker::CleanupWorker(LauncherContext& context)
 
 void CleanupWorker::start() {
   subscriptions_.push_back(
-      context_.requests.observe([this](const model::RequestTable::Change& change) {
+      context_.records.requests.observe([this](const model::RequestTable::Change& change) {
         if (change.after != nullptr) return watch_what_is_new();
         gone_requests_.insert(change.id);
         look_soon();
       }));
+  subscriptions_.push_back(context_.records.nodes.observe(
+      [this](const model::NodeTable::Change&) { watch_what_is_new(); }));
   subscriptions_.push_back(
-      context_.nodes.observe([this](const model::NodeTable::Change&) { watch_what_is_new(); }));
-  subscriptions_.push_back(
-      context_.components.observe([this](const model::ComponentTable::Change& change) {
+      context_.records.components.observe([this](const model::ComponentTable::Change& change) {
         if (change.after == nullptr) look_soon();
       }));
-  subscriptions_.push_back(context_.observe_tables_ready([this] {
+  subscriptions_.push_back(context_.records.observe_ready([this] {
     sweep_due_ = true;  // some may have gone unseen
     look_soon();
   }));
@@ -84,8 +86,10 @@ void CleanupWorker::watch_what_is_new() {
 }
 
 bool CleanupWorker::has_something_to_watch() const {
-  return !context_.requests.pending().empty() || !context_.requests.waiting().empty() ||
-         !context_.nodes.initial().empty() || !context_.nodes.empty_records().empty();
+  return !context_.records.requests.pending().empty() ||
+         !context_.records.requests.waiting().empty() ||
+         !context_.records.nodes.initial().empty() ||
+         !context_.records.nodes.empty_records().empty();
 }
 
 // Returns when something has happened, or there has been something to watch for an interval.
@@ -105,7 +109,7 @@ Task<> CleanupWorker::run() {
   while (true) {
     co_await wait_until_due();
     co_await context_.runtime.clock.sleep_for(kGathering);
-    if (!context_.tables_ready()) continue;
+    if (!context_.records.ready()) continue;
     std::string failure;
     try {
       co_await look();
@@ -119,13 +123,13 @@ Task<> CleanupWorker::run() {
 }
 
 Task<> CleanupWorker::look() {
-  const model::IdSet pending = context_.requests.pending();
+  const model::IdSet pending = context_.records.requests.pending();
   std::erase_if(interrupted_, [&](const auto& entry) { return !pending.contains(entry.first); });
   next_look_ = async::Clock::TimePoint::max();
   for (const std::string& id : pending) co_await reset_if_lost(id);
   std::vector<std::string> waiting;
-  for (const auto& [order, id] : context_.requests.waiting()) {
-    if (!context_.nodes.allocated_to(id).empty()) waiting.push_back(id);
+  for (const auto& [order, id] : context_.records.requests.waiting()) {
+    if (!context_.records.nodes.allocated_to(id).empty()) waiting.push_back(id);
   }
   for (const std::string& id : waiting) co_await free_stranded_nodes(id);
   co_await delete_orphans();
@@ -138,10 +142,10 @@ Task<> CleanupWorker::look() {
 
 // Whether the launches have begun, and those who serve their pool still have time to go on.
 bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
-  const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
+  const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   const bool can_be_resumed = nodes.size() == request.node_types.size() &&
                               std::ranges::all_of(nodes, [this](const std::string& id) {
-                                const NodeState state = context_.nodes.find(id)->state;
+                                const NodeState state = context_.records.nodes.find(id)->state;
                                 return state == NodeState::building || state == NodeState::ready;
                               });
   if (!can_be_resumed) return false;
@@ -157,9 +161,10 @@ bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
 }
 
 bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
-  return std::ranges::any_of(context_.components.pools(), [&](const model::Component* pool) {
-    return pool->supports(request.node_types) && !request.declined(pool->id);
-  });
+  return std::ranges::any_of(
+      context_.records.components.pools(), [&](const model::Component* pool) {
+        return pool->supports(request.node_types) && !request.declined(pool->id);
+      });
 }
 
 // As the store says now: only requests of which it is certain that somebody works on them are
@@ -175,34 +180,34 @@ Task<bool> CleanupWorker::is_locked(std::string request_id) {
 }
 
 Task<> CleanupWorker::reset_if_lost(std::string request_id) {
-  const NodeRequest* known = context_.requests.find(request_id);
+  const NodeRequest* known = context_.records.requests.find(request_id);
   if (known == nullptr) co_return;
-  const model::IdSet& nodes = context_.nodes.allocated_to(request_id);
+  const model::IdSet& nodes = context_.records.nodes.allocated_to(request_id);
   const bool is_worked_on = std::ranges::any_of(
-      nodes, [this](const std::string& id) { return context_.nodes.is_locked(id); });
+      nodes, [this](const std::string& id) { return context_.records.nodes.is_locked(id); });
   if (is_worked_on) interrupted_.erase(request_id);
   if (is_worked_on || is_left_to_others(*known)) co_return;
   if (co_await is_locked(request_id)) co_return;
   coordination::Lock lock(context_.store, context_.runtime.random,
                           model::request_lock_path(request_id));
   if (!co_await lock.try_acquire()) co_return;  // somebody works on it
-  std::exception_ptr failure;
+  Task<> resetting = reset_if_pending(std::move(request_id), lock);
+  co_await coordination::with_lock(lock, std::move(resetting));
+}
+
+Task<> CleanupWorker::reset_if_pending(std::string request_id, coordination::Lock& lock) {
   try {
     const coordination::Entry entry = co_await context_.store.get(model::request_path(request_id));
     NodeRequest request = model::parse_node_request(request_id, entry);
     if (request.state == RequestState::pending) co_await reset(std::move(request), lock);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) failure = std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
+    if (!error.is_answer()) throw;
   }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
 }
 
 Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
   const auto log = log_.about(request.event_id.value_or(""), request.id);
-  const model::IdSet nodes = context_.nodes.allocated_to(request.id);
+  const model::IdSet nodes = context_.records.nodes.allocated_to(request.id);
   for (const std::string& id : nodes) {
     Transaction proof;
     proof.check(model::request_path(request.id), request.stat.version);
@@ -211,12 +216,11 @@ Task<> CleanupWorker::reset(NodeRequest request, coordination::Lock& lock) {
   }
   request.nodes.clear();
   request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
-  Transaction transaction;
-  transaction.set(model::request_path(request.id), to_record(request), request.stat.version);
-  lock.release_in(transaction);
-  const auto results = co_await context_.store.commit(std::move(transaction));
+  model::RecordBatch batch;
+  batch.write(context_.records.requests, std::move(request));
+  lock.release_in(batch.transaction());
+  co_await batch.commit(context_.store);
   lock.released();
-  context_.requests.written(std::move(request), results.front().stat);
   log.info("Nobody was working on the pending request, it is requested again");
 }
 
@@ -233,7 +237,7 @@ Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
     co_return;  // it is gone, and its nodes are freed for that
   }
   if (request.state != RequestState::requested) co_return;
-  const model::IdSet nodes = context_.nodes.allocated_to(request_id);
+  const model::IdSet nodes = context_.records.nodes.allocated_to(request_id);
   for (const std::string& id : nodes) {
     Transaction proof;
     proof.check(model::request_path(request_id), request.stat.version);
@@ -253,7 +257,7 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
     return true;
   };
   Task<model::NodeChange> changing = model::change_node(
-      context_.runtime, context_.store, context_.nodes, node_id, free, std::move(proof));
+      context_.runtime, context_.store, context_.records.nodes, node_id, free, std::move(proof));
   const model::NodeChange change = co_await std::move(changing);
   co_return change != model::NodeChange::locked&& change != model::NodeChange::outdated;
 }
@@ -263,15 +267,16 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
 
 bool CleanupWorker::is_orphan(const Node& node) const {
   if (node.state != NodeState::init) return false;
-  if (node.allocated_to && context_.requests.find(*node.allocated_to) != nullptr) return false;
+  if (node.allocated_to && context_.records.requests.find(*node.allocated_to) != nullptr)
+    return false;
   const double age = context_.runtime.clock.wall_seconds() - node.state_time;
   return age > (node.allocated_to ? kLaunchBegins : kRegistrationEnds);
 }
 
 Task<> CleanupWorker::delete_orphans() {
-  const model::IdSet ids = context_.nodes.initial();
+  const model::IdSet ids = context_.records.nodes.initial();
   for (const std::string& id : ids) {
-    const Node* known = context_.nodes.find(id);
+    const Node* known = context_.records.nodes.find(id);
     if (known == nullptr || !is_orphan(*known)) continue;
     // The table may not know the request yet; one that is gone from the store does not come back.
     const std::string request = known->allocated_to.value_or("");
@@ -283,7 +288,7 @@ Task<> CleanupWorker::delete_orphans() {
       return true;
     };
     Task<model::NodeChange> changing =
-        model::change_node(context_.runtime, context_.store, context_.nodes, id, give_up);
+        model::change_node(context_.runtime, context_.store, context_.records.nodes, id, give_up);
     if (co_await std::move(changing) != model::NodeChange::written) continue;
     log_.about({}, {}, id).info("Deleting the node, its launch never began");
   }
@@ -293,7 +298,7 @@ Task<> CleanupWorker::remove_request_locks() {
   if (std::exchange(sweep_due_, false)) {
     const auto ids = co_await context_.store.children(std::string(model::kRequestLocksRoot));
     for (const std::string& id : ids) {
-      if (context_.requests.find(id) == nullptr) gone_requests_.insert(id);
+      if (context_.records.requests.find(id) == nullptr) gone_requests_.insert(id);
     }
   }
   std::vector<std::string> ids(gone_requests_.begin(), gone_requests_.end());
@@ -328,7 +333,7 @@ Task<> CleanupWorker::remove_request_lock(std::string request_id) {
 }
 
 Task<> CleanupWorker::remove_empty_nodes() {
-  const model::IdSet ids = context_.nodes.empty_records();
+  const model::IdSet ids = context_.records.nodes.empty_records();
   for (const std::string& id : ids) {
     const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
     if (!entry.data.empty()) continue;

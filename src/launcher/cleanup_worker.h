@@ -45,6 +45,7 @@ class CleanupWorker {
   bool is_left_to_others(const model::NodeRequest& request);
   bool may_be_served_by_others(const model::NodeRequest& request) const;
   Task<> reset_if_lost(std::string request_id);
+  Task<> reset_if_pending(std::string request_id, coordination::Lock& lock);
   Task<bool> is_locked(std::string request_id);
   Task<> reset(model::NodeRequest request, coordination::Lock& lock);
   Task<> free_stranded_nodes(std::string request_id);

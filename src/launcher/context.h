@@ -1,13 +1,10 @@
 #pragma once
 
-#include <array>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 
-#include "async/event.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
@@ -16,11 +13,8 @@
 #include "driver/driver.h"
 #include "launcher/absent_pools.h"
 #include "launcher/history_recorder.h"
-#include "model/component_table.h"
-#include "model/image_table.h"
 #include "model/installation.h"
-#include "model/node_table.h"
-#include "model/request_table.h"
+#include "model/records.h"
 #include "planning/usage.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -35,10 +29,7 @@ using planning::Usage;
 struct LauncherContext {
   async::Runtime runtime;
   coordination::Store& store;
-  model::NodeTable& nodes;
-  model::RequestTable& requests;
-  model::ComponentTable& components;
-  model::ImageTable& images;
+  model::Records& records;
   async::ThreadPool& threads;
   HistoryRecorder& history;
   telemetry::Logger log;  // "nodepool"
@@ -56,29 +47,8 @@ struct LauncherContext {
   // The pool that the request is to wait for though all registered pools have declined it; empty:
   // none.
   std::string expected_pool(const model::NodeRequest& request) const {
-    return absent_pools.expected_for(request, components.pools(), nodes, runtime.clock.now());
-  }
-
-  bool tables_ready() const {
-    return nodes.ready() && requests.ready() && components.ready() && images.ready();
-  }
-
-  // Calls `observer` when all tables have become ready, whichever was the last.
-  coordination::Subscription observe_tables_ready(std::function<void()> observer) {
-    const auto on_readiness = [this, observer = std::move(observer)](bool) {
-      if (tables_ready()) observer();
-    };
-    return std::make_shared<std::array<coordination::Subscription, 4>>(std::array{
-        nodes.observe_readiness(on_readiness), requests.observe_readiness(on_readiness),
-        components.observe_readiness(on_readiness), images.observe_readiness(on_readiness)});
-  }
-
-  // Before another attempt at what has failed: `pause`, but no longer than until a store that was
-  // out of reach is back.
-  Task<> pause_before_retry(async::Duration pause) {
-    async::Event back("the store is back");
-    const coordination::Subscription subscription = observe_tables_ready([&back] { back.set(); });
-    co_await back.wait_until(runtime.clock, runtime.clock.now() + pause);
+    return absent_pools.expected_for(request, records.components.pools(), records.nodes,
+                                     runtime.clock.now());
   }
 
   // For TaskScope: logs what escapes a task.

@@ -1,10 +1,12 @@
 #include "launcher/deleted_node_worker.h"
 
 #include "coordination/path.h"
+#include "coordination/with_lock.h"
 #include "launcher/trouble.h"
 #include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
+#include "model/record_batch.h"
 #include "planning/decision.h"
 
 namespace nodepool::launcher {
@@ -41,12 +43,11 @@ class Removal final : public driver::NodeRecord {
   Node& node() override { return node_; }
 
   Task<> save() override {
-    Transaction transaction;
-    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
-    lock_.check_in(transaction);
-    const auto results = co_await context_.store.commit(std::move(transaction));
-    node_.stat = results.front().stat;
-    context_.nodes.written(node_, node_.stat);
+    model::RecordBatch batch;
+    const std::size_t index = batch.write(context_.records.nodes, node_);
+    lock_.check_in(batch.transaction());
+    const auto results = co_await batch.commit(context_.store);
+    node_.stat = results.at(index).stat;
   }
 
  private:
@@ -68,23 +69,23 @@ void DeletedNodeWorker::start() {
     refused_.erase(id);  // the table has caught up
     look_at(id);
   };
-  subscriptions_.push_back(context_.nodes.observe(
+  subscriptions_.push_back(context_.records.nodes.observe(
       [on_event](const model::NodeTable::Change& change) { on_event(change.id); }));
-  subscriptions_.push_back(context_.nodes.observe_locks(on_event));
+  subscriptions_.push_back(context_.records.nodes.observe_locks(on_event));
   subscriptions_.push_back(
-      context_.requests.observe([this](const model::RequestTable::Change& change) {
+      context_.records.requests.observe([this](const model::RequestTable::Change& change) {
         if (change.after != nullptr) return;
-        for (const std::string& id : context_.nodes.allocated_to(change.id)) look_at(id);
+        for (const std::string& id : context_.records.nodes.allocated_to(change.id)) look_at(id);
       }));
   const auto look_at_all = [this] {
     for (const auto& [name, provider] : providers_) look_at_provider(name);
   };
-  subscriptions_.push_back(context_.observe_tables_ready(look_at_all));
+  subscriptions_.push_back(context_.records.observe_ready(look_at_all));
   look_at_all();
 }
 
 void DeletedNodeWorker::look_at_provider(const std::string& provider) {
-  for (const std::string& id : context_.nodes.of_provider(provider)) look_at(id);
+  for (const std::string& id : context_.records.nodes.of_provider(provider)) look_at(id);
 }
 
 Task<> DeletedNodeWorker::stop() {
@@ -93,17 +94,17 @@ Task<> DeletedNodeWorker::stop() {
 }
 
 DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
-  if (!context_.tables_ready()) return Duty::none;
+  if (!context_.records.ready()) return Duty::none;
   if (!node.provider || !providers_.contains(*node.provider)) return Duty::none;
   if (model::is_returnable(node.state)) return Duty::take_back;
   const bool abandoned = node.state == NodeState::ready && node.allocated_to &&
-                         context_.requests.find(*node.allocated_to) == nullptr;
+                         context_.records.requests.find(*node.allocated_to) == nullptr;
   return abandoned ? Duty::free : Duty::none;
 }
 
 void DeletedNodeWorker::look_at(const std::string& id) {
-  const Node* node = context_.nodes.find(id);
-  if (node == nullptr || context_.nodes.is_locked(id) || duty(*node) == Duty::none) {
+  const Node* node = context_.records.nodes.find(id);
+  if (node == nullptr || context_.records.nodes.is_locked(id) || duty(*node) == Duty::none) {
     left_to_others_.erase(id);
     return;
   }
@@ -115,14 +116,14 @@ void DeletedNodeWorker::look_at(const std::string& id) {
 // Whether a pool worker may go on with the launch.
 bool DeletedNodeWorker::can_be_resumed(const Node& node) const {
   if (node.state != NodeState::building || !node.allocated_to || !node.provider) return false;
-  const model::NodeRequest* request = context_.requests.find(*node.allocated_to);
+  const model::NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   return request != nullptr && request->state == model::RequestState::pending &&
          driver::resumes(*providers_.at(*node.provider).provider);
 }
 
 // Whether the node falls to another launcher that serves its pool.
 bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
-  std::vector<const model::Component*> peers = context_.components.pools();
+  std::vector<const model::Component*> peers = context_.records.components.pools();
   std::erase_if(peers, [&node](const model::Component* pool) {
     return pool->provider_name != node.provider || pool->name != node.pool;
   });
@@ -157,7 +158,7 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   bool has_failed = false;
   bool up_to_date = true;
   try {
-    const Node* node = context_.nodes.find(id);
+    const Node* node = context_.records.nodes.find(id);
     const Duty what = node == nullptr ? Duty::none : duty(*node);
     if (what == Duty::free) up_to_date = co_await free(id);
     if (what == Duty::take_back) up_to_date = co_await take_back_under_lock(id);
@@ -168,7 +169,7 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
     has_failed = true;
   }
   if (has_failed) {
-    co_await context_.pause_before_retry(kReturnRetryPause);
+    co_await context_.records.pause_before_retry(kReturnRetryPause);
   } else if (up_to_date) {
     refused_.erase(id);
   } else if (!refused_.insert(id).second) {
@@ -179,7 +180,7 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
 }
 
 Task<bool> DeletedNodeWorker::free(std::string id) {
-  const std::string request_id = *context_.nodes.find(id)->allocated_to;
+  const std::string request_id = *context_.records.nodes.find(id)->allocated_to;
   // The table of requests may be behind that of nodes. What is gone from the store does not come
   // back, so nothing is taken from anybody.
   if (co_await context_.store.exists(model::request_path(request_id))) co_return false;
@@ -189,7 +190,7 @@ Task<bool> DeletedNodeWorker::free(std::string id) {
     return true;
   };
   Task<model::NodeChange> changing =
-      model::change_node(context_.runtime, context_.store, context_.nodes, id, change);
+      model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
   if (co_await std::move(changing) != model::NodeChange::written) co_return false;
   log_.about({}, request_id, id).info("Unallocated the node, its request is gone");
   co_return true;
@@ -197,30 +198,24 @@ Task<bool> DeletedNodeWorker::free(std::string id) {
 
 Task<bool> DeletedNodeWorker::take_back_under_lock(std::string id) {
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  std::exception_ptr failure;
+  Task<bool> taking = take_back_if_due(std::move(id), lock);
+  co_return co_await coordination::with_lock(lock, std::move(taking));
+}
+
+// Whether somebody has a lease is not known if the look for it failed: then the node stays.
+Task<bool> DeletedNodeWorker::take_back_if_due(std::string id, coordination::Lock& lock) {
   std::optional<Node> node;
   try {
     if (co_await lock.try_acquire()) node = co_await read(id);
     if (node && co_await is_leased(*node, lock)) node.reset();
   } catch (const StoreError& error) {
-    if (error.kind() == StoreError::Kind::no_node) {
-      context_.nodes.removed(id);  // by somebody else; whatever the table still thought
-    } else {
-      failure = std::current_exception();
-    }
-  } catch (...) {
-    failure = std::current_exception();
+    if (error.kind() != StoreError::Kind::no_node) throw;
+    context_.records.nodes.removed(id);  // by somebody else; whatever the table still thought
+    node.reset();
   }
-  // Whether somebody has a lease is not known if the look for it failed.
-  const bool due = !failure && node && duty(*node) == Duty::take_back;
-  try {
-    if (due) co_await take_back(std::move(*node), lock);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return due;
+  if (!node || duty(*node) != Duty::take_back) co_return false;
+  co_await take_back(*std::move(node), lock);
+  co_return true;
 }
 
 // Nothing for an empty record. Throws StoreError, RecordError.
@@ -300,11 +295,11 @@ Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacem
   if (replacement) {
     replacement->id = coordination::base_name(results.front().path);
     log.info("{} is ready again as node {}", node.hostname.value_or(node.id), replacement->id);
-    context_.nodes.written(*std::move(replacement), results.front().stat);
+    context_.records.nodes.written(*std::move(replacement), results.front().stat);
   } else {
     log.info("Deleted node");
   }
-  context_.nodes.removed(node.id);
+  context_.records.nodes.removed(node.id);
 }
 
 }  // namespace nodepool::launcher

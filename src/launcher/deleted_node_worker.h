@@ -41,6 +41,7 @@ class DeletedNodeWorker {
   Task<> work_on(std::string id);
   // These return false if the store says otherwise than the table: there was nothing to do.
   Task<bool> take_back_under_lock(std::string id);
+  Task<bool> take_back_if_due(std::string id, coordination::Lock& lock);
   Task<bool> free(std::string id);
   Task<std::optional<model::Node>> read(std::string id);
   Task<bool> is_leased(const model::Node& node, const coordination::Lock& lock);

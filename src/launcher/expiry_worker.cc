@@ -7,13 +7,13 @@
 #include "model/change_node.h"
 #include "model/lease.h"
 #include "model/paths.h"
+#include "model/record_batch.h"
 
 namespace nodepool::launcher {
 
 namespace {
 
 using coordination::StoreError;
-using coordination::Transaction;
 using model::Node;
 using model::NodeState;
 
@@ -69,7 +69,7 @@ ExpiryWorker::ExpiryWorker(LauncherContext& context, const Providers& providers)
       scope_(context.runtime, context.report_to(log_)) {}
 
 void ExpiryWorker::start() {
-  subscriptions_.push_back(context_.nodes.observe(
+  subscriptions_.push_back(context_.records.nodes.observe(
       [this](const model::NodeTable::Change& change) { look_at(change.id); }));
   look_at_all();
   scope_.spawn("ExpiryWorker", run());
@@ -86,7 +86,7 @@ Task<> ExpiryWorker::stop() {
 }
 
 void ExpiryWorker::look_at_all() {
-  for (const auto& [id, node] : context_.nodes.all()) look_at(id);
+  for (const auto& [id, node] : context_.records.nodes.all()) look_at(id);
 }
 
 void ExpiryWorker::forget(const std::string& id) {
@@ -98,7 +98,7 @@ void ExpiryWorker::forget(const std::string& id) {
 
 void ExpiryWorker::look_at(const std::string& id) {
   forget(id);
-  const Node* node = context_.nodes.find(id);
+  const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || !node->provider || !providers_.contains(*node->provider)) return;
   const std::optional<double> end = expiry(*node, ages_);
   if (!end) return;
@@ -148,7 +148,7 @@ Task<> ExpiryWorker::end(std::string id) {
   }
   if (!failure.empty()) log_.about({}, {}, id).debug("Trying again: {}", failure);
   // If it is still due, it is locked or has changed: its next change or this look decides.
-  const Node* node = context_.nodes.find(id);
+  const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || !is_due(*node)) co_return;
   co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
   look_at(id);
@@ -171,12 +171,12 @@ Task<> ExpiryWorker::end_lease(Node node) {
   }
   if (own.empty()) co_return;
   node.set_state(NodeState::used, context_.runtime.clock.wall_seconds());
-  Transaction transaction;
-  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
-  for (const std::string& contender : own) transaction.remove(contender);
-  const auto results = co_await context_.store.commit(std::move(transaction));
-  context_.nodes.written(node, results.front().stat);
-  log_.about({}, lease.id, node.id).info("The lease of {} has expired", lease.holder);
+  const std::string id = node.id;
+  model::RecordBatch batch;
+  batch.write(context_.records.nodes, std::move(node));
+  for (const std::string& contender : own) batch.transaction().remove(contender);
+  co_await batch.commit(context_.store);
+  log_.about({}, lease.id, id).info("The lease of {} has expired", lease.holder);
 }
 
 Task<> ExpiryWorker::retire(std::string id) {
@@ -191,7 +191,7 @@ Task<> ExpiryWorker::retire(std::string id) {
     return true;
   };
   Task<model::NodeChange> changing =
-      model::change_node(context_.runtime, context_.store, context_.nodes, id, change);
+      model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
   if (co_await std::move(changing) != model::NodeChange::written) co_return;
   log_.about({}, {}, id).info("Deleting the node, it has been {} for {:.0f} s", was, age);
 }

@@ -110,7 +110,7 @@ void IdleNodes::look_again_in(double seconds) {
 // nobody any more, but of a provider that is not, nobody could delete a node.
 IdleNodes::Pools IdleNodes::others_at_the_limit(Shortage shortage) const {
   std::set<std::string> providers{pool_.provider};
-  for (const model::Component* pool : context_.components.pools()) {
+  for (const model::Component* pool : context_.records.components.pools()) {
     if (shortage == Shortage::tenant) providers.insert(pool->provider_name);
   }
   Pools pools;
@@ -129,8 +129,8 @@ std::optional<std::string> IdleNodes::oldest(Shortage shortage, const std::strin
   };
   const Node* oldest = nullptr;
   for (const auto& [provider, pool] : pools) {
-    for (const std::string& id : context_.nodes.free(provider, pool)) {
-      const Node* node = context_.nodes.find(id);
+    for (const std::string& id : context_.records.nodes.free(provider, pool)) {
+      const Node* node = context_.records.nodes.find(id);
       if (!counts(*node)) continue;
       if (stock_.is_reserved(id) || std::ranges::find(plan, id) != plan.end()) continue;
       if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
@@ -150,7 +150,7 @@ Task<> IdleNodes::retire(std::string id) {
   auto change = model::NodeChange::unchanged;
   try {
     Task<model::NodeChange> changing =
-        model::change_node(context_.runtime, context_.store, context_.nodes, id, retire);
+        model::change_node(context_.runtime, context_.store, context_.records.nodes, id, retire);
     change = co_await std::move(changing);
   } catch (const coordination::StoreError& error) {
     failure = error.what();

@@ -4,8 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "coordination/tree.h"
-#include "model/paths.h"
+#include "async/finally.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -41,34 +40,25 @@ NodeAges node_ages(const config::Config& config) {
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : context_{runtime,
-               store,
-               nodes_,
-               requests_,
-               components_,
-               images_,
-               threads_,
-               history_,
-               telemetry::Logger(std::move(log), "nodepool"),
-               options.hostname,
-               options.fqdn,
-               options.metrics,
-               usage_},
+    : context_{runtime,          store,
+               records_,         threads_,
+               history_,         telemetry::Logger(std::move(log), "nodepool"),
+               options.hostname, options.fqdn,
+               options.metrics,  usage_},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
       log_(context_.log.child("NodePool")),
-      nodes_(runtime, store, context_.log.child("zk.nodes")),
-      requests_(runtime, store, context_.log.child("zk.requests")),
-      components_(runtime, store, context_.log.child("zk.components")),
-      images_(runtime, store, context_.log.child("zk.images")),
+      records_(runtime, store, context_.log),
       threads_(kThreads, "blocking calls"),
-      history_(runtime, nodes_, requests_, threads_, context_.log.child("history"),
+      history_(runtime, records_.nodes, records_.requests, threads_, context_.log.child("history"),
                options.history),
       installation_(runtime, store, log_),
       registration_(runtime, store, log_, launcher_component(options)),
       late_starts_(runtime, log_),
-      usage_(nodes_, [this](std::string_view provider, std::string_view pool,
-                            std::string_view label) { return need_of(provider, pool, label); }),
+      usage_(records_.nodes,
+             [this](std::string_view provider, std::string_view pool, std::string_view label) {
+               return need_of(provider, pool, label);
+             }),
       deleted_nodes_(context_, providers_),
       expiry_(context_, providers_),
       cleanup_(context_),
@@ -83,31 +73,25 @@ Task<> Launcher::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
   co_await installation_.start();
   context_.installation = installation_.current();
-  for (const std::string_view root :
-       {model::kNodesRoot, model::kRequestsRoot, model::kRequestLocksRoot, model::kComponentsRoot,
-        model::kImagesRoot}) {
-    co_await coordination::ensure_path(context_.store, std::string(root));
-  }
+  co_await records_.make_roots(model::Records::all());
   co_await history_.start();
   tables_scope_.spawn("installation", installation_.run());
-  tables_scope_.spawn("table of nodes", nodes_.run());
-  tables_scope_.spawn("table of requests", requests_.run());
-  tables_scope_.spawn("table of components", components_.run());
-  tables_scope_.spawn("table of images", images_.run());
-  co_await wait_for_tables();
+  records_.follow(tables_scope_, model::Records::all());
+  co_await records_.until_ready();
   context_.absent_pools.set_patience(std::chrono::seconds(config.pool_timeout));
   context_.absent_pools.begin(context_.runtime.clock.now());
   tables_scope_.spawn("pools that may be back", wait_for_absent_pools());
-  pools_ = components_.observe(
+  pools_ = records_.components.observe(
       [this](const model::ComponentTable::Change& change) { on_component(change); });
   co_await registration_.start();
   deleted_nodes_.start();
   expiry_.start();
   cleanup_.start();
-  registrations_ = components_.observe([this](const model::ComponentTable::Change& change) {
+  registrations_ = records_.components.observe([this](const model::ComponentTable::Change& change) {
     if (change.after == nullptr) registration_.removed(change.id);
   });
-  machines_ = nodes_.observe([this](const model::NodeTable::Change& change) { on_node(change); });
+  machines_ =
+      records_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   min_ready_.start();
   co_await apply(std::move(config));
   model::Component running = registration_.component();
@@ -163,15 +147,6 @@ Task<> Launcher::wait_for_absent_pools() {
   context_.absent_pools.time_has_passed();
 }
 
-Task<> Launcher::wait_for_tables() {
-  async::Event changed("a table is complete");
-  const auto on_readiness = [&changed](bool) { changed.set(); };
-  const std::vector<coordination::Subscription> subscriptions{
-      nodes_.observe_readiness(on_readiness), requests_.observe_readiness(on_readiness),
-      components_.observe_readiness(on_readiness), images_.observe_readiness(on_readiness)};
-  while (!context_.tables_ready()) co_await changed.wait();
-}
-
 Task<> Launcher::reconfigure(config::Config config) {
   co_await apply(std::move(config));
   log_.info("Configuration reloaded: {} pool(s) of {} provider(s)", pool_workers_.size(),
@@ -195,18 +170,21 @@ Task<> Launcher::apply(config::Config config) {
     replaced_.emplace(name, provider);
   }
   for (const auto& [name, provider] : replaced_) providers_.erase(name);
-  std::exception_ptr failure;
   try {
-    while (!co_await go_over()) co_await context_.pause_before_retry(kStorePause);
+    while (!co_await go_over()) co_await context_.records.pause_before_retry(kStorePause);
   } catch (...) {
-    failure = std::current_exception();
+    retire_replaced();
+    throw;
   }
+  retire_replaced();
+  if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
+}
+
+void Launcher::retire_replaced() {
   for (const auto& [name, provider] : std::exchange(replaced_, {})) {
     retired_providers_.spawn("provider " + name + " of the configuration of before",
                              retire(provider));
   }
-  if (failure) std::rethrow_exception(failure);
-  if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
 }
 
 bool Launcher::has_all_providers() const {
@@ -254,29 +232,14 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
                                 std::shared_ptr<const driver::ProviderConfig> config) {
   std::shared_ptr<driver::Provider> provider =
       drivers_.driver(section.driver)
-          .provider(std::move(config), {context_.runtime, context_.store, nodes_, images_, threads_,
-                                        context_.log, context_.metrics, context_.installation});
+          .provider(std::move(config),
+                    {context_.runtime, context_.store, records_.nodes, records_.images, threads_,
+                     context_.log, context_.metrics, context_.installation});
   if (driver::Provider* predecessor = predecessor_of(section.name)) {
     provider->take_over(*predecessor);
   }
-  std::string failure;
-  std::exception_ptr other_end;  // no fault of the provider
-  try {
-    co_await provider->start();
-  } catch (const coordination::StoreError&) {
-    other_end = std::current_exception();
-  } catch (const async::Cancelled&) {
-    other_end = std::current_exception();
-  } catch (const std::exception& error) {
-    failure = error.what();
-  }
-  if (other_end) {
-    co_await provider->stop();
-    std::rethrow_exception(other_end);
-  }
-  if (!failure.empty()) {
+  if (const std::string failure = co_await start_or_stop(provider); !failure.empty()) {
     if (late_starts_.failed(section.name, failure)) miss_pools_of(provider->config());
-    co_await provider->stop();
     co_return;
   }
   late_starts_.succeeded(section.name);
@@ -290,6 +253,24 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
                      ProviderInService{std::move(provider), std::move(quota), std::move(leaks)});
   usage_.recount(section.name);
   deleted_nodes_.look_at_provider(section.name);
+}
+
+// One that has not started is stopped. Returns what is wrong with it; empty: it has started. Throws
+// what is no fault of the provider: StoreError, Cancelled.
+Task<std::string> Launcher::start_or_stop(std::shared_ptr<driver::Provider> provider) {
+  Task<> starting = provider->start();
+  const auto stop = [&provider] { return provider->stop(); };
+  std::string failure;
+  try {
+    co_await async::undo_on_failure(std::move(starting), stop);
+  } catch (const coordination::StoreError&) {
+    throw;
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  co_return failure;
 }
 
 driver::Provider* Launcher::predecessor_of(const std::string& name) const {
@@ -330,8 +311,8 @@ Task<> Launcher::start_missing_pool_workers() {
 
 Task<> Launcher::wait_until_registered(std::vector<PoolWorker*> workers) {
   async::Event changed("a pool is registered");
-  const coordination::Subscription subscription =
-      components_.observe([&changed](const model::ComponentTable::Change&) { changed.set(); });
+  const coordination::Subscription subscription = records_.components.observe(
+      [&changed](const model::ComponentTable::Change&) { changed.set(); });
   const async::Clock::TimePoint deadline = context_.runtime.clock.now() + kRegistrationDeadline;
   const auto registered = [](PoolWorker* worker) { return worker->is_registered(); };
   while (!std::ranges::all_of(workers, registered)) {

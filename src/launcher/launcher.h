@@ -20,7 +20,7 @@
 #include "launcher/providers.h"
 #include "launcher/stats_worker.h"
 #include "model/followed_installation.h"
-#include "model/image_table.h"
+#include "model/records.h"
 #include "model/registration.h"
 
 namespace nodepool::launcher {
@@ -62,14 +62,15 @@ class Launcher {
   using PoolKey = std::pair<std::string, std::string>;  // provider, pool
   using ProviderConfigs = std::map<std::string, std::shared_ptr<const driver::ProviderConfig>>;
 
-  Task<> wait_for_tables();
   Task<> apply(config::Config config);
   Task<> retire(ProviderInService provider);
+  void retire_replaced();
   Task<bool> go_over();
   Task<bool> start_late();
   bool has_all_providers() const;
   Task<> start_provider(const config::ProviderSection& section,
                         std::shared_ptr<const driver::ProviderConfig> config);
+  Task<std::string> start_or_stop(std::shared_ptr<driver::Provider> provider);
   // The provider of this name that is being replaced; nullptr if there is none.
   driver::Provider* predecessor_of(const std::string& name) const;
   Task<> stop_pool_workers_without_pool();
@@ -89,10 +90,7 @@ class Launcher {
   coordination::LockSweeper lock_sweeper_;
   const driver::DriverRegistry& drivers_;
   telemetry::Logger log_;
-  model::NodeTable nodes_;
-  model::RequestTable requests_;
-  model::ComponentTable components_;
-  model::ImageTable images_;
+  model::Records records_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
   model::FollowedInstallation installation_;

@@ -6,7 +6,9 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "coordination/with_lock.h"
 #include "model/paths.h"
+#include "model/record_batch.h"
 #include "planning/decision.h"
 
 namespace nodepool::launcher {
@@ -66,17 +68,18 @@ MinReadyWorker::MinReadyWorker(LauncherContext& context, const Providers& provid
       scope_(context.runtime, context.report_to(log_)) {}
 
 void MinReadyWorker::start() {
-  for (const auto& [id, node] : context_.nodes.all()) on_node({id, nullptr, &node});
-  for (const auto& [id, request] : context_.requests.all()) on_request({id, nullptr, &request});
-  subscriptions_.push_back(
-      context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); }));
-  subscriptions_.push_back(context_.requests.observe(
+  for (const auto& [id, node] : context_.records.nodes.all()) on_node({id, nullptr, &node});
+  for (const auto& [id, request] : context_.records.requests.all())
+    on_request({id, nullptr, &request});
+  subscriptions_.push_back(context_.records.nodes.observe(
+      [this](const model::NodeTable::Change& change) { on_node(change); }));
+  subscriptions_.push_back(context_.records.requests.observe(
       [this](const model::RequestTable::Change& change) { on_request(change); }));
+  subscriptions_.push_back(context_.records.components.observe(
+      [this](const model::ComponentTable::Change&) { look_at_all(); }));
   subscriptions_.push_back(
-      context_.components.observe([this](const model::ComponentTable::Change&) { look_at_all(); }));
-  subscriptions_.push_back(
-      context_.images.observe([this](const std::string& /*image*/) { look_at_all(); }));
-  subscriptions_.push_back(context_.observe_tables_ready([this] { look_at_all(); }));
+      context_.records.images.observe([this](const std::string& /*image*/) { look_at_all(); }));
+  subscriptions_.push_back(context_.records.observe_ready([this] { look_at_all(); }));
   scope_.spawn("MinReadyWorker", run());
 }
 
@@ -146,13 +149,13 @@ Task<> MinReadyWorker::run() {
     }
     if (context_.runtime.clock.now() >= offers_due_) to_look_at_.merge(unavailable_);
     co_await context_.runtime.clock.sleep_for(settling_time(context_.runtime.random));
-    if (!context_.tables_ready()) continue;
+    if (!context_.records.ready()) continue;
     for (const std::string& label : std::exchange(to_look_at_, {})) co_await top_up(label);
   }
 }
 
 bool MinReadyWorker::can_be_had(const std::string& label) const {
-  return std::ranges::any_of(context_.components.pools(),
+  return std::ranges::any_of(context_.records.components.pools(),
                              [this, &label](const model::Component* pool) {
                                return pool->supports(label) && !has_problem(*pool, label);
                              });
@@ -216,7 +219,7 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
       co_await coordination::commit_with_parents(context_.store, std::move(transaction));
   for (std::size_t i = 0; i < requests.size(); ++i) {
     requests[i].id = coordination::base_name(results[i].path);
-    context_.requests.written(std::move(requests[i]), results[i].stat);
+    context_.records.requests.written(std::move(requests[i]), results[i].stat);
   }
 }
 
@@ -225,7 +228,7 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
 
 // Until the answered request is gone.
 Task<> MinReadyWorker::attend_to(std::string request_id) {
-  while (const NodeRequest* request = context_.requests.find(request_id)) {
+  while (const NodeRequest* request = context_.records.requests.find(request_id)) {
     std::string failure;
     try {
       if (request->state == RequestState::fulfilled) {
@@ -253,33 +256,31 @@ Task<> MinReadyWorker::take_over(NodeRequest request) {
 Task<bool> MinReadyWorker::free_node(NodeRequest request) {
   const std::string id = request.nodes.front();
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  bool freed = false;
-  std::exception_ptr failure;
+  Task<bool> freeing = try_to_free(std::move(request), lock);
+  co_return co_await coordination::with_lock(lock, std::move(freeing));
+}
+
+Task<bool> MinReadyWorker::try_to_free(NodeRequest request, coordination::Lock& lock) {
   try {
-    if (co_await lock.try_acquire()) freed = co_await free_locked_node(request, lock);
+    if (!co_await lock.try_acquire()) co_return false;
+    co_return co_await free_locked_node(request, lock);
   } catch (const StoreError& error) {
-    if (!error.is_answer()) failure = std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
+    if (!error.is_answer()) throw;
   }
-  co_await lock.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return freed;
+  co_return false;
 }
 
 Task<bool> MinReadyWorker::free_locked_node(const NodeRequest& request, coordination::Lock& lock) {
-  const Node* known = context_.nodes.find(request.nodes.front());
+  const Node* known = context_.records.nodes.find(request.nodes.front());
   if (known == nullptr || known->allocated_to != request.id) co_return false;
   Node node = *known;
   node.allocated_to.reset();
-  Transaction transaction;
-  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
-  lock.release_in(transaction);
-  transaction.remove(model::request_path(request.id));
-  const auto results = co_await context_.store.commit(std::move(transaction));
+  model::RecordBatch batch;
+  batch.write(context_.records.nodes, std::move(node));
+  lock.release_in(batch.transaction());
+  batch.remove(context_.records.requests, request.id);
+  co_await batch.commit(context_.store);
   lock.released();
-  context_.nodes.written(std::move(node), results.front().stat);
-  context_.requests.removed(request.id);
   co_return true;
 }
 
@@ -305,7 +306,7 @@ Task<> MinReadyWorker::remove(std::string request_id) {
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
   }
-  context_.requests.removed(request_id);
+  context_.records.requests.removed(request_id);
 }
 
 }  // namespace nodepool::launcher

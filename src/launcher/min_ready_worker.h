@@ -50,6 +50,7 @@ class MinReadyWorker {
   Task<> attend_to(std::string request_id);
   Task<> take_over(model::NodeRequest request);
   Task<bool> free_node(model::NodeRequest request);
+  Task<bool> try_to_free(model::NodeRequest request, coordination::Lock& lock);
   Task<bool> free_locked_node(const model::NodeRequest& request, coordination::Lock& lock);
   Task<> give_up(std::string request_id, std::string label);
   Task<> try_again_later(std::string label);

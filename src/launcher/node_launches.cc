@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "coordination/known_outcome.h"
 #include "coordination/outage.h"
 #include "coordination/path.h"
 #include "model/paths.h"
+#include "model/record_batch.h"
 #include "model/unseen_nodes.h"
 
 namespace nodepool::launcher {
@@ -33,18 +33,17 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   const model::NodeRequest& request() const override { return request_; }
 
   Task<> save() override {
-    Transaction transaction;
-    locks_.check_in(transaction, lock);
-    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
-    const auto results = co_await coordination::commit_until_known(context_.runtime, context_.store,
-                                                                   std::move(transaction));
-    written(results.back().stat);
+    model::RecordBatch batch;
+    locks_.check_in(batch.transaction(), lock);
+    const std::size_t index = batch.write(context_.records.nodes, node_);
+    const auto results = co_await batch.commit_until_known(context_.runtime, context_.store);
+    node_.stat = results.at(index).stat;
   }
 
   // The node was written as it is now.
   void written(const coordination::Stat& stat) {
     node_.stat = stat;
-    context_.nodes.written(node_, stat);
+    context_.records.nodes.written(node_, stat);
   }
 
   std::size_t lock = 0;  // its index, once the node is locked
@@ -76,7 +75,7 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
   // Not in a store that has been emptied, before it is known what is made from now on is marked by.
   if (!context_.installation->id.empty()) transaction.check(std::string(model::kInstallationPath));
   first_operation_ = transaction.size();
-  newest_known_ = model::newest_id(context_.nodes);
+  newest_known_ = model::newest_id(context_.records.nodes);
   const double now = context_.runtime.clock.wall_seconds();
   for (const std::string& label : labels) {
     Node node;
@@ -127,8 +126,8 @@ Task<std::vector<Place>> NodeLaunches::created(std::vector<coordination::Operati
 
 // The records that this transaction has made. Returns whether all are there.
 Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
-  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes, {});
-  const auto& known = context_.nodes.all();
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.records.nodes, {});
+  const auto& known = context_.records.nodes.all();
   auto launch = launches_.begin();
   for (auto entry = known.upper_bound(newest_known_); entry != known.end(); ++entry) {
     if (entry->second.stat.czxid != transaction || launch == launches_.end()) continue;
@@ -143,7 +142,7 @@ Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
 Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
   // The events of what others have recorded meanwhile may still be on the way. These need not be
   // registered now: a launcher that has lost its session goes on with what it has begun.
-  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.nodes,
+  co_await model::read_unseen_nodes(context_.runtime, context_.store, context_.records.nodes,
                                     launches_.front()->node().id);
   co_return !exceeds(bounds);
 }
@@ -167,13 +166,13 @@ Resources NodeLaunches::taken_before(const std::string& pool, const std::string&
   Resources sum;
   const std::string& last = launches_.back()->node().id;
   if (!tenant.empty()) {
-    for (const auto& [id, node] : context_.nodes.all()) {
+    for (const auto& [id, node] : context_.records.nodes.all()) {
       if (id <= last && node.tenant_name == tenant) sum += Usage::of_tenant(node);
     }
     return sum;
   }
-  for (const std::string& id : context_.nodes.of_provider(pool_.provider)) {
-    const Node& node = *context_.nodes.find(id);
+  for (const std::string& id : context_.records.nodes.of_provider(pool_.provider)) {
+    const Node& node = *context_.records.nodes.find(id);
     if (id <= last && (pool.empty() || node.pool == pool)) sum += context_.usage.of_node(node);
   }
   return sum;
@@ -243,28 +242,26 @@ Task<bool> NodeLaunches::read_again() {
 }
 
 Task<bool> NodeLaunches::begin_again() {
-  Transaction building;
+  model::RecordBatch building;
   const model::NodeRequest& request = launches_.front()->request();
-  building.check(model::request_path(request.id), request.stat.version);
+  building.transaction().check(model::request_path(request.id), request.stat.version);
   std::vector<std::size_t> operations;
   for (const auto& launch : launches_) {
     Node& node = launch->node();
     node.set_state(NodeState::building, context_.runtime.clock.wall_seconds());
     node.launcher = pool_.id;
-    locks_.check_in(building, launch->lock);
-    operations.push_back(building.size());
-    building.set(model::node_path(node.id), to_record(node), node.stat.version);
+    locks_.check_in(building.transaction(), launch->lock);
+    operations.push_back(building.write(context_.records.nodes, node));
   }
-  std::vector<coordination::OperationResult> results;
+  model::RecordBatch::Results results;
   try {
-    results = co_await coordination::commit_until_known(context_.runtime, context_.store,
-                                                        std::move(building));
+    results = co_await building.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
     log_.debug("Not taken over, something has changed meanwhile: {}", error.what());
     co_return false;
   }
   for (std::size_t i = 0; i < launches_.size(); ++i) {
-    launches_[i]->written(results.at(operations[i]).stat);
+    launches_[i]->node().stat = results.at(operations[i]).stat;
   }
   co_return true;
 }

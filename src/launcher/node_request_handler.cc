@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
-#include "coordination/known_outcome.h"
+#include "async/finally.h"
 #include "coordination/tree.h"
+#include "coordination/with_lock.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
 #include "planning/decision.h"
@@ -16,14 +17,13 @@ namespace nodepool::launcher {
 
 namespace {
 
-using coordination::commit_until_known;
 using coordination::LockSet;
 using coordination::StoreError;
-using coordination::Transaction;
 using coordination::TransactionError;
 using model::Node;
 using model::NodeRequest;
 using model::NodeState;
+using model::RecordBatch;
 using model::RequestState;
 using planning::Reason;
 using Outcome = NodeRequestHandler::Outcome;
@@ -36,45 +36,6 @@ void require_answer(const TransactionError& error) {
 
 }  // namespace
 
-// What a transaction of record writes leaves in the tables once it is committed.
-class NodeRequestHandler::Writes {
- public:
-  explicit Writes(LauncherContext& context) : context_(context) {}
-
-  void node(Transaction& transaction, const Node& node) {
-    nodes_.push_back({transaction.size(), node});
-    transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
-  }
-
-  void request(Transaction& transaction, const NodeRequest& request) {
-    request_.emplace(transaction.size(), request);
-    transaction.set(model::request_path(request.id), to_record(request), request.stat.version);
-  }
-
-  void committed(const std::vector<coordination::OperationResult>& results) const {
-    for (const auto& [operation, node] : nodes_) {
-      const coordination::Stat& stat = results.at(operation).stat;
-      if (is_known(stat)) context_.nodes.written(node, stat);
-    }
-    if (!request_) return;
-    const coordination::Stat& stat = results.at(request_->first).stat;
-    if (is_known(stat)) context_.requests.written(request_->second, stat);
-  }
-
-  coordination::Stat request_stat(const std::vector<coordination::OperationResult>& results) const {
-    return results.at(request_->first).stat;
-  }
-
- private:
-  // A record that others have changed again comes by its event.
-  static bool is_known(const coordination::Stat& stat) { return stat.mzxid != 0; }
-
-  LauncherContext& context_;
-  // With the index of the operation that writes each.
-  std::vector<std::pair<std::size_t, Node>> nodes_;
-  std::optional<std::pair<std::size_t, NodeRequest>> request_;
-};
-
 NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity pool,
                                        std::string request_id)
     : context_(context),
@@ -82,7 +43,7 @@ NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity po
       request_id_(std::move(request_id)),
       log_(context.log.child("NodeRequestHandler")),
       locks_(context.store, context.runtime.random) {
-  if (const NodeRequest* request = context_.requests.find(request_id_)) {
+  if (const NodeRequest* request = context_.records.requests.find(request_id_)) {
     log_ = log_.about(request->event_id.value_or(""), request_id_);
   }
   request_lock_ = locks_.add(model::request_lock_path(request_id_), /*root_exists=*/false);
@@ -91,16 +52,13 @@ NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity po
 Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector<std::string> plan,
                                          QuotaBounds bounds) {
   const std::shared_ptr<driver::Provider> maker = provider.provider;
-  bool launches = false;
   std::vector<std::string> reused;
   for (std::string& id : plan) {
     Place place{std::move(id), 0};
-    if (place.node_id.empty()) {
-      launches = true;
-    } else {
+    if (!place.node_id.empty()) {
       reused.push_back(place.node_id);
       place.lock = locks_.add(model::node_lock_path(place.node_id),
-                              context_.nodes.has_lock_root(place.node_id));
+                              context_.records.nodes.has_lock_root(place.node_id));
     }
     places_.push_back(std::move(place));
   }
@@ -108,25 +66,22 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
   if (taken.kind != LockSet::Outcome::Kind::acquired) {
     co_return taken.index == request_lock_ ? Outcome::locked : Outcome::try_again;
   }
-  Outcome outcome = Outcome::try_again;
-  std::exception_ptr failure;
-  try {
-    const bool usable = co_await all_usable(*provider.provider);
-    if (usable && launches) {
-      outcome = co_await launch_and_hand_out(std::move(provider), std::move(bounds));
-    } else if (usable) {
-      outcome = co_await hand_out();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await locks_.release();
-  if (failure) std::rethrow_exception(failure);
+  Task<Outcome> serving = serve(std::move(provider), std::move(bounds));
+  const Outcome outcome = co_await coordination::with_lock(locks_, std::move(serving));
   for (const std::string& id : reused) {
-    const Node* node = context_.nodes.find(id);
+    const Node* node = context_.records.nodes.find(id);
     if (node != nullptr && node->allocated_to == request_id_) maker->node_reused(*node);
   }
   co_return outcome;
+}
+
+// With the locks of the request and its existing nodes.
+Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds bounds) {
+  if (!co_await all_usable(*provider.provider)) co_return Outcome::try_again;
+  const bool launches =
+      std::ranges::any_of(places_, [](const Place& place) { return place.node_id.empty(); });
+  if (!launches) co_return co_await hand_out();
+  co_return co_await launch_and_hand_out(std::move(provider), std::move(bounds));
 }
 
 // The root of all requests' locks may have been removed by somebody: it is made anew.
@@ -147,7 +102,7 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
   bool usable = true;
   for (const Place& place : places_) {
     if (place.node_id.empty()) continue;
-    const Node* node = context_.nodes.find(place.node_id);
+    const Node* node = context_.records.nodes.find(place.node_id);
     // Another launcher may have been faster, before the locks were taken.
     if (node == nullptr || node->state != NodeState::ready || node->allocated_to) co_return false;
     Node copy = *node;
@@ -164,20 +119,18 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
 // The worker for deleted nodes does the rest once the node is unlocked.
 Task<> NodeRequestHandler::take_out_of_service(Node node, std::size_t lock) {
   node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
-  Transaction transaction;
-  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
-  locks_.check_in(transaction, lock);
+  RecordBatch batch;
+  batch.write(context_.records.nodes, std::move(node));
+  locks_.check_in(batch.transaction(), lock);
   try {
-    const auto results =
-        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction));
-    context_.nodes.written(node, results.front().stat);
+    co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;  // somebody else was faster
   }
 }
 
 Node NodeRequestHandler::allocated(const Node& node) const {
-  const NodeRequest& request = *context_.requests.find(request_id_);
+  const NodeRequest& request = *context_.records.requests.find(request_id_);
   Node copy = node;
   copy.allocated_to = request_id_;
   copy.tenant_name = request.tenant_name;
@@ -194,32 +147,30 @@ bool NodeRequestHandler::can_be_handed_out(const Node* node, const std::string& 
 // request fulfilled, then unlocked. The removal of the own contenders also proves that the locks
 // are still held; the version checks, that the records are those that were decided upon.
 Task<Outcome> NodeRequestHandler::hand_out() {
-  const NodeRequest* current = context_.requests.find(request_id_);
+  const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current == nullptr) co_return Outcome::done;
   if (current->state != RequestState::requested && current->state != RequestState::pending) {
     co_return Outcome::try_again;
   }
-  Transaction transaction;
-  Writes writes(context_);
+  RecordBatch batch;
   NodeRequest request = *current;
   request.nodes.clear();
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Node* node = context_.nodes.find(places_[i].node_id);
+    const Node* node = context_.records.nodes.find(places_[i].node_id);
     if (!can_be_handed_out(node, current->node_types[i])) co_return Outcome::try_again;
     if (node->allocated_to) {
-      transaction.check(model::node_path(node->id), node->stat.version);
+      batch.transaction().check(model::node_path(node->id), node->stat.version);
     } else {
-      writes.node(transaction, allocated(*node));
+      batch.write(context_.records.nodes, allocated(*node));
     }
-    locks_.release_in(transaction, places_[i].lock);
+    locks_.release_in(batch.transaction(), places_[i].lock);
     request.nodes.push_back(node->id);
   }
   request.set_state(RequestState::fulfilled, context_.runtime.clock.wall_seconds());
-  writes.request(transaction, request);
-  locks_.release_in(transaction, request_lock_);
+  batch.write(context_.records.requests, request);
+  locks_.release_in(batch.transaction(), request_lock_);
   try {
-    writes.committed(
-        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction)));
+    co_await batch.commit_until_known(context_.runtime, context_.store);
     locks_.released();
   } catch (const TransactionError& error) {
     require_answer(error);
@@ -237,81 +188,92 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
                                                       QuotaBounds bounds) {
   const bool resumes = driver::resumes(*provider.provider);
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
-  bool begun = false;
-  std::exception_ptr failure;
-  try {
-    if (!co_await prepare(*provider.provider, launches)) {
-      log_.debug("Not begun");
-    } else if (!co_await launches.fit(bounds)) {
-      log_.info("Another launcher has taken the room, trying again");
-    } else {
-      begun = co_await launches.begin();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  Task<bool> beginning = begin(*provider.provider, launches, std::move(bounds));
+  const auto undo = [this] { return put_back(); };
+  const bool begun = co_await async::undo_on_failure(std::move(beginning), undo);
   if (begun) co_return co_await finish(launches, resumes);
-  if (is_pending_ && locks_.held(request_lock_)) co_await let_go({});
-  if (failure) std::rethrow_exception(failure);
+  co_await put_back();
   co_return Outcome::try_again;
 }
 
-// A launcher that is stopped leaves launches that can be resumed as they are.
+// Returns whether the launches may run.
+Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& launches,
+                                     QuotaBounds bounds) {
+  if (!co_await prepare(provider, launches)) {
+    log_.debug("Not begun");
+    co_return false;
+  }
+  if (!co_await launches.fit(bounds)) {
+    log_.info("Another launcher has taken the room, trying again");
+    co_return false;
+  }
+  co_return co_await launches.begin();
+}
+
+Task<> NodeRequestHandler::put_back() {
+  if (is_pending_ && locks_.held(request_lock_)) co_await let_go({});
+}
+
 Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
-  Outcome outcome = Outcome::try_again;
-  Reason declining;  // none: the request is put back
-  bool left_for_later = false;
-  std::exception_ptr failure;
+  Rest rest;
+  Task<Outcome> working = launch_to_the_end(launches, resumes, rest);
+  const auto end = [this, &rest] { return let_go_of(rest); };
+  co_return co_await async::finally(std::move(working), end);
+}
+
+// A launcher that is stopped leaves launches that can be resumed as they are.
+Task<Outcome> NodeRequestHandler::launch_to_the_end(NodeLaunches& launches, bool resumes,
+                                                    Rest& rest) {
   try {
     switch (launches.empty() ? NodeLaunches::Outcome::ready : co_await launches.run()) {
       case NodeLaunches::Outcome::ready:
-        outcome = co_await hand_out();
-        break;
+        co_return co_await hand_out();
       case NodeLaunches::Outcome::refused:
       case NodeLaunches::Outcome::lost:
         break;
       case NodeLaunches::Outcome::failed:
-        declining = {Reason::Code::launch_failed, launches.failure()};
+        rest.declining = {Reason::Code::launch_failed, launches.failure()};
         break;
     }
   } catch (const async::Cancelled&) {
-    left_for_later = resumes;
-    failure = std::current_exception();
-  } catch (...) {
-    failure = std::current_exception();
+    rest.is_left_for_later = resumes;
+    throw;
   }
-  if (locks_.held(request_lock_) && !left_for_later) co_await let_go(std::move(declining));
-  if (failure) std::rethrow_exception(failure);
-  co_return outcome;
+  co_return Outcome::try_again;
+}
+
+Task<> NodeRequestHandler::let_go_of(Rest& rest) {
+  if (locks_.held(request_lock_) && !rest.is_left_for_later) {
+    co_await let_go(std::move(rest.declining));
+  }
 }
 
 // One transaction: the request is `pending`, its existing nodes allocated, its new ones recorded.
 // It is refused if the session, and with it the locks, has been lost meanwhile.
 Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches& launches) {
-  const NodeRequest* current = context_.requests.find(request_id_);
+  const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current == nullptr || current->state != RequestState::requested) co_return false;
-  Transaction transaction;
-  Writes writes(context_);
+  RecordBatch batch;
   NodeRequest request = *current;
   request.set_state(RequestState::pending, context_.runtime.clock.wall_seconds());
-  locks_.check_in(transaction, request_lock_);
-  writes.request(transaction, request);
+  locks_.check_in(batch.transaction(), request_lock_);
+  const std::size_t request_write = batch.write(context_.records.requests, request);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].node_id.empty()) {
       labels.push_back(request.node_types[i]);
       continue;
     }
-    const Node* node = context_.nodes.find(places_[i].node_id);
+    const Node* node = context_.records.nodes.find(places_[i].node_id);
     if (!can_be_handed_out(node, request.node_types[i])) co_return false;
-    locks_.check_in(transaction, places_[i].lock);
-    writes.node(transaction, allocated(*node));
+    locks_.check_in(batch.transaction(), places_[i].lock);
+    batch.write(context_.records.nodes, allocated(*node));
   }
-  launches.create_in(transaction, request, labels, choose_zone(provider));
+  launches.create_in(batch.transaction(), request, labels, choose_zone(provider));
   std::vector<coordination::OperationResult> results;
   bool is_something_gone = false;
   try {
-    results = co_await commit_until_known(context_.runtime, context_.store, std::move(transaction));
+    results = co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const TransactionError& error) {
     require_answer(error);
     log_.debug("Not begun, something has changed meanwhile: {}", error.what());
@@ -325,8 +287,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
     co_return false;
   }
   is_pending_ = true;
-  writes.committed(results);
-  const coordination::Stat written = writes.request_stat(results);
+  const coordination::Stat written = results.at(request_write).stat;
   const std::vector<Place> created = co_await launches.created(std::move(results), written);
   if (created.empty()) co_return false;
   auto next = created.begin();
@@ -340,7 +301,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
 // The nodes of one request share a zone: that of the existing ones, or any.
 std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& provider) const {
   for (const Place& place : places_) {
-    const Node* node = place.node_id.empty() ? nullptr : context_.nodes.find(place.node_id);
+    const Node* node = place.node_id.empty() ? nullptr : context_.records.nodes.find(place.node_id);
     if (node != nullptr && node->az) return node->az;
   }
   const std::vector<std::string> zones = provider.zones(pool_.name);
@@ -355,22 +316,19 @@ Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
   // The request's alone: whoever is at work on it after all finds the nodes' locks as they were.
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  Outcome outcome = Outcome::done;
-  std::exception_ptr failure;
-  try {
-    if (find_places()) outcome = co_await take_over(std::move(provider));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await locks_.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return outcome;
+  Task<Outcome> going_on = go_on(std::move(provider));
+  co_return co_await coordination::with_lock(locks_, std::move(going_on));
+}
+
+Task<Outcome> NodeRequestHandler::go_on(ProviderInService provider) {
+  if (!find_places()) co_return Outcome::done;
+  co_return co_await take_over(std::move(provider));
 }
 
 // Finds a node for each label of the request among those that it has been given. Returns whether
 // there is one for each.
 bool NodeRequestHandler::find_places() {
-  const NodeRequest* request = context_.requests.find(request_id_);
+  const NodeRequest* request = context_.records.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) return false;
   const auto is_of_use = [this](const Node& node) {
     return node.provider == pool_.provider && node.pool == pool_.name &&
@@ -378,15 +336,15 @@ bool NodeRequestHandler::find_places() {
   };
   std::vector<std::vector<std::string>> candidates(request->node_types.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    for (const std::string& id : context_.nodes.allocated_to(request_id_)) {
-      const Node& node = *context_.nodes.find(id);
+    for (const std::string& id : context_.records.nodes.allocated_to(request_id_)) {
+      const Node& node = *context_.records.nodes.find(id);
       if (is_of_use(node) && node.has_label(request->node_types[i])) candidates[i].push_back(id);
     }
   }
   for (std::string& id : planning::match(candidates)) {
     if (id.empty()) return false;
     const std::size_t lock =
-        locks_.add(model::node_lock_path(id), context_.nodes.has_lock_root(id));
+        locks_.add(model::node_lock_path(id), context_.records.nodes.has_lock_root(id));
     places_.push_back({std::move(id), lock});
   }
   return true;
@@ -395,11 +353,11 @@ bool NodeRequestHandler::find_places() {
 Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  const NodeRequest* request = context_.requests.find(request_id_);
+  const NodeRequest* request = context_.records.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) co_return Outcome::done;
   NodeLaunches launches(context_, std::move(provider), pool_, locks_, log_);
   for (const Place& place : places_) {
-    const Node* node = context_.nodes.find(place.node_id);
+    const Node* node = context_.records.nodes.find(place.node_id);
     if (node == nullptr || node->allocated_to != request_id_) co_return Outcome::done;
     if (node->state == NodeState::ready) continue;
     launches.take_over(*request, *node, place.lock);
@@ -418,11 +376,10 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 // has withdrawn the request, somebody has deleted a node) each goes on its own. A lost lock leaves
 // its record to whoever has the lock now.
 Task<> NodeRequestHandler::let_go(Reason declining) {
-  Transaction transaction;
-  Writes writes(context_);
-  for (const Place& place : places_) free_in(transaction, writes, place);
-  put_back_in(transaction, writes, declining);
-  if (co_await commit_letting_go(std::move(transaction), writes)) {
+  RecordBatch batch;
+  for (const Place& place : places_) free_in(batch, place);
+  put_back_in(batch, declining);
+  if (co_await commit_letting_go(std::move(batch))) {
     locks_.released();
   } else {
     co_await let_go_one_by_one(std::move(declining));
@@ -433,26 +390,23 @@ Task<> NodeRequestHandler::let_go_one_by_one(Reason declining) {
   const std::string path = model::request_path(request_id_);
   // A request that is gone does not come back: nothing is taken from anybody.
   const bool is_gone = !co_await context_.store.exists(path);
-  if (is_gone) context_.requests.removed(request_id_);
+  if (is_gone) context_.records.requests.removed(request_id_);
   for (const Place& place : places_) {
     if (place.node_id.empty()) continue;
-    Transaction alone;
-    Writes written(context_);
-    const NodeRequest* request = context_.requests.find(request_id_);
-    if (request != nullptr) alone.check(path, request->stat.version);
-    free_in(alone, written, place);
-    if (co_await commit_letting_go(std::move(alone), written)) locks_.released(place.lock);
+    RecordBatch alone;
+    const NodeRequest* request = context_.records.requests.find(request_id_);
+    if (request != nullptr) alone.transaction().check(path, request->stat.version);
+    free_in(alone, place);
+    if (co_await commit_letting_go(std::move(alone))) locks_.released(place.lock);
   }
-  Transaction alone;
-  Writes written(context_);
-  put_back_in(alone, written, declining);
-  if (co_await commit_letting_go(std::move(alone), written)) locks_.released(request_lock_);
+  RecordBatch alone;
+  put_back_in(alone, declining);
+  if (co_await commit_letting_go(std::move(alone))) locks_.released(request_lock_);
 }
 
-Task<bool> NodeRequestHandler::commit_letting_go(Transaction transaction, const Writes& writes) {
+Task<bool> NodeRequestHandler::commit_letting_go(RecordBatch batch) {
   try {
-    writes.committed(
-        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction)));
+    co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
     log_.debug("Not let go at once: {}", error.what());
     co_return false;
@@ -463,36 +417,35 @@ Task<bool> NodeRequestHandler::commit_letting_go(Transaction transaction, const 
 // A node that has not been locked has no machine: its record goes. One that is not ready is taken
 // back by its provider once it is unlocked. Of a request that has been answered, or put back, by
 // somebody else nothing is touched.
-void NodeRequestHandler::free_in(Transaction& transaction, Writes& writes, const Place& place) {
+void NodeRequestHandler::free_in(RecordBatch& batch, const Place& place) const {
   if (place.node_id.empty()) return;  // it has no record yet
-  const NodeRequest* request = context_.requests.find(request_id_);
-  const Node* node = context_.nodes.find(place.node_id);
+  const NodeRequest* request = context_.records.requests.find(request_id_);
+  const Node* node = context_.records.nodes.find(place.node_id);
   const bool is_ours = (request == nullptr || request->state == RequestState::pending) &&
                        node != nullptr && node->allocated_to == request_id_;
   if (!locks_.held(place.lock)) {
     if (is_ours && node->state == NodeState::init) {
-      transaction.remove(model::node_path(node->id), node->stat.version);
+      batch.transaction().remove(model::node_path(node->id), node->stat.version);
     }
     return;
   }
   if (is_ours && node->state == NodeState::ready) {
     Node copy = *node;
     copy.allocated_to.reset();
-    writes.node(transaction, copy);
+    batch.write(context_.records.nodes, std::move(copy));
   }
-  locks_.release_in(transaction, place.lock);
+  locks_.release_in(batch.transaction(), place.lock);
 }
 
-void NodeRequestHandler::put_back_in(Transaction& transaction, Writes& writes,
-                                     const Reason& declining) {
-  const NodeRequest* current = context_.requests.find(request_id_);
+void NodeRequestHandler::put_back_in(RecordBatch& batch, const Reason& declining) const {
+  const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current != nullptr && current->state == RequestState::pending) {
     NodeRequest request = *current;
     request.set_state(RequestState::requested, context_.runtime.clock.wall_seconds());
     if (declining.code != Reason::Code::none) add_decline(request, declining);
-    writes.request(transaction, request);
+    batch.write(context_.records.requests, std::move(request));
   }
-  locks_.release_in(transaction, request_lock_);
+  locks_.release_in(batch.transaction(), request_lock_);
 }
 
 // --- declining
@@ -504,7 +457,7 @@ void NodeRequestHandler::add_decline(NodeRequest& request, const Reason& reason)
     request.declined_by.push_back(pool_.id);
     request.decline_reasons[pool_.id] = text;
   }
-  const bool failed = planning::declined_by_all(request, context_.components.pools()) &&
+  const bool failed = planning::declined_by_all(request, context_.records.components.pools()) &&
                       context_.expected_pool(request).empty();
   request.set_state(failed ? RequestState::failed : RequestState::requested,
                     context_.runtime.clock.wall_seconds());
@@ -515,33 +468,23 @@ void NodeRequestHandler::add_decline(NodeRequest& request, const Reason& reason)
 Task<Outcome> NodeRequestHandler::decline(Reason reason) {
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  Outcome outcome = Outcome::try_again;
-  std::exception_ptr failure;
-  try {
-    outcome = co_await write_decline(std::move(reason));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await locks_.release();
-  if (failure) std::rethrow_exception(failure);
-  co_return outcome;
+  Task<Outcome> writing = write_decline(std::move(reason));
+  co_return co_await coordination::with_lock(locks_, std::move(writing));
 }
 
 Task<Outcome> NodeRequestHandler::write_decline(Reason reason) {
-  const NodeRequest* current = context_.requests.find(request_id_);
+  const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current == nullptr) co_return Outcome::done;
   if (current->state != RequestState::requested) co_return Outcome::try_again;
-  Transaction transaction;
-  Writes writes(context_);
+  RecordBatch batch;
   NodeRequest request = *current;
   add_decline(request, reason);
   // A requestor may fill its record to the brim: then the answer has to do without the reasons.
   if (to_record(request).size() > coordination::kMaximumDataSize) request.decline_reasons.clear();
-  writes.request(transaction, request);
-  locks_.release_in(transaction, request_lock_);
+  batch.write(context_.records.requests, request);
+  locks_.release_in(batch.transaction(), request_lock_);
   try {
-    writes.committed(
-        co_await commit_until_known(context_.runtime, context_.store, std::move(transaction)));
+    co_await batch.commit_until_known(context_.runtime, context_.store);
     locks_.released();
   } catch (const TransactionError& error) {
     require_answer(error);

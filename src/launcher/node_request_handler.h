@@ -8,6 +8,7 @@
 #include "launcher/context.h"
 #include "launcher/node_launches.h"
 #include "launcher/providers.h"
+#include "model/record_batch.h"
 #include "planning/pool_identity.h"
 
 namespace nodepool::launcher {
@@ -48,24 +49,33 @@ class NodeRequestHandler {
   Task<Outcome> decline(planning::Reason reason);
 
  private:
-  class Writes;
+  // What becomes of a request that launches were begun for, unless it has been answered.
+  struct Rest {
+    planning::Reason declining = {};  // none: the request is put back
+    bool is_left_for_later = false;   // all stays as it is, for whoever resumes
+  };
 
   Task<coordination::LockSet::Outcome> take_locks();
+  Task<Outcome> serve(ProviderInService provider, QuotaBounds bounds);
   Task<bool> all_usable(driver::Provider& provider);
   Task<> take_out_of_service(model::Node node, std::size_t lock);
   Task<Outcome> launch_and_hand_out(ProviderInService provider, QuotaBounds bounds);
   Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
+  Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
+  Task<> put_back();
   Task<Outcome> finish(NodeLaunches& launches, bool resumes);
+  Task<Outcome> launch_to_the_end(NodeLaunches& launches, bool resumes, Rest& rest);
+  Task<> let_go_of(Rest& rest);
+  Task<Outcome> go_on(ProviderInService provider);
   bool find_places();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
   Task<> let_go(planning::Reason declining);
   Task<> let_go_one_by_one(planning::Reason declining);
-  Task<bool> commit_letting_go(coordination::Transaction transaction, const Writes& writes);
-  void free_in(coordination::Transaction& transaction, Writes& writes, const Place& place);
-  void put_back_in(coordination::Transaction& transaction, Writes& writes,
-                   const planning::Reason& declining);
+  Task<bool> commit_letting_go(model::RecordBatch batch);
+  void free_in(model::RecordBatch& batch, const Place& place) const;
+  void put_back_in(model::RecordBatch& batch, const planning::Reason& declining) const;
   Task<Outcome> write_decline(planning::Reason reason);
 
   void add_decline(model::NodeRequest& request, const planning::Reason& reason) const;

@@ -37,18 +37,6 @@ constexpr auto kResumePause = std::chrono::milliseconds(250);
 
 constexpr double kMillisecondsPerSecond = 1000;
 
-// Whether what was to be written is too large for the store: it will not do another time either.
-bool is_too_large(const std::exception_ptr& failure) {
-  if (!failure) return false;
-  try {
-    std::rethrow_exception(failure);
-  } catch (const coordination::StoreError& error) {
-    return error.kind() == coordination::StoreError::Kind::invalid;
-  } catch (...) {
-    return false;
-  }
-}
-
 }  // namespace
 
 PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool)
@@ -60,7 +48,7 @@ PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std
           provider_.provider->config().name(), pool},
       log_(context.log.child(fmt::format("PoolWorker.{}-{}", identity_.provider, pool))),
       registration_(context.runtime, context.store, log_, component()),
-      stock_(context.nodes, identity_),
+      stock_(context.records.nodes, identity_),
       idle_nodes_(context, identity_, stock_, log_, scope_,
                   [this] {
                     line_.limits_may_allow_more();
@@ -76,9 +64,9 @@ Task<> PoolWorker::start() {
 }
 
 bool PoolWorker::is_registered() const {
-  return std::ranges::any_of(context_.components.pools(), [this](const model::Component* pool) {
-    return pool->id == identity_.id;
-  });
+  return std::ranges::any_of(
+      context_.records.components.pools(),
+      [this](const model::Component* pool) { return pool->id == identity_.id; });
 }
 
 void PoolWorker::serve() {
@@ -98,7 +86,7 @@ Task<> PoolWorker::stop() {
   subscriptions_.clear();
   provider_subscription_.reset();
   co_await scope_.stop();
-  // Of these the tasks were dropped before they began.
+  // Of these the tasks were cancelled, or dropped before they began.
   while (!accepted_.empty()) put_down(accepted_.begin()->first);
   co_await registration_.stop();
 }
@@ -140,16 +128,17 @@ void PoolWorker::publish_whether_paused() {
 // ---------------------------------------------------------------------------------------
 
 void PoolWorker::observe() {
-  subscriptions_.push_back(context_.requests.observe(
+  subscriptions_.push_back(context_.records.requests.observe(
       [this](const model::RequestTable::Change& change) { on_request(change); }));
-  subscriptions_.push_back(context_.nodes.observe([this](const model::NodeTable::Change& change) {
-    idle_nodes_.on_node(change);
-    on_node(change.id);
-  }));
   subscriptions_.push_back(
-      context_.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
+      context_.records.nodes.observe([this](const model::NodeTable::Change& change) {
+        idle_nodes_.on_node(change);
+        on_node(change.id);
+      }));
   subscriptions_.push_back(
-      context_.components.observe([this](const model::ComponentTable::Change& change) {
+      context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
+  subscriptions_.push_back(
+      context_.records.components.observe([this](const model::ComponentTable::Change& change) {
         if (change.after == nullptr) registration_.removed(change.id);
         line_.registry_has_changed();
         wake_.set();
@@ -163,7 +152,7 @@ void PoolWorker::observe() {
     if (!less.tenant.empty()) line_.tenant_takes_less(less.tenant);
     wake_.set();
   }));
-  subscriptions_.push_back(context_.observe_tables_ready([this] { look_at_everything(); }));
+  subscriptions_.push_back(context_.records.observe_ready([this] { look_at_everything(); }));
   observe_provider();
   look_at_everything();
 }
@@ -178,9 +167,9 @@ void PoolWorker::observe_provider() {
 }
 
 void PoolWorker::look_at_everything() {
-  for (const auto& [order, id] : context_.requests.waiting()) line_.look_at(order);
-  for (const std::string& id : context_.requests.pending()) {
-    look_at_nodes_of(*context_.requests.find(id));
+  for (const auto& [order, id] : context_.records.requests.waiting()) line_.look_at(order);
+  for (const std::string& id : context_.records.requests.pending()) {
+    look_at_nodes_of(*context_.records.requests.find(id));
   }
   wake_.set();
 }
@@ -202,9 +191,9 @@ bool PoolWorker::is_own(const Node& node) const {
 }
 
 void PoolWorker::on_node(const std::string& id) {
-  const Node* node = context_.nodes.find(id);
+  const Node* node = context_.records.nodes.find(id);
   if (node != nullptr && node->allocated_to) look_at_launch(*node);
-  if (node == nullptr || !context_.nodes.is_free(*node)) return;
+  if (node == nullptr || !context_.records.nodes.is_free(*node)) return;
   if (is_own(*node)) {
     for (const std::string& label : node->type) line_.label_is_free(label);
   }
@@ -222,16 +211,16 @@ void PoolWorker::on_node(const std::string& id) {
 Task<> PoolWorker::run() {
   while (true) {
     co_await wake_.wait();
-    if (!context_.tables_ready()) continue;  // their readiness brings everything back
+    if (!context_.records.ready()) continue;  // their readiness brings everything back
     while (const std::optional<Order> order = line_.next()) consider(*order);
     publish_whether_paused();
   }
 }
 
 void PoolWorker::consider(const Order& order) {
-  const auto waiting = context_.requests.waiting().find(order);
-  if (waiting == context_.requests.waiting().end()) return;
-  const NodeRequest* request = context_.requests.find(waiting->second);
+  const auto waiting = context_.records.requests.waiting().find(order);
+  if (waiting == context_.records.requests.waiting().end()) return;
+  const NodeRequest* request = context_.records.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
   carry_out(order, *request, planning::decide(*request, facts()));
 }
@@ -281,20 +270,39 @@ void PoolWorker::reserve(const NodeRequest& request, planning::Claim claim) {
 Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) {
   const Accepted& accepted = accepted_.at(request_id);
   NodeRequestHandler handler(context_, identity_, request_id);
-  std::exception_ptr failure;
-  auto outcome = Outcome::done;
-  try {
-    outcome =
-        co_await handler.fulfil(accepted.provider, accepted.reservation->plan(), std::move(bounds));
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  Task<Outcome> serving =
+      handler.fulfil(accepted.provider, accepted.reservation->plan(), std::move(bounds));
+  const Result result = co_await result_of(request_id, std::move(serving));
   put_down(request_id);
-  if (is_too_large(failure)) {
+  if (result == Result::too_large) {
     co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction});
   } else {
-    co_await end(std::move(request_id), outcome, failure);
+    co_await end(std::move(request_id), result);
   }
+}
+
+// What came of a handler's work; if it has failed, that is in the log.
+Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outcome> work) {
+  try {
+    switch (co_await std::move(work)) {
+      case Outcome::done:
+        co_return Result::done;
+      case Outcome::try_again:
+        co_return Result::try_again;
+      case Outcome::locked:
+        co_return Result::locked;
+    }
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    // What is too large for the store will not do another time either.
+    const auto* refusal = dynamic_cast<const coordination::StoreError*>(&error);
+    if (refusal != nullptr && refusal->kind() == coordination::StoreError::Kind::invalid) {
+      co_return Result::too_large;
+    }
+    log_trouble(log_.about({}, request_id), "Could not serve the request", error);
+  }
+  co_return Result::failed;
 }
 
 // What was set aside and not taken is free again, though no record has changed.
@@ -307,46 +315,46 @@ void PoolWorker::put_down(const std::string& request_id) {
 
 Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
   NodeRequestHandler handler(context_, identity_, request_id);
-  std::exception_ptr failure;
-  auto outcome = Outcome::done;
-  try {
-    outcome = co_await handler.decline(std::move(reason));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (is_too_large(failure)) {
+  Task<Outcome> declining = handler.decline(std::move(reason));
+  const Result result = co_await result_of(request_id, std::move(declining));
+  if (result == Result::too_large) {
     in_hand_.erase(request_id);
     log_.about({}, request_id)
         .error("The request cannot be answered unless it changes: its record is full");
     co_return;
   }
-  co_await end(std::move(request_id), outcome, failure);
+  co_await end(std::move(request_id), result);
 }
 
 // If the request still waits, whatever came of this, it is to be looked at again.
-Task<> PoolWorker::end(std::string request_id, Outcome outcome, std::exception_ptr failure) {
+Task<> PoolWorker::end(std::string request_id, Result result) {
   in_hand_.erase(request_id);
   line_.launch_has_ended();  // where a handler counts as a launch
   wake_.set();
-  async::Duration pause{};
-  try {
-    if (failure) std::rethrow_exception(failure);
-    if (outcome == Outcome::locked) pause = kLockedPause;
-    const bool again = outcome == Outcome::try_again && !refused_.insert(request_id).second;
-    if (outcome != Outcome::try_again) refused_.erase(request_id);
-    if (again) pause = kOutdatedPause;
-  } catch (const async::Cancelled&) {
-    throw;
-  } catch (const std::exception& error) {
-    log_trouble(log_.about({}, request_id), "Could not serve the request", error);
-    pause = kFailurePause;
-  }
+  const async::Duration pause = pause_after(request_id, result);
   co_await look_again(std::move(request_id), pause);
+}
+
+async::Duration PoolWorker::pause_after(const std::string& request_id, Result result) {
+  switch (result) {
+    case Result::try_again:
+      return refused_.insert(request_id).second ? async::Duration() : kOutdatedPause;
+    case Result::done:
+      refused_.erase(request_id);
+      return {};
+    case Result::locked:
+      refused_.erase(request_id);
+      return kLockedPause;
+    case Result::too_large:
+    case Result::failed:
+      break;
+  }
+  return kFailurePause;
 }
 
 Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
   if (pause > async::Duration::zero()) co_await context_.runtime.clock.sleep_for(pause);
-  const NodeRequest* request = context_.requests.find(request_id);
+  const NodeRequest* request = context_.records.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) {
     refused_.erase(request_id);
     if (request != nullptr) look_at_nodes_of(*request);
@@ -363,24 +371,24 @@ Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
 // have been begun: what is still `init` is decided anew, by whoever knows the limits now.
 bool PoolWorker::is_left_behind(const NodeRequest& request) const {
   if (request.state != RequestState::pending || in_hand_.contains(request.id)) return false;
-  const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
+  const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   if (nodes.size() != request.node_types.size()) return false;
   return std::ranges::all_of(nodes, [this](const std::string& id) {
-    const Node& node = *context_.nodes.find(id);
+    const Node& node = *context_.records.nodes.find(id);
     const bool has_begun =
         node.state == model::NodeState::building || node.state == model::NodeState::ready;
-    return has_begun && is_own(node) && !context_.nodes.is_locked(id);
+    return has_begun && is_own(node) && !context_.records.nodes.is_locked(id);
   });
 }
 
 void PoolWorker::look_at_nodes_of(const NodeRequest& request) {
-  const model::IdSet& nodes = context_.nodes.allocated_to(request.id);
-  if (!nodes.empty()) look_at_launch(*context_.nodes.find(*nodes.begin()));
+  const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
+  if (!nodes.empty()) look_at_launch(*context_.records.nodes.find(*nodes.begin()));
 }
 
 void PoolWorker::look_at_launch(const Node& node) {
   if (!driver::resumes(*provider_.provider) || !is_own(node)) return;
-  const NodeRequest* request = context_.requests.find(*node.allocated_to);
+  const NodeRequest* request = context_.records.requests.find(*node.allocated_to);
   if (request == nullptr || !is_left_behind(*request)) return;
   in_hand_.insert(request->id);
   scope_.spawn("request " + request->id, resume(request->id));
@@ -388,15 +396,15 @@ void PoolWorker::look_at_launch(const Node& node) {
 
 Task<> PoolWorker::resume(std::string request_id) {
   const auto peers = [this](const NodeRequest& request) {
-    return planning::peers(request, registration_.component(), context_.components.pools());
+    return planning::peers(request, registration_.component(), context_.records.components.pools());
   };
-  const NodeRequest* known = context_.requests.find(request_id);
+  const NodeRequest* known = context_.records.requests.find(request_id);
   const bool falls_to_us =
       known == nullptr || planning::preferred(request_id, peers(*known)) == identity_.id;
   co_await context_.runtime.clock.sleep_for(falls_to_us ? kResumePause : kPeerPause);
   in_hand_.erase(request_id);
-  const NodeRequest* request = context_.requests.find(request_id);
-  if (request == nullptr || !context_.tables_ready() || !is_left_behind(*request)) {
+  const NodeRequest* request = context_.records.requests.find(request_id);
+  if (request == nullptr || !context_.records.ready() || !is_left_behind(*request)) {
     if (request != nullptr) line_.look_at(request->order());  // nothing was done about it meanwhile
     wake_.set();
     co_return;
@@ -405,21 +413,19 @@ Task<> PoolWorker::resume(std::string request_id) {
   context_.history.resumed(request_id, identity_.id);
   reserve(*request, {.launches = static_cast<std::int64_t>(request->node_types.size())});
   NodeRequestHandler handler(context_, identity_, request_id);
-  std::exception_ptr failure;
-  auto outcome = Outcome::done;
-  try {
-    outcome = co_await handler.resume(accepted_.at(request_id).provider);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  Task<Outcome> resuming = handler.resume(accepted_.at(request_id).provider);
+  const Result result = co_await result_of(request_id, std::move(resuming));
   put_down(request_id);
-  co_await end(std::move(request_id), outcome, failure);
+  if (result == Result::too_large) {
+    log_.about({}, request_id).error("What is to be written about the request is too large");
+  }
+  co_await end(std::move(request_id), result);
 }
 
 // Returns whether the request is left to another launcher's worker of this pool for the moment.
 bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
   const auto peers =
-      planning::peers(request, registration_.component(), context_.components.pools());
+      planning::peers(request, registration_.component(), context_.records.components.pools());
   const std::string& preferred = planning::preferred(request.id, peers);
   const auto now = context_.runtime.clock.now();
   const auto left = left_to_peer_.find(request.id);
@@ -438,15 +444,15 @@ bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
 planning::Facts PoolWorker::facts() {
   return {.now = context_.runtime.clock.wall_seconds(),
           .own = registration_.component(),
-          .pools = context_.components.pools(),
+          .pools = context_.records.components.pools(),
           .provider = *provider_.provider,
           .quota = provider_.quota->facts(),
           .tenant_limits = context_.tenant_limits,
           .usage = context_.usage,
           .stock = stock_,
           .line = line_,
-          .nodes = context_.nodes,
-          .requests = context_.requests,
+          .nodes = context_.records.nodes,
+          .requests = context_.records.requests,
           .in_hand = in_hand_.size(),
           .expected_pool = [this](const NodeRequest& request) {
             return context_.expected_pool(request);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,6 +63,15 @@ class PoolWorker {
     std::unique_ptr<planning::Reservation> reservation;
   };
 
+  // What came of a handler's work: its outcome, or why there is none.
+  enum class Result {
+    done,
+    try_again,
+    locked,
+    too_large,  // for the store
+    failed,
+  };
+
   void observe();
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
@@ -82,8 +90,9 @@ class PoolWorker {
   void look_at_nodes_of(const model::NodeRequest& request);
   void look_at_launch(const model::Node& node);
   Task<> resume(std::string request_id);
-  Task<> end(std::string request_id, NodeRequestHandler::Outcome outcome,
-             std::exception_ptr failure);
+  Task<Result> result_of(std::string request_id, Task<NodeRequestHandler::Outcome> work);
+  Task<> end(std::string request_id, Result result);
+  async::Duration pause_after(const std::string& request_id, Result result);
   Task<> look_again(std::string request_id, async::Duration pause);
 
   planning::Facts facts();

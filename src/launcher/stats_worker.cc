@@ -99,22 +99,24 @@ Task<> StatsWorker::stand_for_election() {
       failure = error.what();
     }
     log_.debug("Standing for election again: {}", failure);
-    co_await context_.pause_before_retry(kElectionPause);
+    co_await context_.records.pause_before_retry(kElectionPause);
   }
 }
 
 Task<> StatsWorker::lead() {
   log_.info("Elected to tell statsd of all nodes and requests");
-  const Census census(context_.nodes, context_.requests);
+  const Census census(context_.records.nodes, context_.records.requests);
   async::Event changed("nodes or requests changed");
   const coordination::Subscription subscriptions[] = {
-      context_.nodes.observe([&changed](const model::NodeTable::Change&) { changed.set(); }),
-      context_.requests.observe([&changed](const model::RequestTable::Change&) { changed.set(); }),
-      context_.components.observe(
+      context_.records.nodes.observe(
+          [&changed](const model::NodeTable::Change&) { changed.set(); }),
+      context_.records.requests.observe(
+          [&changed](const model::RequestTable::Change&) { changed.set(); }),
+      context_.records.components.observe(
           [&changed](const model::ComponentTable::Change&) { changed.set(); })};
   Census::Figures told;
   while (true) {
-    if (context_.tables_ready()) tell_counts(census, told);
+    if (context_.records.ready()) tell_counts(census, told);
     co_await context_.runtime.clock.sleep_for(kShortestCountsPause);
     co_await changed.wait_until(context_.runtime.clock,
                                 context_.runtime.clock.now() + kLongestSilence);
@@ -123,7 +125,7 @@ Task<> StatsWorker::lead() {
 
 // What has vanished is told once more, as 0.
 void StatsWorker::tell_counts(const Census& census, Census::Figures& told) const {
-  const Census::Figures figures = census.figures(context_.components.pools());
+  const Census::Figures figures = census.figures(context_.records.components.pools());
   telemetry::MetricsBatch batch(context_.metrics);
   for (const auto& [nodes, count] : told) {
     if (!figures.contains(nodes)) batch.gauge(nodes, 0);

@@ -11,10 +11,7 @@ PartsFixture::PartsFixture()
                [](telemetry::LogLevel, std::string_view, std::string_view) {},
                telemetry::LogLevel::error),
            "test"),
-      nodes_(runtime_, store_, log_),
-      requests_(runtime_, store_, log_),
-      components_(runtime_, store_, log_),
-      images_(runtime_, store_, log_),
+      records_(runtime_, store_, log_),
       history_(runtime_, nodes_, requests_, threads_, log_, std::nullopt),
       usage_(nodes_,
              [this](std::string_view, std::string_view,
@@ -22,17 +19,13 @@ PartsFixture::PartsFixture()
                const auto need = needs_.find(std::string(label));
                return need == needs_.end() ? std::nullopt : std::optional(need->second);
              }),
-      context_{runtime_, store_, nodes_, requests_,      components_,          images_, threads_,
-               history_, log_,   "host", "host.example", telemetry::Metrics(), usage_},
+      context_{runtime_, store_,         records_,
+               threads_, history_,       log_,
+               "host",   "host.example", telemetry::Metrics(),
+               usage_},
       scope_(runtime_, context_.report_to(log_)) {
-  for (const std::string_view root :
-       {model::kNodesRoot, model::kRequestsRoot, model::kComponentsRoot, model::kImagesRoot}) {
-    loop_.run(coordination::ensure_path(store_, std::string(root)));
-  }
-  scope_.spawn("nodes", nodes_.run());
-  scope_.spawn("requests", requests_.run());
-  scope_.spawn("components", components_.run());
-  scope_.spawn("images", images_.run());
+  loop_.run(records_.make_roots(model::Records::all()));
+  records_.follow(scope_, model::Records::all());
   settle();
 }
 

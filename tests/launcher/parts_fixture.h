@@ -47,10 +47,11 @@ class PartsFixture : public testing::Test {
   coordination::MemoryStore store_{server_, runtime_};
   coordination::MemoryStore others_{server_, runtime_};
   telemetry::Logger log_;
-  model::NodeTable nodes_;
-  model::RequestTable requests_;
-  model::ComponentTable components_;
-  model::ImageTable images_;
+  model::Records records_;
+  model::NodeTable& nodes_{records_.nodes};
+  model::RequestTable& requests_{records_.requests};
+  model::ComponentTable& components_{records_.components};
+  model::ImageTable& images_{records_.images};
   async::ThreadPool threads_{1, "blocking calls"};
   HistoryRecorder history_;
   std::map<std::string, Resources> needs_;  // by label: what a node takes
