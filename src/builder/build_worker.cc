@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "async/event.h"
+#include "async/finally.h"
 #include "builder/builder_metrics.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
@@ -43,12 +44,12 @@ Task<> BuildWorker::run() {
   while (true) {
     const std::optional<std::string> image = co_await agenda_.images().take();
     if (!image) co_return;
-    std::exception_ptr cancelled;
     std::string failure;
     try {
       co_await look_after(*image);
     } catch (const async::Cancelled&) {
-      cancelled = std::current_exception();
+      agenda_.images().put_back(*image);
+      throw;
     } catch (const std::exception& error) {
       failure = error.what();
     }
@@ -57,7 +58,6 @@ Task<> BuildWorker::run() {
       log_.error("Building image {}: {}", *image, failure);
     }
     agenda_.images().put_back(*image);
-    if (cancelled) std::rethrow_exception(cancelled);
   }
 }
 
@@ -144,14 +144,13 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
   async::TaskScope scope(context_.runtime, context_.report_to(log_));
   auto work = [](BuildJob job, ImageBuilder& builder, BuildResult& result,
                  async::Event& ended) -> Task<> {
-    std::exception_ptr cancelled;
     try {
       result = co_await builder.build(std::move(job));
     } catch (const async::Cancelled&) {
-      cancelled = std::current_exception();
+      ended.set();
+      throw;
     }
     ended.set();
-    if (cancelled) std::rethrow_exception(cancelled);
   };
   scope.spawn("build of image " + job.image.name, work(job, builder, result, ended));
   const coordination::Subscription session =
@@ -160,15 +159,10 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
         lost = true;
         scope.cancel();
       });
-  std::exception_ptr cancelled;
-  try {
-    co_await ended.wait();
-  } catch (const async::Cancelled&) {
-    cancelled = std::current_exception();
-  }
-  if (cancelled) scope.cancel();
+  const auto call_off = [&scope] { return scope.stop(); };
+  Task<> waiting = ended.wait();
+  co_await async::undo_on_failure(std::move(waiting), call_off);
   co_await scope.join();
-  if (cancelled) std::rethrow_exception(cancelled);
   if (lost) {
     const auto remove_files = [job] { job.store.remove(job.image.name, job.build_id); };
     co_await context_.threads.run("files of a lost build", remove_files);

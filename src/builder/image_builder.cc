@@ -54,15 +54,13 @@ Task<BuildResult> ImageBuilder::make_all(const BuildJob& job) {
   };
   const auto log = co_await site_.threads.run("build log", open_log);
   const std::set<std::string> to_make = formats_to_make(job.formats);
-  std::exception_ptr failure;
   ProgramEnd end;
   try {
     end = co_await make(job, to_make, *log);
   } catch (const std::exception& error) {
     log->write_line(error.what());
-    failure = std::current_exception();
+    throw;
   }
-  if (failure) std::rethrow_exception(failure);
   if (end.exit_code != 0) {
     co_return BuildResult{.kind = BuildResult::Kind::failed,
                           .problem = description(end, job.image.build_timeout) +

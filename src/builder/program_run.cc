@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/deadline.h"
+#include "async/finally.h"
 #include "async/output_pipe.h"
 #include "async/task_scope.h"
 
@@ -72,6 +73,12 @@ Task<> take_last_output(async::ThreadPool& threads, OutputPipe& pipe,
   co_await threads.run("log of a program", move);
 }
 
+Task<> end_output(async::TaskScope& following, async::ThreadPool& threads, OutputPipe& pipe,
+                  std::shared_ptr<BoundedFile> file) {
+  co_await following.stop();
+  co_await take_last_output(threads, pipe, std::move(file));
+}
+
 Task<std::optional<Ending>> run_to_end(async::Runtime runtime, Subprocess& program,
                                        std::optional<async::Duration> timeout) {
   std::optional<Ending> ending;
@@ -104,16 +111,9 @@ Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
   pipe.close_writing_end();
   async::TaskScope following(runtime, [](const std::string&, const std::string&) {});
   following.spawn("output of a program", follow_output(threads, pipe, output));
-  std::optional<Ending> ending;
-  std::exception_ptr failure;
-  try {
-    ending = co_await run_to_end(runtime, program, timeout);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await following.stop();
-  co_await take_last_output(threads, pipe, output);
-  if (failure) std::rethrow_exception(failure);
+  const auto end_log = [&] { return end_output(following, threads, pipe, output); };
+  Task<std::optional<Ending>> running = run_to_end(runtime, program, timeout);
+  const std::optional<Ending> ending = co_await async::finally(std::move(running), end_log);
   if (!ending) co_return ProgramEnd{.exit_code = 1, .timed_out = true};
   co_return ProgramEnd{ending->signal == 0 ? ending->exit_status : -ending->signal};
 }

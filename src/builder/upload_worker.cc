@@ -90,12 +90,12 @@ Task<> UploadWorker::take_uploads() {
 }
 
 Task<> UploadWorker::take_up(UploadPair pair, Place place) {
-  std::exception_ptr cancelled;
   std::string failure;
   try {
     co_await look_after(pair, place);
   } catch (const async::Cancelled&) {
-    cancelled = std::current_exception();
+    agenda_.pairs().put_back(pair);
+    throw;
   } catch (const std::exception& error) {
     failure = error.what();
   }
@@ -104,7 +104,6 @@ Task<> UploadWorker::take_up(UploadPair pair, Place place) {
     log_.error("Uploading image {} to {}: {}", pair.second, pair.first, failure);
   }
   agenda_.pairs().put_back(pair);
-  if (cancelled) std::rethrow_exception(cancelled);
 }
 
 Task<> UploadWorker::look_after(UploadPair pair, Place& place) {
@@ -164,7 +163,6 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   job.upload.shell_type = build.shell_type;
   const UploadPlace under_way(image, build.id, name);
   context_.uploads_under_way.insert(under_way);
-  std::exception_ptr failure;
   try {
     job.upload = co_await context_.records.create(job.upload, lock);
     job.upload.format = format;
@@ -172,10 +170,10 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
     agenda_.orders().begin(pair, build.id);
     co_await perform(std::move(job), place);
   } catch (...) {
-    failure = std::current_exception();
+    context_.uploads_under_way.erase(under_way);
+    throw;
   }
   context_.uploads_under_way.erase(under_way);
-  if (failure) std::rethrow_exception(failure);
   agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
 }
 

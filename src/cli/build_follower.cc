@@ -1,13 +1,14 @@
 #include "cli/build_follower.h"
 
 #include <algorithm>
-#include <exception>
 #include <fstream>
 #include <ostream>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "async/file_watch.h"
+#include "async/finally.h"
 #include "async/task_scope.h"
 
 namespace nodepool::cli {
@@ -85,24 +86,23 @@ Task<std::string> BuildFollower::next_build() {
 Task<> BuildFollower::wait_for_end(std::string id) {
   async::TaskScope scope(session_.runtime(), [](const std::string&, const std::string&) {});
   scope.spawn("log of a build", watch_log());
-  std::exception_ptr failure;
-  try {
-    while (true) {
-      show_news();
-      const ImageBuild* build = images_.find_build(image_, id);
-      if (build == nullptr || build->state != BuildState::building) break;
-      if (!wait_ && !has_builder()) {
-        throw std::runtime_error("No builder is running any more: build " + image_ + "-" + id +
-                                 " does not go on");
-      }
-      co_await changed_.wait();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await scope.stop();
-  if (failure) std::rethrow_exception(failure);
+  const auto end_watch = [&scope] { return scope.stop(); };
+  Task<> following = follow(std::move(id));
+  co_await async::finally(std::move(following), end_watch);
   show_news();
+}
+
+Task<> BuildFollower::follow(std::string id) {
+  while (true) {
+    show_news();
+    const ImageBuild* build = images_.find_build(image_, id);
+    if (build == nullptr || build->state != BuildState::building) co_return;
+    if (!wait_ && !has_builder()) {
+      throw std::runtime_error("No builder is running any more: build " + image_ + "-" + id +
+                               " does not go on");
+    }
+    co_await changed_.wait();
+  }
 }
 
 Task<> BuildFollower::watch_log() {

@@ -32,6 +32,7 @@ class BuildFollower {
   bool has_builder() const;
   Task<std::string> next_build();
   Task<> wait_for_end(std::string id);
+  Task<> follow(std::string id);
   Task<> watch_log();
   void show_news();
 

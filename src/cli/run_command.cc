@@ -8,6 +8,7 @@
 #include <ostream>
 #include <system_error>
 
+#include "async/finally.h"
 #include "async/signals.h"
 #include "async/subprocess.h"
 #include "cli/access_files.h"
@@ -128,21 +129,14 @@ Task<int> perform(Session& session, RunCommand command) {
     context.err << "nodepool: " << explain(*answer) << '\n';
     co_return kNotRun;
   }
-  int status = 0;
-  std::exception_ptr failure;
-  try {
-    if (interrupted) {
-      context.err << "nodepool: interrupted; the request has been withdrawn\n";
-      status = 128 + *interrupted;
-    } else {
-      status = co_await run_with_nodes(session, std::move(command), signals, held);
-    }
-  } catch (...) {
-    failure = std::current_exception();
+  if (interrupted) {
+    context.err << "nodepool: interrupted; the request has been withdrawn\n";
+    co_await give_back(context, held);
+    co_return 128 + *interrupted;
   }
-  co_await give_back(context, held);
-  if (failure) std::rethrow_exception(failure);
-  co_return status;
+  Task<int> running = run_with_nodes(session, std::move(command), signals, held);
+  const auto end = [&context, &held] { return give_back(context, held); };
+  co_return co_await async::finally(std::move(running), end);
 }
 
 }  // namespace nodepool::cli

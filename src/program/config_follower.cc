@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "async/finally.h"
 #include "coordination/outage.h"
 
 namespace nodepool::program {
@@ -49,14 +50,9 @@ Task<> ConfigFollower::run() {
     log_.error("{}: {}", name, error);
   });
   if (watch_) scope.spawn("watch of the configuration", watch());
-  std::exception_ptr end;
-  try {
-    co_await follow();
-  } catch (...) {
-    end = std::current_exception();
-  }
-  co_await scope.stop();
-  if (end) std::rethrow_exception(end);
+  const auto end_watch = [&scope] { return scope.stop(); };
+  Task<> following = follow();
+  co_await async::finally(std::move(following), end_watch);
 }
 
 Task<> ConfigFollower::watch() {

@@ -1,10 +1,11 @@
 #include "requestor/lease.h"
 
 #include <chrono>
-#include <exception>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "async/finally.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "model/paths.h"
@@ -134,6 +135,17 @@ Task<std::optional<Lease>> try_renew(Store& store, const std::vector<std::string
   co_return renewed;
 }
 
+Task<> lock_and_take(async::Runtime runtime, Store& store, LockedNodes& locked,
+                     model::NodeRequest request, Lease lease) {
+  co_await locked.lock(std::move(request));
+  co_await take(runtime, store, locked, lease);
+}
+
+Task<> give_up(Store& store, LockedNodes& locked, std::string request_id) {
+  co_await locked.release();
+  co_await withdraw(store, std::move(request_id));
+}
+
 }  // namespace
 
 Task<LeasedNodes> accept_with_lease(async::Runtime runtime, Store& store,
@@ -142,18 +154,9 @@ Task<LeasedNodes> accept_with_lease(async::Runtime runtime, Store& store,
   const std::string request_id = request.id;
   Lease lease{request_id, after(runtime, duration), std::move(holder)};
   LockedNodes locked(runtime, store);
-  std::exception_ptr failure;
-  try {
-    co_await locked.lock(std::move(request));
-    co_await take(runtime, store, locked, lease);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure) {
-    co_await locked.release();
-    co_await withdraw(store, request_id);
-    std::rethrow_exception(failure);
-  }
+  Task<> taking = lock_and_take(runtime, store, locked, std::move(request), lease);
+  const auto undo = [&] { return give_up(store, locked, request_id); };
+  co_await async::undo_on_failure(std::move(taking), undo);
   co_return LeasedNodes{std::move(lease), std::move(locked.nodes())};
 }
 

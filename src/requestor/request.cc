@@ -1,9 +1,10 @@
 #include "requestor/request.h"
 
-#include <exception>
 #include <optional>
+#include <utility>
 
 #include "async/event.h"
+#include "async/finally.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
@@ -114,16 +115,11 @@ Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
 Task<Answer> await_answer(async::Runtime runtime, Store& store, std::string id,
                           async::Clock::TimePoint deadline, Progress progress) {
   std::optional<model::NodeRequest> request;
-  bool answered = false;
-  std::exception_ptr failure;
-  try {
-    answered = co_await follow(runtime, store, id, deadline, progress, request);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  Task<bool> following = follow(runtime, store, id, deadline, progress, request);
+  const auto give_up = [&store, &id] { return withdraw(store, id); };
+  const bool answered = co_await async::undo_on_failure(std::move(following), give_up);
   const bool fulfilled = answered && request->state == model::RequestState::fulfilled;
   if (!fulfilled) co_await withdraw(store, id);
-  if (failure) std::rethrow_exception(failure);
   if (!request) throw RequestError("request " + id + " could not be read in time");
   const Outcome outcome = fulfilled  ? Outcome::fulfilled
                           : answered ? Outcome::failed

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "async/finally.h"
 #include "driver/cloud_error.h"
 #include "driver/statemachine/instance.h"
 #include "http/file_body.h"
@@ -63,14 +64,9 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
   }
   // An image of the same name and content is left to the upload that has made it: it goes with
   // that.
-  std::exception_ptr failure;
-  try {
-    co_return co_await make(name, std::move(file), metadata, std::move(progress));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await remove_begun(std::move(name), std::move(metadata));
-  std::rethrow_exception(failure);
+  Task<std::string> making = make(name, std::move(file), metadata, std::move(progress));
+  const auto undo = [&] { return remove_begun(name, metadata); };
+  co_return co_await async::undo_on_failure(std::move(making), undo);
 }
 
 Metadata ImageStore::properties(const std::string& name, const ImageFile& file,
