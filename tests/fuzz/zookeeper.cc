@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "coordination/zookeeper/errors.h"
 #include "coordination/zookeeper/frame_buffer.h"
 #include "coordination/zookeeper/messages.h"
 #include "coordination/zookeeper/multi.h"
@@ -20,8 +21,9 @@ enum class Sample : unsigned char {
   entry,
   children,
   watch_event,
-  multi,   // the answer to sample_transaction()
-  stream,  // of frames; the byte that follows says in pieces of which size it comes
+  multi,       // the answer to sample_transaction()
+  stream,      // of frames; the byte that follows says in pieces of which size it comes
+  multi_read,  // the answer to two gets
   count,
 };
 
@@ -80,6 +82,12 @@ void decode(Sample sample, std::string_view bytes) {
       break;
     case Sample::stream:
       decode_stream(bytes);
+      break;
+    case Sample::multi_read:
+      for (int i = 0; i < 2; ++i) {
+        if (read_error_of_part(reader) == kOk) read_entry(reader);
+      }
+      read_end_of_parts(reader);
       break;
     case Sample::count:
       break;

@@ -191,12 +191,21 @@ std::size_t ZooKeeperEnsemble::leader() const {
   throw std::runtime_error("the ensemble has no leader");
 }
 
+std::int64_t ZooKeeperEnsemble::packets_received(std::size_t member) const {
+  const std::string number = report(*members_.at(member), "Received: ");
+  if (number.empty()) throw std::runtime_error("ZooKeeper does not serve");
+  return std::stoll(number);
+}
+
 std::string ZooKeeperEnsemble::mode(const Member& member) {
-  static constexpr std::string_view kMode = "Mode: ";
+  return report(member, "Mode: ");
+}
+
+std::string ZooKeeperEnsemble::report(const Member& member, std::string_view key) {
   const std::string answer = ask(member.plain.number(), "srvr");
-  const auto at = answer.find(kMode);
+  const auto at = answer.find(key);
   if (at == std::string::npos) return {};
-  const auto begin = at + kMode.size();
+  const auto begin = at + key.size();
   return answer.substr(begin, answer.find('\n', begin) - begin);
 }
 

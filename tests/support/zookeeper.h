@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/child.h"
@@ -55,6 +56,9 @@ class ZooKeeperEnsemble {
   // within a minute.
   void wait_until_serving(std::size_t member);
 
+  // How many packets the member has received from its clients so far. Throws std::runtime_error.
+  std::int64_t packets_received(std::size_t member) const;
+
   // The member that leads. Throws std::runtime_error if there is none.
   std::size_t leader() const;
 
@@ -64,6 +68,8 @@ class ZooKeeperEnsemble {
   void configure(Member& member) const;
   // "standalone", "leader", "follower"; empty while it serves nobody.
   static std::string mode(const Member& member);
+  // What a server says of itself after `key`; empty if it says nothing.
+  static std::string report(const Member& member, std::string_view key);
 
   TemporaryDirectory directory_;
   std::unique_ptr<Certificates> certificates_;

@@ -10,6 +10,7 @@ namespace nodepool::coordination::zookeeper {
 // ZooKeeper's error codes (KeeperException.Code) that this room tells apart.
 inline constexpr std::int32_t kOk = 0;
 inline constexpr std::int32_t kNoNode = -101;
+inline constexpr std::int32_t kUnimplemented = -6;
 
 // What an error code means to a Store's caller, with the path that was asked for.
 StoreError error_for(std::int32_t code, std::string_view path);

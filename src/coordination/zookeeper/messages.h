@@ -97,6 +97,7 @@ enum class OpCode : std::int32_t {
   multi = 14,
   create2 = 15,  // a create whose answer has the stat
   remove_watches = 18,
+  multi_read = 22,  // since ZooKeeper 3.6
   add_watch = 106,  // since ZooKeeper 3.6
   close_session = -11,
   error = -1,  // in answers to multi

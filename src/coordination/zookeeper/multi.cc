@@ -9,6 +9,10 @@ namespace {
 
 using Operation = Transaction::Operation;
 
+// Of a request's frame: after its length and its xid; what the request says comes next.
+constexpr std::size_t kTypeOffset = 2 * sizeof(std::int32_t);
+constexpr std::size_t kBodyOffset = 3 * sizeof(std::int32_t);
+
 struct MultiHeader {
   OpCode type = OpCode::error;
   bool done = false;
@@ -138,6 +142,37 @@ std::vector<OperationResult> read_multi(Reader& reader, const Transaction& trans
   }
   complete(results, transaction, committed);
   return results;
+}
+
+bool is_part_of_multi_read(std::string_view frame) {
+  const auto type = static_cast<OpCode>(Reader(frame.substr(kTypeOffset)).integer());
+  return type == OpCode::get_data || type == OpCode::get_children;
+}
+
+std::string multi_read_request(std::span<const std::string_view> frames) {
+  Writer writer = begin_request(OpCode::multi_read);
+  for (const std::string_view frame : frames) {
+    const auto type = static_cast<OpCode>(Reader(frame.substr(kTypeOffset)).integer());
+    write_header(writer, type, false);
+    writer.raw(frame.substr(kBodyOffset));
+  }
+  write_header(writer, OpCode::error, true);
+  return std::move(writer).finish();
+}
+
+std::int32_t read_error_of_part(Reader& reader) {
+  const MultiHeader header = read_header(reader);
+  if (header.done) throw MalformedMessage("an answer to fewer reads than were asked for");
+  if (header.type != OpCode::error) return kOk;
+  const std::int32_t code = reader.integer();
+  if (code == kOk) throw MalformedMessage("an error that is none");
+  return code;
+}
+
+void read_end_of_parts(Reader& reader) {
+  if (!read_header(reader).done) {
+    throw MalformedMessage("an answer to more reads than were asked for");
+  }
 }
 
 }  // namespace nodepool::coordination::zookeeper

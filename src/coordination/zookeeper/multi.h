@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordination/store.h"
@@ -30,5 +32,20 @@ struct Committed {
 // transaction.
 std::vector<OperationResult> read_multi(Reader& reader, const Transaction& transaction,
                                         const Paths& paths, const Committed& committed);
+
+// --- Several reads at once: the request "multiRead", since ZooKeeper 3.6
+
+// Whether a request can be one of several: a get or the children of a node; other reads cannot.
+bool is_part_of_multi_read(std::string_view frame);
+
+// The request for all that these frames ask for, in their order. It has the form of a "multi".
+std::string multi_read_request(std::span<const std::string_view> frames);
+
+// Its answer has that form, too, but each read succeeds or fails by itself. For each of them in
+// turn: reads what precedes its own answer, which follows if there is no error, and returns the
+// error. Throws MalformedMessage.
+std::int32_t read_error_of_part(Reader& reader);
+// Reads the end of the answer. Throws MalformedMessage if it goes on.
+void read_end_of_parts(Reader& reader);
 
 }  // namespace nodepool::coordination::zookeeper

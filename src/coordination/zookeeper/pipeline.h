@@ -37,8 +37,18 @@ struct Request {
 
 // The requests of a session in the order of their calls: first those that have been sent, then
 // those that wait. Answers come in the same order.
+//
+// Reads that wait one behind the other are sent as one request. How many is bounded for the sake of
+// the answer, which a server makes as a whole in its memory: by what answers were like lately; and
+// should a connection break while such a request is under way, by less on the next one. A server
+// that does not know the request is asked for each read by itself.
 class Pipeline {
  public:
+  // The most reads that are sent as one.
+  static constexpr std::size_t kMostReads = 128;
+
+  Pipeline();
+
   // Queues a request.
   void add(Request request);
 
@@ -72,13 +82,24 @@ class Pipeline {
   struct Sent {
     std::int32_t xid;
     std::shared_ptr<Request> request;
+    std::deque<std::shared_ptr<Request>> reads;  // that it stands for and that are not answered yet
   };
 
+  std::size_t most_reads() const;
+  // … from what the answer to one of several reads had in the mean. (What is read alone, such as
+  // the children of a root, says nothing of the others.)
+  void learn_size(std::size_t bytes);
+  // The next request to send, and for which ones it stands.
+  Sent take_next();
+  void answer_each(Sent sent, const ReplyHeader& header, Reader& body);
   static void fail(const Request& request, StoreError::Kind kind, std::string_view reason);
 
   std::deque<std::shared_ptr<Request>> waiting_;
   std::deque<Sent> sent_;
   std::int32_t last_xid_ = 0;
+  bool single_reads_only_ = false;       // the servers know nothing else
+  std::size_t most_reads_ = kMostReads;  // of this connection
+  std::size_t expected_size_;            // of the answer to a read, in bytes
 };
 
 }  // namespace nodepool::coordination::zookeeper

@@ -372,6 +372,7 @@ void Session::take(std::string_view message) {
   if (header.xid == kPingXid) return;
   if (header.xid != kWatchEventXid) {
     pipeline_.answer(header, reader);
+    if (!pipeline_.nothing_waits()) outgoing_.set();  // some may have to be asked another way
     if (ends_connection(header.error)) throw ConnectionError("the session is not this server's");
     return;
   }

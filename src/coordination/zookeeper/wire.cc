@@ -47,6 +47,11 @@ Writer& Writer::string(std::string_view value) {
   return *this;
 }
 
+Writer& Writer::raw(std::string_view bytes) {
+  bytes_ += bytes;
+  return *this;
+}
+
 std::string Writer::finish() && {
   put_integer(bytes_, 0, static_cast<std::int32_t>(bytes_.size() - sizeof(std::int32_t)));
   return std::move(bytes_);

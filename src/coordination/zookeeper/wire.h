@@ -34,6 +34,8 @@ class Writer {
   Writer& long_integer(std::int64_t value);
   // A ustring or a buffer.
   Writer& string(std::string_view value);
+  // Fields that have been written before.
+  Writer& raw(std::string_view bytes);
 
   // The frame, complete.
   std::string finish() &&;
@@ -57,6 +59,8 @@ class Reader {
   std::vector<std::string> strings();
 
   bool at_end() const { return rest_.empty(); }
+  // How many bytes have not been read yet.
+  std::size_t left() const { return rest_.size(); }
 
  private:
   std::string_view take(std::size_t size);

@@ -75,6 +75,43 @@ TEST_P(StoreConformance, a_session_reads_what_it_wrote_before) {
   EXPECT_EQ(read, expected);
 }
 
+Task<> keep_answer(Store& store, std::string path, bool children, std::string& answer) {
+  try {
+    if (children) {
+      for (const std::string& name : co_await store.children(path)) answer += name + " ";
+    } else {
+      const Entry entry = co_await store.get(path);
+      answer = entry.data + " " + std::to_string(entry.stat.version);
+    }
+  } catch (const StoreError& error) {
+    answer = error.what();
+  }
+}
+
+TEST_P(StoreConformance, reads_that_are_asked_for_together_succeed_or_fail_each_for_itself) {
+  create("/a");
+  for (int i = 0; i < 300; i += 2) create("/a/" + std::to_string(i), "data " + std::to_string(i));
+  create("/a/0/b");
+  create("/a/0/c");
+  async::TaskScope scope(fixture_->runtime(), report_failure);
+  std::vector<std::string> data(300);
+  std::vector<std::string> children(300);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const std::string path = "/a/" + std::to_string(i);
+    scope.spawn("get", keep_answer(*store_, path, false, data[i]));
+    scope.spawn("children", keep_answer(*store_, path, true, children[i]));
+  }
+  run(scope.join());
+  EXPECT_EQ(children[0], "b c ");
+  EXPECT_EQ(data[0], "data 0 0");
+  for (std::size_t i = 1; i < data.size(); ++i) {
+    const std::string number = std::to_string(i);
+    const std::string missing = "no such node: /a/" + number;
+    EXPECT_EQ(data[i], i % 2 == 0 ? "data " + number + " 0" : missing);
+    EXPECT_EQ(children[i], i % 2 == 0 ? "" : missing);
+  }
+}
+
 TEST_P(StoreConformance, each_of_many_racing_increments_counts_once) {
   const auto other = fixture_->open();
   create("/counter", "0");

@@ -217,6 +217,37 @@ TEST_F(ZooKeeperMulti, an_answer_to_something_else_is_refused) {
   EXPECT_THROW(read(std::move(refused_without_error)), MalformedMessage);
 }
 
+TEST(ZooKeeperMultiRead, asks_for_what_each_request_asks_for) {
+  const std::string get = get_request("/a");
+  const std::string children = children_request("/b");
+  EXPECT_TRUE(is_part_of_multi_read(get));
+  EXPECT_TRUE(is_part_of_multi_read(children));
+  EXPECT_FALSE(is_part_of_multi_read(exists_request("/a")));
+  EXPECT_FALSE(is_part_of_multi_read(ping_request()));
+  const std::vector<std::string_view> frames{get, children};
+  EXPECT_EQ(multi_read_request(frames),
+            "\0\0\0\x31\0\0\0\0\0\0\0\x16"
+            "\0\0\0\4\0\xff\xff\xff\xff\0\0\0\2/a\0"
+            "\0\0\0\b\0\xff\xff\xff\xff\0\0\0\2/b\0"
+            "\xff\xff\xff\xff\1\xff\xff\xff\xff"s);
+}
+
+TEST(ZooKeeperMultiRead, an_answer_has_a_result_or_an_error_for_each) {
+  Writer writer;
+  write_stat(writer.integer(4).boolean(false).integer(0).string("data"));
+  writer.integer(-1).boolean(false).integer(-101).integer(-101);
+  writer.integer(-1).boolean(true).integer(-1);
+  const std::string bytes = body(std::move(writer));
+  Reader reader(bytes);
+  EXPECT_EQ(read_error_of_part(reader), kOk);
+  EXPECT_EQ(read_entry(reader).data, "data");
+  EXPECT_EQ(read_error_of_part(reader), kNoNode);
+  Reader early_end = reader;
+  EXPECT_THROW(read_error_of_part(early_end), MalformedMessage);
+  read_end_of_parts(reader);
+  EXPECT_TRUE(reader.at_end());
+}
+
 TEST(ZooKeeperFrames, are_cut_wherever_reads_end) {
   std::string stream;
   for (const std::string_view text : {"one", "", "three"}) {

@@ -42,6 +42,27 @@ TEST_P(ZooKeeperVolume, twenty_thousand_children_are_listed) {
   EXPECT_EQ(names.back(), "a-name-of-some-length-0000019999");
 }
 
+TEST_P(ZooKeeperVolume, thousands_of_reads_take_few_packets) {
+  run(store_->create("/a", "", CreateMode::persistent));
+  create_children("/a", 5'000);
+  const std::vector<std::string> names = run(store_->children("/a"));
+  const auto read = [](Store& store, std::string path, int& good) -> Task<> {
+    const Entry entry = co_await store.get(path);
+    const std::vector<std::string> children = co_await store.children(std::move(path));
+    if (entry.data.empty() && children.empty()) ++good;
+  };
+  const std::int64_t before = shared_ensemble(1).packets_received(0);
+  int good = 0;
+  for (const std::string& name : names) {
+    scope_.spawn("read", read(*store_, join_path("/a", name), good));
+  }
+  run(scope_.join());
+  EXPECT_EQ(good, 5'000);
+  // 10,000 reads, 128 in a packet; those of a turn of the loop, and of one socket's buffer, end in
+  // smaller ones.
+  EXPECT_LT(shared_ensemble(1).packets_received(0) - before, 250);
+}
+
 TEST_P(ZooKeeperVolume, the_largest_records_pass_side_by_side) {
   const auto exchange = [](Store& store, int number, int& good) -> Task<> {
     const std::string path = "/large-" + std::to_string(number);
