@@ -41,6 +41,7 @@ void TreeCache::on_event(const WatchEvent& event) {
 
 void TreeCache::on_session(SessionState state) {
   if (state == SessionState::suspended || state == SessionState::expired) lose();
+  if (state == SessionState::expired) may_be_older_ = true;
 }
 
 void TreeCache::lose() {
@@ -62,6 +63,7 @@ Task<> TreeCache::run() {
       if (error.kind() == Kind::closed) throw;
       failed = true;
     }
+    walking_ = false;
     if (failed) {
       lose();
       // A resync tells that the store is back; other troubles say nothing when they are over.
@@ -72,13 +74,15 @@ Task<> TreeCache::run() {
 }
 
 Task<> TreeCache::catch_up() {
-  while (walk_needed_ || !queue_.empty()) {
+  while (walk_needed_ || !queue_.empty() || !missing_.empty()) {
     const bool walked = std::exchange(walk_needed_, false);
     if (walked) {
       queue_.clear();
+      missing_.clear();
       co_await walk();
     }
-    co_await apply_events(std::exchange(queue_, {}));
+    co_await apply_events(std::exchange(queue_, {}), std::exchange(missing_, {}));
+    if (walked && !walk_needed_) may_be_older_ = false;
     if (walked && !walk_needed_ && !ready_) {
       ready_ = true;
       listener_.on_ready();
@@ -86,11 +90,14 @@ Task<> TreeCache::catch_up() {
   }
 }
 
-Task<> TreeCache::apply_events(std::vector<WatchEvent> events) {
+Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
+                               std::set<std::string, std::less<>> missing) {
   // Reading a path gives its newest state, so one read serves all its events, and none is needed
   // for a path that is gone.
   std::map<std::string_view, WatchEvent::Kind> last;
   for (const WatchEvent& event : events) last[event.path] = event.kind;
+  // Of what was not found an event may tell that it has been made since.
+  for (const std::string& path : missing) last.try_emplace(path, WatchEvent::Kind::removed);
   std::vector<std::string> to_read;
   std::vector<std::string_view> removed;
   for (const auto& [path, kind] : last) {
@@ -117,6 +124,7 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events) {
 
 // Level by level, so that the reads of one level run side by side.
 Task<> TreeCache::walk() {
+  walking_ = true;
   std::set<std::string, std::less<>> vanished;
   for (const auto& [path, mzxid] : known_) vanished.insert(path);
   std::vector<std::string> level{std::string()};
@@ -126,6 +134,7 @@ Task<> TreeCache::walk() {
     co_await for_each(std::move(level), &below);
     level = std::move(below);
   }
+  walking_ = false;
   for (const std::string& path : vanished) gone(path);
 }
 
@@ -181,18 +190,18 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
 // The events of what came before this was found out are taken in first, for the same reason as
 // above.
 void TreeCache::gone(std::string_view path) {
-  queue_.push_back({WatchEvent::Kind::removed, std::string(path)});
+  missing_.emplace(path);
   wake_.set();
 }
 
 // The answer to a write may come after the event that somebody has removed the node since, so what
-// is not known is read once more.
+// is not known is read once more; so is what a walk may not have seen, and take for gone.
 void TreeCache::apply(std::string_view path, const Entry& entry) {
   if (apply_version(path, entry.stat)) listener_.on_changed(path, entry);
 }
 
 bool TreeCache::apply_version(std::string_view path, const Stat& stat) {
-  if (!known_.contains(path)) {
+  if (walking_ || !known_.contains(path)) {
     queue_.push_back({WatchEvent::Kind::created, std::string(path)});
     wake_.set();
   }
@@ -207,7 +216,8 @@ void TreeCache::take(std::string_view path, const Entry& entry) {
 bool TreeCache::is_news(std::string_view path, const Stat& stat) {
   const auto [known, is_new] = known_.try_emplace(std::string(path), stat.mzxid);
   if (is_new) return true;
-  if (known->second >= stat.mzxid) return false;
+  if (known->second == stat.mzxid) return false;
+  if (known->second > stat.mzxid && !may_be_older_) return false;
   known->second = stat.mzxid;
   return true;
 }

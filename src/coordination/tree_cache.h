@@ -74,7 +74,7 @@ class TreeCache {
   void take(std::string_view path, const Entry& entry);
   bool is_news(std::string_view path, const Stat& stat);
   Task<> catch_up();
-  Task<> apply_events(std::vector<WatchEvent> events);
+  Task<> apply_events(std::vector<WatchEvent> events, std::set<std::string, std::less<>> missing);
   Task<> walk();
   // Visits paths side by side. With `below`, collects their children of interest there.
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
@@ -91,7 +91,12 @@ class TreeCache {
   async::Event wake_{"a record or lock changed"};
   bool ready_ = false;
   bool walk_needed_ = false;
+  bool walking_ = false;
+  // With another session the store may be another one, or an older copy: until it has been walked,
+  // what is not the known version is news, though its number may be smaller.
+  bool may_be_older_ = false;
   std::vector<WatchEvent> queue_;                           // with relative paths
+  std::set<std::string, std::less<>> missing_;              // paths that a read has not found
   std::map<std::string, std::int64_t, std::less<>> known_;  // path -> mzxid
 };
 

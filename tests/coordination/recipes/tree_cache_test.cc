@@ -171,5 +171,39 @@ TEST_F(TreeCacheTest, an_expired_session_is_a_disconnection_as_well) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "ready", "lost", "ready"));
 }
 
+// Another store, whose records get the same names, after an outage: whenever this process writes
+// one while it still walks.
+TEST_F(TreeCacheTest, what_is_written_during_a_walk_is_not_taken_for_gone) {
+  follow();
+  for (int step = 0; step < 40; ++step) {
+    const std::string name = std::to_string(step);
+    create("/tree/" + name, "old");
+    ASSERT_EQ(mirror_.content[name], "old");
+    a_.suspend_for_tests();
+    settle();
+    loop_.run(b_.remove("/tree/" + name, kAnyVersion));
+    a_.resume_for_tests();
+    loop_.poll(static_cast<std::size_t>(step));
+    const auto write = [](MemoryStore& store, TreeCache& cache, std::string name) -> Task<> {
+      co_await store.create("/tree/" + name, "new", CreateMode::persistent);
+      const Entry entry = co_await store.get("/tree/" + name);
+      cache.apply(name, entry);
+    };
+    scope_.spawn("writer", write(a_, cache_, name));
+    pass(std::chrono::seconds(1));
+    EXPECT_EQ(mirror_.content[name], "new") << "written after " << step << " steps";
+  }
+}
+
+// The numbers of its transactions begin anew, or go on from an earlier one.
+TEST_F(TreeCacheTest, another_store_s_records_are_news_though_their_versions_are_older) {
+  create("/tree/1", "new");
+  follow();
+  a_.expire_for_tests();
+  while (mirror_.log.back() != "lost") loop_.poll(1);
+  cache_.apply("1", {"older", Stat{}});
+  EXPECT_EQ(mirror_.content.at("1"), "older");
+}
+
 }  // namespace
 }  // namespace nodepool::coordination
