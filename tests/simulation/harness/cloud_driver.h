@@ -17,7 +17,7 @@ struct CloudWorld {
   World& world;
   Clouds& clouds;
   KnownLimits& known;
-  const Custody& custody;
+  Custody& custody;
   const Hardware& hardware;
 };
 

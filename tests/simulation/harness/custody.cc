@@ -101,8 +101,10 @@ bool Custody::is_cleaned_up(const std::string& machine) const {
   return nlohmann::json::parse(tree.get(model::kInstallationPath).data).at("first_node") > 0;
 }
 
-void Custody::check_removal(const std::string& machine) const {
-  if (is_strange(machine) && !is_cleaned_up(machine)) {
+void Custody::check_removal(const std::string& machine) {
+  if (is_strange(machine) && is_cleaned_up(machine)) {
+    cleaned_up_.insert(machine);  // rightly, whatever store there is later
+  } else if (is_strange(machine)) {
     world_.journal.violation(
         fmt::format("{} deletes {}, which is a stranger's", world_.actor->name(), machine));
   }
@@ -139,7 +141,7 @@ void Custody::committed(const std::vector<WatchEvent>& events) const {
 
 void Custody::strangers_are_there() const {
   for (const std::string& id : strange_) {
-    if (clouds_.machines().contains(id) || is_cleaned_up(id)) continue;
+    if (clouds_.machines().contains(id) || cleaned_up_.contains(id)) continue;
     world_.journal.violation(fmt::format("{}, a stranger's, is gone", id));
   }
 }

@@ -26,7 +26,7 @@ class Custody {
   void store_was_replaced();
 
   // The process that runs now is about to delete this machine.
-  void check_removal(const std::string& machine) const;
+  void check_removal(const std::string& machine);
 
   // Whether the record was brought back without its machine.
   bool is_without_machine(const std::string& node) const { return without_machine_.contains(node); }
@@ -54,7 +54,8 @@ class Custody {
   async::Clock::TimePoint replaced_at_{};
   std::set<std::string> lost_;
   std::set<std::string> strange_;
-  std::set<std::string> marked_;  // those of them that carry the id of their installation
+  std::set<std::string> marked_;      // those of them that carry the id of their installation
+  std::set<std::string> cleaned_up_;  // … and whom a launcher has deleted, rightly
   std::set<std::string> without_machine_;
 };
 

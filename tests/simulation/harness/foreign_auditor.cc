@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordination/lock.h"
 #include "coordination/path.h"
 #include "model/paths.h"
 #include "tests/simulation/harness/foreign_process.h"
@@ -65,13 +66,15 @@ void ForeignAuditor::look_at_request(const std::string& path) {
   }
 }
 
+// By anybody but who acts. Of the contenders the first holds the lock.
 bool ForeignAuditor::is_locked(const std::string& lock_root) const {
   const coordination::memory::Tree& tree = world_.server.tree();
   if (!tree.exists(lock_root)) return false;
-  return std::ranges::any_of(tree.children(lock_root), [&](const std::string& name) {
-    const auto stat = tree.exists(coordination::join_path(lock_root, name));
-    return stat && stat->ephemeral_owner != world_.actor->session();
-  });
+  const std::vector<std::string> contenders = tree.children(lock_root);
+  if (contenders.empty()) return false;
+  const auto holder = std::ranges::min_element(contenders, {}, coordination::contender_sequence);
+  const auto stat = tree.exists(coordination::join_path(lock_root, *holder));
+  return stat && stat->ephemeral_owner != world_.actor->session();
 }
 
 // Only from a request that waits, and that nobody is at work on, may it be taken.

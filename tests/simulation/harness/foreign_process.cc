@@ -39,11 +39,14 @@ bool is_own(const NodeRequest& request) {
 ForeignProcess::ForeignProcess(World& world, async::Random& seeds, coordination::FaultPlan plan)
     : Process(world, seeds, "foreign", std::move(plan)),
       lock_sweeper_(runtime_, store_),
-      scope_(runtime_, [this](const std::string& name, const std::string& error) {
-        note(name + ": " + error);
-      }) {
+      jobs_(runtime_, report()),
+      scope_(runtime_, report()) {
   scope_.spawn("foreign launcher", serve());
   scope_.spawn("foreign requestor", ask_again_and_again());
+}
+
+async::TaskScope::ErrorHandler ForeignProcess::report() {
+  return [this](const std::string& name, const std::string& error) { note(name + ": " + error); };
 }
 
 void ForeignProcess::finish() {
@@ -60,7 +63,7 @@ Task<> ForeignProcess::serve() {
     bool is_idle = false;
     try {
       co_await look_around();
-      is_idle = finishing_ && !has_something_;
+      is_idle = finishing_ && !has_something_ && jobs_.empty();
     } catch (const StoreError& error) {
       failure = error.what();
     }
@@ -254,7 +257,7 @@ Task<> ForeignProcess::delete_locked(Node node) {
 
 Task<> ForeignProcess::ask_again_and_again() {
   while (!finishing_) {
-    scope_.spawn("foreign job", job());
+    jobs_.spawn("foreign job", job());
     co_await runtime_.clock.sleep_for(seconds_between(runtime_.random, 5, 60));
   }
 }

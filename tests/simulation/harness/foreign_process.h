@@ -34,6 +34,7 @@ class ForeignProcess final : public Process {
   void finish();
 
  private:
+  async::TaskScope::ErrorHandler report();
   Task<> serve();
   Task<> look_around();
   Task<> keep_registered();
@@ -58,6 +59,7 @@ class ForeignProcess final : public Process {
   coordination::LockSweeper lock_sweeper_;
   std::string registration_;  // path of the own component
   async::Event wake_;
+  async::TaskScope jobs_;  // of the requestor
   async::TaskScope scope_;
 };
 

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr double kChanceThatTimePasses = 0.1;  // though somebody could still run
 
 // A run that takes more steps than this will not come to an end.
-constexpr std::uint64_t kMostSteps = 1'000'000;
+constexpr std::uint64_t kMostSteps = 3'000'000;
 constexpr std::uint64_t kMostStepsAtOnce = 20'000;
 
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {

@@ -30,11 +30,10 @@ LeakOperatorProcess::LeakOperatorProcess(World& world, const Custody& custody,
       log_(silent()),
       nodes_(runtime_, store_, log_),
       images_(runtime_, store_, log_),
-      scope_(runtime_, [this](const std::string& name, const std::string& error) {
-        world_.journal.violation(name + ": " + error);
-      }) {
-  scope_.spawn("table of nodes", nodes_.run());
-  scope_.spawn("table of images", images_.run());
+      tables_(runtime_, report()),
+      scope_(runtime_, report()) {
+  tables_.spawn("table of nodes", nodes_.run());
+  tables_.spawn("table of images", images_.run());
   scope_.spawn("leaks", run(std::move(config)));
 }
 
@@ -43,7 +42,14 @@ Task<> LeakOperatorProcess::run(config::Config config) {
     co_await runtime_.clock.sleep_for(kPause);
     if (nodes_.ready() && images_.ready()) co_await delete_lost(config);
   }
+  co_await tables_.stop();
   co_await store_.close();
+}
+
+async::TaskScope::ErrorHandler LeakOperatorProcess::report() {
+  return [this](const std::string& name, const std::string& error) {
+    world_.journal.violation(name + ": " + error);
+  };
 }
 
 Task<> LeakOperatorProcess::delete_lost(const config::Config& config) {

@@ -22,6 +22,7 @@ class LeakOperatorProcess final : public Process {
                       config::Config config);
 
  private:
+  async::TaskScope::ErrorHandler report();
   Task<> run(config::Config config);
   Task<> delete_lost(const config::Config& config);
   Task<> delete_lost_of(const config::ProviderSection& section, const config::Config& config);
@@ -33,6 +34,7 @@ class LeakOperatorProcess final : public Process {
   model::NodeTable nodes_;
   model::ImageTable images_;
   async::ThreadPool threads_{1, "blocking calls"};
+  async::TaskScope tables_;
   async::TaskScope scope_;
 };
 
