@@ -162,7 +162,8 @@ class SimpleMachinesTest : public testing::Test {
   }
 
   Task<> remove(std::string id) {
-    co_await machines_.remove(model::json_string(id));
+    OneAttempt attempt;
+    co_await machines_.remove(model::json_string(id), attempt);
     removed_ = true;
   }
 
