@@ -32,6 +32,10 @@ class MemoryServer {
   std::vector<OperationResult> commit(std::int64_t session, const Transaction& transaction,
                                       std::int64_t now);
 
+  // The next transaction is numbered as the first one: what is written from now on is another
+  // store, as far as clients can tell.
+  void number_anew_for_tests() { tree_.number_anew(); }
+
   // The records as they are, without any waiting: for reads, and for what a test asserts.
   const memory::Tree& tree() const { return tree_; }
 
