@@ -52,6 +52,8 @@ class Installation {
   bool min_ready_is_met() const { return rest_check_.min_ready_is_met(); }
 
   const Auditor& auditor() const { return auditor_; }
+  // How many requests wait for an answer.
+  std::size_t unanswered() const { return rest_check_.unanswered().size(); }
   // How often the launchers that run now have had something to do.
   std::uint64_t turns_of_launchers() const;
 

@@ -11,11 +11,20 @@
 
 namespace nodepool::simulation {
 
-void RestCheck::requests_are_answered() const {
+std::vector<std::string> RestCheck::unanswered() const {
+  std::vector<std::string> ids;
   for (const auto& [id, request] : auditor_.requests()) {
     if (request.state == model::RequestState::fulfilled) continue;
     if (request.state == model::RequestState::failed) continue;
     if (request.requestor == planning::kMinReadyRequestor) continue;
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+void RestCheck::requests_are_answered() const {
+  const std::vector<std::string> ids = unanswered();
+  for (const std::string& id : ids) {
     world_.journal.violation(fmt::format("request {} has not been answered", id));
   }
 }

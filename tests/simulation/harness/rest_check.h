@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/simulation/harness/auditor.h"
 #include "tests/simulation/harness/cloud.h"
@@ -17,7 +18,9 @@ class RestCheck {
             const Topology& topology)
       : world_(world), auditor_(auditor), clouds_(clouds), custody_(custody), topology_(topology) {}
 
-  // Every request has an answer.
+  // The requests that have no answer.
+  std::vector<std::string> unanswered() const;
+  // There are none.
   void requests_are_answered() const;
 
   // Nothing is left of requests, locks and machines, and there is every node that there should be.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/disasters.h"
@@ -19,7 +20,7 @@ using std::chrono::seconds;
 // A mishap may also come at any step, whatever the time.
 constexpr double kChanceOfMishapAtAStep = 0.001;
 
-// How long the answer to a request may take once all is in order: builds and leases that hold the
+// How long the answer to one request may take once all is in order: builds and leases that hold the
 // nodes end within minutes.
 constexpr auto kTimeToAnswer = minutes(40);
 constexpr auto kTimeToTidyUp = minutes(10);
@@ -65,7 +66,12 @@ void go_through_trouble(World& world, Installation& installation, const Disaster
 
 void come_to_rest(World& world, Installation& installation) {
   installation.calm_down();
-  installation.run_until(world.clock.now() + kTimeToAnswer);
+  // Many may wait for one host: then some of them are answered all the time.
+  std::size_t waited = std::numeric_limits<std::size_t>::max();
+  do {
+    waited = std::min(waited, installation.unanswered());
+    installation.run_until(world.clock.now() + kTimeToAnswer);
+  } while (installation.unanswered() > 0 && installation.unanswered() < waited);
   installation.check_answered();
   installation.run_until(world.clock.now() + kTimeToTidyUp);
   installation.check_rest();
