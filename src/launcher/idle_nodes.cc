@@ -163,7 +163,7 @@ Task<> IdleNodes::retire(std::string id) {
     co_await context_.runtime.clock.sleep_for(kRecycleRetryPause);  // somebody else has it
   }
   retiring_ = false;
-  if (change != model::NodeChange::written) look_again_();
+  look_again_();  // others, of another limit, may have asked meanwhile
 }
 
 Task<> IdleNodes::wait(double seconds) {

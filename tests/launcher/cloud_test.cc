@@ -430,6 +430,23 @@ TEST_F(CloudTest, an_idle_node_counts_for_its_tenant_and_makes_room_for_it) {
   EXPECT_EQ(state(id), RequestState::fulfilled);
 }
 
+TEST_F(CloudTest, idle_nodes_make_room_for_two_tenants_that_ask_in_the_same_moment) {
+  start(std::string(kCloud) +
+        "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}, {tenant-name: umbrella, "
+        "max-servers: 1}]\n");
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  const auto umbrella = [](NodeRequest& request) { request.tenant_name = "umbrella"; };
+  const std::string first = request({"small"}, acme);
+  const std::string second = request({"small"}, umbrella);
+  cancel(first);
+  cancel(second);
+  const std::string of_acme = post_request({"large"}, acme);
+  const std::string of_umbrella = post_request({"large"}, umbrella);
+  settle();
+  EXPECT_EQ(state(of_acme), RequestState::fulfilled);
+  EXPECT_EQ(state(of_umbrella), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, a_tenant_gets_the_idle_node_that_counts_for_it) {
   start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
   const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
