@@ -95,7 +95,6 @@ std::optional<double> HistoryRecorder::first_seen(bool table_ready, double state
 }
 
 // --- requests
-// ----------------------------------------------------------------------------------------
 
 void HistoryRecorder::on_request(const model::RequestTable::Change& change) {
   if (change.before == nullptr) {
@@ -162,7 +161,6 @@ void HistoryRecorder::record_decision(const std::string& request_id, std::string
 }
 
 // --- nodes
-// ----------------------------------------------------------------------------------------
 
 void HistoryRecorder::on_node(const model::NodeTable::Change& change) {
   if (change.before == nullptr) {
@@ -229,7 +227,6 @@ void HistoryRecorder::on_lock(const std::string& node_id) {
 }
 
 // --- writing
-// ----------------------------------------------------------------------------------------
 
 void HistoryRecorder::record(const Entry& entry) {
   if (lines_.size() > kMostWaiting) {

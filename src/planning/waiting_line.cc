@@ -150,7 +150,6 @@ void WaitingLine::leave_line(const Order& order) {
 }
 
 // --- who sleeps
-// -----------------------------------------------------------------------------------
 
 void WaitingLine::index(Entry& entry) {
   if (entry.second.orders.empty()) return;
@@ -194,7 +193,6 @@ void WaitingLine::keep_place(Entry& entry) {
 }
 
 // --- what wakes them
-// ------------------------------------------------------------------------------
 
 void WaitingLine::registry_has_changed() {
   wake_all(find_in(by_cause_, Cause{Until::registry_changes, {}}));
@@ -230,7 +228,6 @@ void WaitingLine::limits_may_allow_more() {
 }
 
 // --- who waits for room
-// -----------------------------------------------------------------------------
 
 void WaitingLine::join_room_line(const Order& order, const Waiting& waiting) {
   young_.emplace(waiting.since, order);

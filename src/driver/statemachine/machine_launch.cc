@@ -234,7 +234,6 @@ void MachineLaunch::describe(const Instance& instance) {
 }
 
 // --- host keys
-// ----------------------------------------------------------------------------------------
 
 Task<> MachineLaunch::scan() {
   model::Node& node = launch_.node();

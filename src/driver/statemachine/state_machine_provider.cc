@@ -73,7 +73,6 @@ Task<> StateMachineProvider::stop() {
 }
 
 // --- what is known of the cloud
-// ---------------------------------------------------------------------
 
 Resources StateMachineProvider::need(std::string_view pool, std::string_view label) const {
   const auto facts = labels_.find(LabelKey(pool, label));
@@ -208,7 +207,6 @@ const model::ImageUpload* StateMachineProvider::upload_for(const model::Node& no
 }
 
 // --- machines
-// ------------------------------------------------------------------------------------------
 
 Task<> StateMachineProvider::launch(NodeLaunch& launch) {
   const Call call(*this);
@@ -263,7 +261,6 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
 }
 
 // --- leaks
-// ---------------------------------------------------------------------------------------------
 
 Task<> StateMachineProvider::remove_leaks() {
   const Call call(*this);

@@ -55,7 +55,6 @@ Task<> FakeAdapter::start() {
 }
 
 // --- making and deleting
-// -------------------------------------------------------------------------------
 
 ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
   const FakeLabel& label = config_->label(spec.pool, spec.label);
@@ -131,7 +130,6 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& /*mach
 }
 
 // --- what there is
-// ------------------------------------------------------------------------------------
 
 Instance FakeAdapter::describe(const Server& server) const {
   Instance instance;

@@ -53,7 +53,6 @@ std::optional<Failure> FakeClient::draw_failure(CloudCall call) {
 }
 
 // --- machines
-// ------------------------------------------------------------------------------------------
 
 Task<std::string> FakeClient::create(ServerSpec spec) {
   const std::string id = runtime_.random.uuid_hex();
@@ -94,7 +93,6 @@ Task<driver::Limits> FakeClient::limits() {
 }
 
 // --- images
-// --------------------------------------------------------------------------------------------
 
 Task<std::string> FakeClient::upload_image(std::string name, driver::Metadata metadata) {
   const std::string id = runtime_.random.uuid_hex();

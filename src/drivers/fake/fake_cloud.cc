@@ -59,7 +59,6 @@ const std::vector<std::string>& FakeCloud::zones() {
 }
 
 // --- machines
-// ------------------------------------------------------------------------------------------
 
 void FakeCloud::create(std::string id, ServerSpec spec, bool is_broken, TimePoint now) {
   forget_gone(now);
@@ -126,7 +125,6 @@ Server FakeCloud::seen(const Machine& machine, TimePoint now) {
 }
 
 // --- images
-// --------------------------------------------------------------------------------------------
 
 void FakeCloud::add_image(CloudImage image) {
   std::string id = image.id;
@@ -152,7 +150,6 @@ std::optional<CloudImage> FakeCloud::image(std::string_view id_or_name) const {
 }
 
 // --- failures
-// ------------------------------------------------------------------------------------------
 
 void FakeCloud::fail_next(CloudCall call, Failure failure, std::size_t times) {
   failures_[call] = {failure, times};

@@ -61,7 +61,6 @@ std::string place_in_line(const Knowledge& knowledge, const NodeRequest& request
 }
 
 // --- what the pools make of a request
-// -------------------------------------------------------------
 
 // The last decision of this pool that is written down on this host.
 std::optional<history::Entry> last_decision(const std::vector<history::Entry>& history,
@@ -166,7 +165,6 @@ void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string
 }
 
 // --- what becomes of a node
-// -----------------------------------------------------------------------
 
 // Why nobody does anything with the node; nothing if somebody does.
 std::optional<std::string> neglect(const Knowledge& knowledge, const Node& node) {
@@ -247,7 +245,6 @@ std::string what_next(const Knowledge& knowledge, const Node& node, bool locked)
 }
 
 // --- labels
-// ---------------------------------------------------------------------------------------
 
 void explain_pool_of_label(Statements& to, const Knowledge& knowledge, const Component& pool,
                            const std::string& label) {

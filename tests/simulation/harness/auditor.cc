@@ -173,7 +173,6 @@ void Auditor::note(const WatchEvent& event) {
 }
 
 // --- requests
-// -------------------------------------------------------------------------------------
 
 void Auditor::check_request(const NodeRequest& before, const NodeRequest& after) {
   if (before.state != after.state) {
@@ -232,7 +231,6 @@ void Auditor::check_fulfilled(const NodeRequest& request) {
 }
 
 // --- limits
-// -------------------------------------------------------------------------------------
 
 void Auditor::check_launches() {
   if (!launcher_acts()) return;
@@ -288,7 +286,6 @@ void Auditor::check_limits(const Node& launched, const std::string& last) {
 }
 
 // --- nodes
-// ----------------------------------------------------------------------------------------
 
 void Auditor::look_for_lowest(const std::map<std::string, std::int64_t>& contenders,
                               const std::string& id, bool also_added, LockHolder& lowest) const {
@@ -392,7 +389,6 @@ void Auditor::check_allocation(const Node& before, const Node& after) {
 }
 
 // --- locks
-// ----------------------------------------------------------------------------------------
 
 void Auditor::check_contender_removed(const std::string& path) {
   const auto found = contenders_removed_.find(path);

@@ -55,7 +55,6 @@ void ForeignProcess::finish() {
 }
 
 // --- the launcher
-// ---------------------------------------------------------------------------------
 
 Task<> ForeignProcess::serve() {
   while (true) {
@@ -253,7 +252,6 @@ Task<> ForeignProcess::delete_locked(Node node) {
 }
 
 // --- the requestor
-// --------------------------------------------------------------------------------
 
 Task<> ForeignProcess::ask_again_and_again() {
   while (!finishing_) {

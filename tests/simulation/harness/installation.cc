@@ -175,7 +175,6 @@ void Installation::later(async::Duration pause, std::function<void()> action) {
 }
 
 // --- steps
-// ----------------------------------------------------------------------------------------
 
 std::uint64_t Installation::turns_of_launchers() const {
   std::uint64_t turns = 0;
@@ -250,7 +249,6 @@ void Installation::do_due() {
 }
 
 // --- coming to rest
-// ----------------------------------------------------------------------------------
 
 void Installation::calm_down() {
   note("no more faults");
@@ -292,7 +290,6 @@ void Installation::settle_topology() {
 }
 
 // --- at rest
-// ----------------------------------------------------------------------------------------
 
 void Installation::check_answered() {
   rest_check_.requests_are_answered();

@@ -11,7 +11,6 @@
 namespace nodepool::simulation {
 
 // --- what goes wrong
-// ------------------------------------------------------------------------------
 
 void Installation::mishap() {
   async::Random& random = world_.random;
@@ -114,7 +113,6 @@ void Installation::jump_wall_clock() {
 }
 
 // --- disasters
-// ----------------------------------------------------------------------------------------
 
 // All that has begun by the time of calm_down() is over then.
 void Installation::befall(const Disaster& disaster) {

@@ -170,7 +170,6 @@ Task<> RequestorProcess::leave(coordination::Lock& lock) {
 }
 
 // --- a job
-// ----------------------------------------------------------------------------------------
 
 Task<> RequestorProcess::job(Plan plan) {
   const std::string id = co_await ask(plan);
@@ -266,7 +265,6 @@ Task<> RequestorProcess::revise(std::string id) {
 }
 
 // --- using nodes
-// ----------------------------------------------------------------------------------
 
 Task<> RequestorProcess::use(const Plan& plan, NodeRequest request) {
   std::vector<Held> held;
