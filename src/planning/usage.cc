@@ -28,9 +28,9 @@ std::string booking_key(const std::string& pool_id, const std::string& request_i
 Usage::Usage(model::NodeTable& nodes, NeedOf need_of)
     : nodes_(nodes), need_of_(std::move(need_of)) {
   subscription_ = nodes_.observe([this](const model::NodeTable::Change& change) {
-    count(by_node_, change.id, change.after == nullptr ? std::nullopt : share_of(*change.after));
+    count_node(change.id, change.after == nullptr ? std::nullopt : share_of(*change.after));
   });
-  for (const auto& [id, node] : nodes_.all()) count(by_node_, id, share_of(node));
+  for (const auto& [id, node] : nodes_.all()) count_node(id, share_of(node));
 }
 
 const Resources& Usage::of_provider(std::string_view provider) const {
@@ -51,9 +51,35 @@ std::vector<std::pair<std::string, std::string>> Usage::pools() const {
   return pools;
 }
 
-Resources Usage::of_node(const model::Node& node) const {
-  const std::optional<Share> share = share_of(node);
-  return share ? share->of_provider : Resources();
+Resources Usage::of_provider_until(std::string_view provider, std::string_view last) const {
+  Resources sum;
+  for (const std::string& id : nodes_.of_provider(provider)) {
+    if (id > last) break;
+    sum += by_node_.at(id).of_provider;
+  }
+  return sum;
+}
+
+Resources Usage::of_pool_until(std::string_view provider, std::string_view pool,
+                               std::string_view last) const {
+  Resources sum;
+  for (const std::string& id : nodes_.of_provider(provider)) {
+    if (id > last) break;
+    const Share& share = by_node_.at(id);
+    if (share.pool == pool) sum += share.of_provider;
+  }
+  return sum;
+}
+
+Resources Usage::of_tenant_until(std::string_view tenant, std::string_view last) const {
+  Resources sum;
+  const auto nodes = nodes_by_tenant_.find(tenant);
+  if (nodes == nodes_by_tenant_.end()) return sum;
+  for (const std::string& id : nodes->second) {
+    if (id > last) break;
+    sum += by_node_.at(id).of_tenant;
+  }
+  return sum;
 }
 
 Resources Usage::of_tenant(const model::Node& node) {
@@ -83,8 +109,21 @@ void Usage::unbook(const std::string& pool_id, const std::string& request_id) {
 
 void Usage::recount(const std::string& provider) {
   for (const std::string& id : nodes_.of_provider(provider)) {
-    count(by_node_, id, share_of(*nodes_.find(id)));
+    count_node(id, share_of(*nodes_.find(id)));
   }
+}
+
+void Usage::count_node(const std::string& id, std::optional<Share> share) {
+  const auto known = by_node_.find(id);
+  const std::string before = known == by_node_.end() ? std::string() : known->second.tenant;
+  const std::string after = share ? share->tenant : std::string();
+  if (before != after && !before.empty()) {
+    const auto nodes = nodes_by_tenant_.find(before);
+    nodes->second.erase(id);
+    if (nodes->second.empty()) nodes_by_tenant_.erase(nodes);
+  }
+  if (before != after && !after.empty()) nodes_by_tenant_[after].insert(id);
+  count(by_node_, id, std::move(share));
 }
 
 // Takes a new share into account in place of the old one.

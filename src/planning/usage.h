@@ -36,8 +36,12 @@ class Usage {
   // All pools that have something, whoever serves them: provider and name.
   std::vector<std::pair<std::string, std::string>> pools() const;
 
-  // What one record takes for its provider, by the rules above.
-  Resources of_node(const model::Node& node) const;
+  // The same for records with ids up to `last` alone, without what has been promised: who has
+  // recorded a node later gives way.
+  Resources of_provider_until(std::string_view provider, std::string_view last) const;
+  Resources of_pool_until(std::string_view provider, std::string_view pool,
+                          std::string_view last) const;
+  Resources of_tenant_until(std::string_view tenant, std::string_view last) const;
 
   // What it takes for the tenant that it names: what it says itself. A node that was made for a
   // tenant counts for it until another one has it, idle ones too.
@@ -75,6 +79,7 @@ class Usage {
   using Share = Booking;  // of a record in the sums; a static node's record names no resources
 
   std::optional<Share> share_of(const model::Node& node) const;
+  void count_node(const std::string& id, std::optional<Share> share);
   void count(std::map<std::string, Share, std::less<>>& shares, const std::string& key,
              std::optional<Share> share);
   void add(const Share& share);
@@ -83,6 +88,7 @@ class Usage {
   model::NodeTable& nodes_;
   NeedOf need_of_;
   std::map<std::string, Share, std::less<>> by_node_;
+  std::map<std::string, model::IdSet, std::less<>> nodes_by_tenant_;
   std::map<std::string, Share, std::less<>> booked_;  // by request id and pool id
   std::map<std::string, Resources, std::less<>> providers_;
   std::map<std::tuple<std::string, std::string>, Resources, std::less<>> pools_;

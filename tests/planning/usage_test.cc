@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/launcher/parts_fixture.h"
+#include "tests/planning/records_fixture.h"
 
-namespace nodepool::launcher {
+namespace nodepool::planning {
 namespace {
 
 using model::Node;
@@ -12,7 +12,7 @@ using model::NodeState;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class UsageTest : public PartsFixture {
+class UsageTest : public RecordsFixture {
  protected:
   UsageTest() {
     needs_["small"] = Resources({{"instances", 1}, {"cores", 2}});
@@ -124,5 +124,41 @@ TEST_F(UsageTest, other_needs_take_effect_when_the_provider_is_counted_anew) {
   EXPECT_EQ(usage_.of_provider("sky").amount("cores"), 8);
 }
 
+// Of those who have gone beyond a limit together, whoever has recorded a node later gives way.
+TEST_F(UsageTest, what_was_recorded_no_later_is_summed_up_by_itself) {
+  std::vector<std::string> ids;
+  for (const std::string pool : {"main", "other", "main", "main"}) {
+    Node node = small(pool);
+    if (ids.size() != 2) node.tenant_name = "acme";
+    ids.push_back(add_node(node));
+  }
+  Node elsewhere = small();
+  elsewhere.provider = "sea";
+  elsewhere.tenant_name = "acme";
+  const std::string last = add_node(elsewhere);
+  const auto cores = [](const Resources& taken) { return taken.amount("cores"); };
+  struct Row {
+    std::string last;
+    double of_provider, of_pool, of_tenant;
+  };
+  const Row rows[] = {{"", 0, 0, 0},     {ids[0], 2, 2, 2}, {ids[1], 4, 2, 4},
+                      {ids[2], 6, 4, 4}, {ids[3], 8, 6, 6}, {last, 8, 6, 8}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE("up to " + row.last);
+    EXPECT_EQ(cores(usage_.of_provider_until("sky", row.last)), row.of_provider);
+    EXPECT_EQ(cores(usage_.of_pool_until("sky", "main", row.last)), row.of_pool);
+    EXPECT_EQ(cores(usage_.of_tenant_until("acme", row.last)), row.of_tenant);
+  }
+  usage_.book("pool", "200-1", {"sky", "main", "acme", needs_["small"], needs_["small"]});
+  EXPECT_EQ(cores(usage_.of_tenant_until("acme", last)), 8) << "promises have no record";
+  Node taken_over = node(ids[0]);
+  taken_over.tenant_name = "globex";
+  write_node(taken_over);
+  remove_node(ids[1]);
+  EXPECT_EQ(cores(usage_.of_tenant_until("acme", last)), 4);
+  EXPECT_EQ(cores(usage_.of_tenant_until("globex", last)), 2);
+  EXPECT_EQ(cores(usage_.of_provider_until("sky", last)), 6);
+}
+
 }  // namespace
-}  // namespace nodepool::launcher
+}  // namespace nodepool::planning

@@ -1,0 +1,65 @@
+#include "planning/deletions.h"
+
+#include <utility>
+
+namespace nodepool::planning {
+
+namespace {
+
+template <typename Key>
+void remove_time(std::map<Key, std::multiset<double>>& times, const Key& key, double time) {
+  const auto found = times.find(key);
+  found->second.extract(time);
+  if (found->second.empty()) times.erase(found);
+}
+
+template <typename Key>
+double latest_of(const std::map<Key, std::multiset<double>>& times, const Key& key) {
+  const auto found = times.find(key);
+  return found == times.end() ? 0 : *found->second.rbegin();
+}
+
+}  // namespace
+
+Deletions::Deletions(model::NodeTable& nodes) {
+  for (const auto& [id, node] : nodes.all()) on_node(id, &node);
+  subscription_ = nodes.observe(
+      [this](const model::NodeTable::Change& change) { on_node(change.id, change.after); });
+}
+
+void Deletions::on_node(const std::string& id, const model::Node* node) {
+  forget(id);
+  if (node == nullptr || node->state != model::NodeState::deleting) return;
+  Deletion deletion{node->provider.value_or(""), node->pool.value_or(""),
+                    node->tenant_name.value_or(""), node->state_time};
+  by_provider_[deletion.provider].insert(deletion.since);
+  by_pool_[{deletion.provider, deletion.pool}].insert(deletion.since);
+  by_tenant_[deletion.tenant].insert(deletion.since);
+  by_node_.emplace(id, std::move(deletion));
+}
+
+void Deletions::forget(const std::string& id) {
+  const auto entry = by_node_.extract(id);
+  if (entry.empty()) return;
+  const Deletion& deletion = entry.mapped();
+  remove_time(by_provider_, deletion.provider, deletion.since);
+  remove_time(by_pool_, std::tuple(deletion.provider, deletion.pool), deletion.since);
+  remove_time(by_tenant_, deletion.tenant, deletion.since);
+}
+
+double Deletions::latest(Decision::Shortage shortage, const PoolIdentity& pool,
+                         const std::string& tenant) const {
+  switch (shortage) {
+    case Decision::Shortage::none:
+      break;
+    case Decision::Shortage::pool:
+      return latest_of(by_pool_, std::tuple(pool.provider, pool.name));
+    case Decision::Shortage::provider:
+      return latest_of(by_provider_, pool.provider);
+    case Decision::Shortage::tenant:
+      return latest_of(by_tenant_, tenant);
+  }
+  return 0;
+}
+
+}  // namespace nodepool::planning

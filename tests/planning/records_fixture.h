@@ -1,0 +1,51 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "async/event_loop.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "model/node_table.h"
+#include "model/request_table.h"
+#include "planning/usage.h"
+
+namespace nodepool::planning {
+
+// Tables of records that a test fills by hand, and the sums over them: no store is followed, no
+// time passes.
+class RecordsFixture : public testing::Test {
+ protected:
+  RecordsFixture();
+
+  // Returns the new node's id.
+  std::string add_node(const model::Node& node);
+  void write_node(const model::Node& node);
+  void remove_node(const std::string& id);
+  const model::Node& node(const std::string& id) const;
+  // Somebody contends for the node's lock.
+  void lock(const std::string& id);
+
+  // A ready node of provider `sky` that nobody has, and that takes one instance.
+  static model::Node idle_node(std::string pool, std::string label, double since = 0);
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{11};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  coordination::MemoryStore store_{server_, runtime_};
+  telemetry::Logger log_;
+  model::NodeTable nodes_;
+  std::map<std::string, Resources> needs_;  // by label: what a node takes
+  Usage usage_;
+
+ private:
+  std::int64_t transactions_ = 0;
+};
+
+}  // namespace nodepool::planning
