@@ -23,6 +23,7 @@ class Backoff {
 
   // The last pause; none if it has not failed.
   Duration pause() const { return pause_; }
+  bool has_failed() const { return pause_ > Duration::zero(); }
 
  private:
   Duration first_;

@@ -45,8 +45,9 @@ constexpr std::size_t kLocksAtOnce = 100;
 
 }  // namespace
 
-CleanupWorker::CleanupWorker(LauncherContext& context)
+CleanupWorker::CleanupWorker(const WorkerContext& context, const AbsentPools& absent_pools)
     : context_(context),
+      absent_pools_(absent_pools),
       log_(context.log.child("CleanupWorker")),
       scope_(context.runtime, context.report_to(log_)) {}
 
@@ -138,7 +139,6 @@ Task<> CleanupWorker::look() {
 }
 
 // --- lost requests
-// ---------------------------------------------------------------------------------
 
 // Whether the launches have begun, and those who serve their pool still have time to go on.
 bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
@@ -154,7 +154,7 @@ bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
   const async::Duration patience =
       may_be_served_by_others(request)
           ? async::Duration(kInterruptedPause)
-          : std::max<async::Duration>(kInterruptedPause, context_.absent_pools.patience());
+          : std::max<async::Duration>(kInterruptedPause, absent_pools_.patience());
   if (now >= since + patience) return false;
   next_look_ = std::min(next_look_, since + patience);
   return true;
@@ -263,7 +263,6 @@ Task<bool> CleanupWorker::free_node(std::string node_id, std::string request_id,
 }
 
 // --- what is left of requests and nodes
-// -------------------------------------------------------------
 
 bool CleanupWorker::is_orphan(const Node& node) const {
   if (node.state != NodeState::init) return false;

@@ -18,8 +18,7 @@ namespace nodepool::launcher {
 //   `requested` again, and its nodes are free. If its launches have begun, they are left for a
 //   while to whoever goes on with them: longer if no other pool could serve the request;
 // * a node that is kept for a request which is waiting again is free;
-// * a node whose launch had not begun when its launcher died, and whose request is gone, is
-// deleted;
+// * a node whose launch had not begun when its launcher died is deleted if its request is gone;
 // * what is left of the lock of a request that is gone is removed;
 // * a node's record without any content, which a racer for its lock may leave, is removed.
 //
@@ -27,7 +26,7 @@ namespace nodepool::launcher {
 // and, for those that leave no trace, once in kCleanupInterval while there is something to look at.
 class CleanupWorker {
  public:
-  explicit CleanupWorker(LauncherContext& context);
+  CleanupWorker(const WorkerContext& context, const AbsentPools& absent_pools);
 
   // Begins to work.
   void start();
@@ -57,7 +56,8 @@ class CleanupWorker {
   Task<> remove_request_lock(std::string request_id);
   Task<> remove_empty_nodes();
 
-  LauncherContext& context_;
+  const WorkerContext& context_;
+  const AbsentPools& absent_pools_;
   telemetry::Logger log_;
   async::Event wake_{"there is something to clean up"};
   bool look_is_due_ = false;  // without waiting for the interval

@@ -23,11 +23,8 @@ using model::NodeState;
 // reference's delete worker looks every 5 s.
 constexpr auto kReturnRetryPause = std::chrono::seconds(5);
 
-// How long a node is left to the launcher that it falls to, when several serve its provider.
-constexpr auto kReturnPeerPause = std::chrono::seconds(1);
-
 // How long a launch that was interrupted is left to whoever goes on with it.
-constexpr auto kReturnResumePause = std::chrono::seconds(30);
+constexpr async::Duration kReturnResumePause = std::chrono::seconds(30);
 
 // Before another attempt when the store has shown twice that the table is behind: somebody has
 // locked or changed the node, and the event is under way.
@@ -37,7 +34,7 @@ constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
 class Removal final : public driver::NodeRecord {
  public:
   // `lock` is held, and outlives it.
-  Removal(LauncherContext& context, Node node, const coordination::Lock& lock)
+  Removal(const WorkerContext& context, Node node, const coordination::Lock& lock)
       : context_(context), node_(std::move(node)), lock_(lock) {}
 
   Node& node() override { return node_; }
@@ -51,17 +48,21 @@ class Removal final : public driver::NodeRecord {
   }
 
  private:
-  LauncherContext& context_;
+  const WorkerContext& context_;
   Node node_;
   const coordination::Lock& lock_;
 };
 
 }  // namespace
 
-DeletedNodeWorker::DeletedNodeWorker(LauncherContext& context, const Providers& providers)
+DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, const Providers& providers,
+                                     const std::set<std::string>& own_pools)
     : context_(context),
       providers_(providers),
+      own_pools_(own_pools),
       log_(context.log.child("DeletedNodeWorker")),
+      left_to_others_(context.runtime, scope_, "node",
+                      [this](const std::string& id) { look_at(id); }),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void DeletedNodeWorker::start() {
@@ -105,7 +106,7 @@ DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
 void DeletedNodeWorker::look_at(const std::string& id) {
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || context_.records.nodes.is_locked(id) || duty(*node) == Duty::none) {
-    left_to_others_.erase(id);
+    left_to_others_.forget(id);
     return;
   }
   if (in_hand_.contains(id) || leaves_to_others(*node)) return;
@@ -127,31 +128,17 @@ bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
   std::erase_if(peers, [&node](const model::Component* pool) {
     return pool->provider_name != node.provider || pool->name != node.pool;
   });
-  return !peers.empty() && !context_.own_pools.contains(planning::preferred(node.id, peers));
+  return !peers.empty() && !own_pools_.contains(planning::preferred(node.id, peers));
 }
 
 // Returns whether the node is left to somebody else for the moment.
 bool DeletedNodeWorker::leaves_to_others(const Node& node) {
   const bool can_go_on = can_be_resumed(node);
-  const auto now = context_.runtime.clock.now();
-  const auto left = left_to_others_.find(node.id);
-  if ((!can_go_on && !falls_to_peer(node)) ||
-      (left != left_to_others_.end() && left->second <= now)) {
-    left_to_others_.erase(node.id);
+  if (!can_go_on && !falls_to_peer(node)) {
+    left_to_others_.forget(node.id);
     return false;
   }
-  if (left == left_to_others_.end()) {
-    const async::Duration pause =
-        can_go_on ? async::Duration(kReturnResumePause) : kReturnPeerPause;
-    left_to_others_.emplace(node.id, now + pause);
-    scope_.spawn("node " + node.id + ", left to others", look_again(node.id, pause));
-  }
-  return true;
-}
-
-Task<> DeletedNodeWorker::look_again(std::string id, async::Duration pause) {
-  co_await context_.runtime.clock.sleep_for(pause);
-  look_at(id);
+  return left_to_others_.leaves(node.id, can_go_on ? kReturnResumePause : kPeerPause);
 }
 
 Task<> DeletedNodeWorker::work_on(std::string id) {

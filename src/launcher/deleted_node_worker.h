@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include "async/task_scope.h"
 #include "coordination/lock.h"
 #include "launcher/context.h"
+#include "launcher/left_to_others.h"
 #include "launcher/providers.h"
 
 namespace nodepool::launcher {
@@ -18,7 +18,9 @@ namespace nodepool::launcher {
 // free. It acts on the change that makes a node due, not by looking through all nodes.
 class DeletedNodeWorker {
  public:
-  DeletedNodeWorker(LauncherContext& context, const Providers& providers);
+  // `own_pools`: component ids of the pools of this launcher.
+  DeletedNodeWorker(const WorkerContext& context, const Providers& providers,
+                    const std::set<std::string>& own_pools);
 
   // Begins to work.
   void start();
@@ -37,7 +39,6 @@ class DeletedNodeWorker {
   bool can_be_resumed(const model::Node& node) const;
   bool falls_to_peer(const model::Node& node) const;
   bool leaves_to_others(const model::Node& node);
-  Task<> look_again(std::string id, async::Duration pause);
   Task<> work_on(std::string id);
   // These return false if the store says otherwise than the table: there was nothing to do.
   Task<bool> take_back_under_lock(std::string id);
@@ -49,14 +50,15 @@ class DeletedNodeWorker {
   Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
                  coordination::Lock& lock);
 
-  LauncherContext& context_;
+  const WorkerContext& context_;
   const Providers& providers_;
+  const std::set<std::string>& own_pools_;
   telemetry::Logger log_;
   std::set<std::string, std::less<>> in_hand_;
   std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
   // Nodes left to another launcher that serves their provider, or to the pool worker that goes on
-  // with their launch, until when.
-  std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_others_;
+  // with their launch.
+  LeftToOthers left_to_others_;
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

@@ -62,7 +62,7 @@ std::optional<double> expiry(const Node& node, const NodeAges& ages) {
   }
 }
 
-ExpiryWorker::ExpiryWorker(LauncherContext& context, const Providers& providers)
+ExpiryWorker::ExpiryWorker(const WorkerContext& context, const Providers& providers)
     : context_(context),
       providers_(providers),
       log_(context.log.child("ExpiryWorker")),

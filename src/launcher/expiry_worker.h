@@ -33,7 +33,7 @@ std::optional<double> expiry(const model::Node& node, const NodeAges& ages);
 // other. It sleeps until the next node is due.
 class ExpiryWorker {
  public:
-  ExpiryWorker(LauncherContext& context, const Providers& providers);
+  ExpiryWorker(const WorkerContext& context, const Providers& providers);
 
   // Begins to work.
   void start();
@@ -54,7 +54,7 @@ class ExpiryWorker {
   Task<> retire(std::string id);
   bool is_due(const model::Node& node) const;
 
-  LauncherContext& context_;
+  const WorkerContext& context_;
   const Providers& providers_;
   telemetry::Logger log_;
   NodeAges ages_;

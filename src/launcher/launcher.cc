@@ -40,13 +40,10 @@ NodeAges node_ages(const config::Config& config) {
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : context_{runtime,          store,
-               records_,         threads_,
-               history_,         telemetry::Logger(std::move(log), "nodepool"),
-               options.hostname, options.fqdn,
-               options.metrics,  usage_},
+    : context_{runtime, store, records_, telemetry::Logger(std::move(log), "nodepool")},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
+      metrics_(options.metrics),
       log_(context_.log.child("NodePool")),
       records_(runtime, store, context_.log),
       threads_(kThreads, "blocking calls"),
@@ -59,11 +56,14 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
              [this](std::string_view provider, std::string_view pool, std::string_view label) {
                return need_of(provider, pool, label);
              }),
-      deleted_nodes_(context_, providers_),
+      deletions_(records_.nodes),
+      serving_{context_,   options.hostname, options.fqdn,  history_,   usage_,
+               deletions_, tenant_limits_,   absent_pools_, own_pools_, installation_.current()},
+      deleted_nodes_(context_, providers_, own_pools_),
       expiry_(context_, providers_),
-      cleanup_(context_),
+      cleanup_(context_, absent_pools_),
       min_ready_(context_, providers_),
-      stats_(context_, providers_),
+      stats_(context_, providers_, tenant_limits_, options.metrics, options.hostname),
       tables_scope_(runtime, context_.report_to(log_)),
       retired_providers_(runtime, context_.report_to(log_)) {}
 
@@ -72,14 +72,13 @@ Launcher::~Launcher() = default;
 Task<> Launcher::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
   co_await installation_.start();
-  context_.installation = installation_.current();
   co_await records_.make_roots(model::Records::all());
   co_await history_.start();
   tables_scope_.spawn("installation", installation_.run());
   records_.follow(tables_scope_, model::Records::all());
   co_await records_.until_ready();
-  context_.absent_pools.set_patience(std::chrono::seconds(config.pool_timeout));
-  context_.absent_pools.begin(context_.runtime.clock.now());
+  absent_pools_.set_patience(std::chrono::seconds(config.pool_timeout));
+  absent_pools_.begin(context_.runtime.clock.now());
   tables_scope_.spawn("pools that may be back", wait_for_absent_pools());
   pools_ = records_.components.observe(
       [this](const model::ComponentTable::Change& change) { on_component(change); });
@@ -125,7 +124,7 @@ void Launcher::on_component(const model::ComponentTable::Change& change) {
 }
 
 void Launcher::miss(const model::Component& pool) {
-  context_.absent_pools.left(pool, context_.runtime.clock.now());
+  absent_pools_.left(pool, context_.runtime.clock.now());
   tables_scope_.spawn("pool " + pool.name + ", which may be back", wait_for_absent_pools());
 }
 
@@ -143,8 +142,8 @@ void Launcher::miss_pools_of(const driver::ProviderConfig& config) {
 }
 
 Task<> Launcher::wait_for_absent_pools() {
-  co_await context_.runtime.clock.sleep_for(context_.absent_pools.patience());
-  context_.absent_pools.time_has_passed();
+  co_await context_.runtime.clock.sleep_for(absent_pools_.patience());
+  absent_pools_.time_has_passed();
 }
 
 Task<> Launcher::reconfigure(config::Config config) {
@@ -171,7 +170,7 @@ Task<> Launcher::apply(config::Config config) {
   }
   for (const auto& [name, provider] : replaced_) providers_.erase(name);
   try {
-    while (!co_await go_over()) co_await context_.records.pause_before_retry(kStorePause);
+    while (!co_await go_over()) co_await records_.pause_before_retry(kStorePause);
   } catch (...) {
     retire_replaced();
     throw;
@@ -213,9 +212,9 @@ Task<bool> Launcher::go_over() {
         co_await start_provider(section, wanted_.at(section.name));
       }
     }
-    context_.tenant_limits = config_.tenant_limits;
-    context_.absent_pools.set_patience(std::chrono::seconds(config_.pool_timeout));
-    context_.absent_pools.time_has_passed();
+    tenant_limits_ = config_.tenant_limits;
+    absent_pools_.set_patience(std::chrono::seconds(config_.pool_timeout));
+    absent_pools_.time_has_passed();
     co_await stop_pool_workers_without_pool();
     co_await start_missing_pool_workers();
   } catch (const coordination::StoreError& error) {
@@ -234,7 +233,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
       drivers_.driver(section.driver)
           .provider(std::move(config),
                     {context_.runtime, context_.store, records_.nodes, records_.images, threads_,
-                     context_.log, context_.metrics, context_.installation});
+                     context_.log, metrics_, installation_.current()});
   if (driver::Provider* predecessor = predecessor_of(section.name)) {
     provider->take_over(*predecessor);
   }
@@ -300,7 +299,7 @@ Task<> Launcher::start_missing_pool_workers() {
     for (const auto& [pool, pool_config] : provider.provider->config().pools()) {
       const PoolKey key(provider_name, pool);
       if (pool_workers_.contains(key)) continue;
-      auto worker = std::make_unique<PoolWorker>(context_, provider, pool);
+      auto worker = std::make_unique<PoolWorker>(serving_, provider, pool);
       co_await worker->start();
       added.push_back(pool_workers_.emplace(key, std::move(worker)).first->second.get());
     }

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,9 +87,10 @@ class Launcher {
   Task<> wait_for_absent_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
 
-  LauncherContext context_;
+  WorkerContext context_;
   coordination::LockSweeper lock_sweeper_;
   const driver::DriverRegistry& drivers_;
+  telemetry::Metrics metrics_;
   telemetry::Logger log_;
   model::Records records_;
   async::ThreadPool threads_;
@@ -101,6 +103,11 @@ class Launcher {
   Providers replaced_;  // by the configuration that is being gone over to
   driver::LateStarts late_starts_;
   Usage usage_;
+  planning::Deletions deletions_;
+  planning::TenantLimits tenant_limits_;  // as configured now
+  AbsentPools absent_pools_;
+  std::set<std::string> own_pools_;  // component ids
+  ServingContext serving_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;
   DeletedNodeWorker deleted_nodes_;
   ExpiryWorker expiry_;

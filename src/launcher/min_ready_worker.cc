@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
@@ -17,18 +15,12 @@ namespace {
 
 using coordination::StoreError;
 using coordination::Transaction;
-using coordination::TransactionError;
 using model::Node;
 using model::NodeRequest;
-using model::NodeState;
 using model::RequestState;
 
 // After everybody else's.
 constexpr std::string_view kPriority = "900-";
-
-// Requests for one label that wait for their answer: the rest of a large stock is asked for when
-// these are served. Whatever is configured, the store and the pools have time for others.
-constexpr std::int64_t kMostOutstanding = 100;
 
 // Before counting. A node and the request that it was for are read one after the other: what is
 // counted in between is wrong. And of several launchers that miss the same node, one should be
@@ -36,10 +28,8 @@ constexpr std::int64_t kMostOutstanding = 100;
 constexpr std::int64_t kShortestSettling = 100;
 constexpr std::int64_t kLongestSettling = 1000;
 
-// Before asking again for what could not be had (all pools are full, or launches fail): a failure
-// gives no sign of when it would go better.
-constexpr async::Duration kFirstMinReadyPause = std::chrono::seconds(5);
-constexpr async::Duration kLongestMinReadyPause = std::chrono::seconds(60);
+// Before asking again when the store has failed.
+constexpr auto kAskAgainPause = std::chrono::seconds(5);
 
 // Before looking again whether a label can be had: new images give an event, what else is missing
 // in a cloud does not.
@@ -50,18 +40,9 @@ async::Duration settling_time(async::Random& random) {
   return std::chrono::milliseconds(kShortestSettling + static_cast<std::int64_t>(spread));
 }
 
-bool is_in_stock(const Node* node) {
-  return node != nullptr && node->state == NodeState::ready && !node->allocated_to;
-}
-
-bool is_for_min_ready(const NodeRequest* request) {
-  return request != nullptr && request->requestor == planning::kMinReadyRequestor &&
-         request->node_types.size() == 1;
-}
-
 }  // namespace
 
-MinReadyWorker::MinReadyWorker(LauncherContext& context, const Providers& providers)
+MinReadyWorker::MinReadyWorker(const WorkerContext& context, const Providers& providers)
     : context_(context),
       providers_(providers),
       log_(context.log.child("MinReadyWorker")),
@@ -97,27 +78,26 @@ void MinReadyWorker::reconfigure(const std::map<std::string, config::Label>& lab
 }
 
 // --- events
-// ---------------------------------------------------------------------------------------
 
 void MinReadyWorker::on_node(const model::NodeTable::Change& change) {
-  if (is_in_stock(change.before)) {
+  if (change.before != nullptr && planning::is_in_stock(*change.before)) {
     for (const std::string& label : change.before->type) {
       --stocks_[label].ready;
       look_at(label);
     }
   }
-  if (is_in_stock(change.after)) {
+  if (change.after != nullptr && planning::is_in_stock(*change.after)) {
     for (const std::string& label : change.after->type) ++stocks_[label].ready;
   }
 }
 
 void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
-  if (is_for_min_ready(change.before)) {
+  if (change.before != nullptr && planning::is_for_min_ready(*change.before)) {
     const std::string& label = change.before->node_types.front();
     stocks_[label].requests.erase(change.id);
     look_at(label);
   }
-  if (!is_for_min_ready(change.after)) return;
+  if (change.after == nullptr || !planning::is_for_min_ready(*change.after)) return;
   const NodeRequest& request = *change.after;
   const std::string& label = request.node_types.front();
   stocks_[label].requests.insert(change.id);
@@ -138,7 +118,6 @@ void MinReadyWorker::look_at_all() {
 }
 
 // --- asking
-// ---------------------------------------------------------------------------------------
 
 Task<> MinReadyWorker::run() {
   while (true) {
@@ -152,13 +131,6 @@ Task<> MinReadyWorker::run() {
     if (!context_.records.ready()) continue;
     for (const std::string& label : std::exchange(to_look_at_, {})) co_await top_up(label);
   }
-}
-
-bool MinReadyWorker::can_be_had(const std::string& label) const {
-  return std::ranges::any_of(context_.records.components.pools(),
-                             [this, &label](const model::Component* pool) {
-                               return pool->supports(label) && !has_problem(*pool, label);
-                             });
 }
 
 // Of the providers of other launchers nothing is known. What is known of the own ones may be old:
@@ -178,17 +150,19 @@ bool MinReadyWorker::has_problem(const model::Component& pool, const std::string
 
 Task<> MinReadyWorker::top_up(std::string label) {
   const Stock& stock = stocks_[label];
-  const auto asked_for = static_cast<std::int64_t>(stock.requests.size());
-  const std::int64_t missing = stock.wanted - stock.ready - asked_for;
-  const std::int64_t count = std::min(missing, kMostOutstanding - asked_for);
-  if (count <= 0 || stock.pausing) co_return;
-  if (!can_be_had(label)) {
+  const planning::MinReadyStock figures = stock.figures();
+  const std::int64_t count = planning::to_ask_for(figures);
+  if (count == 0 || stock.pausing) co_return;
+  const auto has_problem = [this, &label](const model::Component& pool) {
+    return this->has_problem(pool, label);
+  };
+  if (!planning::can_be_had(label, context_.records.components.pools(), has_problem)) {
     if (unavailable_.empty()) offers_due_ = context_.runtime.clock.now() + kOfferPause;
     unavailable_.insert(label);
     co_return;
   }
   log_.info("Requesting {} node(s) with label {}: {} ready, {} asked for, min-ready is {}", count,
-            label, stock.ready, asked_for, stock.wanted);
+            label, figures.ready, figures.asked_for, figures.wanted);
   std::string failure;
   try {
     co_await ask(label, count);
@@ -197,7 +171,7 @@ Task<> MinReadyWorker::top_up(std::string label) {
   }
   if (failure.empty()) co_return;
   log_.warning("Could not request nodes with label {}: {}", label, failure);
-  co_await context_.runtime.clock.sleep_for(kFirstMinReadyPause);
+  co_await context_.runtime.clock.sleep_for(kAskAgainPause);
   look_at(label);
 }
 
@@ -224,7 +198,6 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
 }
 
 // --- answers
-// --------------------------------------------------------------------------------------
 
 // Until the answered request is gone.
 Task<> MinReadyWorker::attend_to(std::string request_id) {
@@ -241,12 +214,12 @@ Task<> MinReadyWorker::attend_to(std::string request_id) {
     }
     if (failure.empty()) co_return;
     log_.about({}, request_id).debug("Trying again: {}", failure);
-    co_await context_.runtime.clock.sleep_for(kFirstMinReadyPause);
+    co_await context_.runtime.clock.sleep_for(kAskAgainPause);
   }
 }
 
 Task<> MinReadyWorker::take_over(NodeRequest request) {
-  stocks_[request.node_types.front()].pause = {};
+  stocks_[request.node_types.front()].backoff.reset();
   if (request.nodes.size() == 1 && co_await free_node(request)) co_return;
   co_await remove(request.id);  // its node has changed, or is gone: it is freed without a request
 }
@@ -288,14 +261,13 @@ Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
   Stock& stock = stocks_[label];
   if (!stock.pausing) {
     stock.pausing = true;
-    stock.pause = std::clamp(stock.pause * 2, kFirstMinReadyPause, kLongestMinReadyPause);
-    scope_.spawn("min-ready " + label, try_again_later(label));
+    scope_.spawn("min-ready " + label, try_again_later(label, stock.backoff.failed()));
   }
   co_await remove(std::move(request_id));
 }
 
-Task<> MinReadyWorker::try_again_later(std::string label) {
-  co_await context_.runtime.clock.sleep_for(stocks_[label].pause);
+Task<> MinReadyWorker::try_again_later(std::string label, async::Duration pause) {
+  co_await context_.runtime.clock.sleep_for(pause);
   stocks_[label].pausing = false;
   look_at(label);
 }

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "async/backoff.h"
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "coordination/lock.h"
 #include "launcher/context.h"
 #include "launcher/providers.h"
+#include "planning/min_ready.h"
 
 namespace nodepool::launcher {
 
@@ -20,7 +22,7 @@ namespace nodepool::launcher {
 // does not ask for what is known not to be had: a label whose image no provider has yet.
 class MinReadyWorker {
  public:
-  MinReadyWorker(LauncherContext& context, const Providers& providers);
+  MinReadyWorker(const WorkerContext& context, const Providers& providers);
 
   // Begins to work.
   void start();
@@ -32,12 +34,21 @@ class MinReadyWorker {
   Task<> stop();
 
  private:
+  // Before asking again for what could not be had (all pools are full, or launches fail): a failure
+  // gives no sign of when it would go better.
+  static constexpr async::Duration kFirstPause = std::chrono::seconds(5);
+  static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+
   struct Stock {
     std::int64_t wanted = 0;
-    std::int64_t ready = 0;          // nodes that nobody has asked for, whoever may hold their lock
-    std::set<std::string> requests;  // not yet removed, of whatever launcher
-    async::Duration pause{};         // before the next attempt, while the last one failed
+    std::int64_t ready = 0;
+    std::set<std::string> requests;
+    async::Backoff backoff{kFirstPause, kLongestPause};  // after an attempt that has failed
     bool pausing = false;
+
+    planning::MinReadyStock figures() const {
+      return {wanted, ready, static_cast<std::int64_t>(requests.size())};
+    }
   };
 
   void on_node(const model::NodeTable::Change& change);
@@ -53,12 +64,11 @@ class MinReadyWorker {
   Task<bool> try_to_free(model::NodeRequest request, coordination::Lock& lock);
   Task<bool> free_locked_node(const model::NodeRequest& request, coordination::Lock& lock);
   Task<> give_up(std::string request_id, std::string label);
-  Task<> try_again_later(std::string label);
+  Task<> try_again_later(std::string label, async::Duration pause);
   Task<> remove(std::string request_id);
-  bool can_be_had(const std::string& label) const;
   bool has_problem(const model::Component& pool, const std::string& label) const;
 
-  LauncherContext& context_;
+  const WorkerContext& context_;
   const Providers& providers_;
   telemetry::Logger log_;
   std::map<std::string, Stock> stocks_;   // by label

@@ -25,7 +25,7 @@ using model::NodeState;
 
 class NodeLaunches::Launch final : public driver::NodeLaunch {
  public:
-  Launch(LauncherContext& context, coordination::LockSet& locks, model::NodeRequest request,
+  Launch(const ServingContext& context, coordination::LockSet& locks, model::NodeRequest request,
          Node node)
       : context_(context), locks_(locks), request_(std::move(request)), node_(std::move(node)) {}
 
@@ -49,14 +49,14 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   std::size_t lock = 0;  // its index, once the node is locked
 
  private:
-  LauncherContext& context_;
+  const ServingContext& context_;
   coordination::LockSet& locks_;
   model::NodeRequest request_;
   Node node_;
 };
 
-NodeLaunches::NodeLaunches(LauncherContext& context, ProviderInService provider, PoolIdentity pool,
-                           coordination::LockSet& locks, telemetry::Logger log)
+NodeLaunches::NodeLaunches(const ServingContext& context, ProviderInService provider,
+                           PoolIdentity pool, coordination::LockSet& locks, telemetry::Logger log)
     : context_(context),
       provider_(std::move(provider)),
       pool_(std::move(pool)),
@@ -67,7 +67,6 @@ NodeLaunches::NodeLaunches(LauncherContext& context, ProviderInService provider,
 NodeLaunches::~NodeLaunches() = default;
 
 // --- records
-// ------------------------------------------------------------------------------------------
 
 void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest& request,
                              const std::vector<std::string>& labels,
@@ -137,7 +136,6 @@ Task<bool> NodeLaunches::find_created(std::int64_t transaction) {
 }
 
 // --- quota
-// ----------------------------------------------------------------------------------------
 
 Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
   // The events of what others have recorded meanwhile may still be on the way. These need not be
@@ -148,38 +146,23 @@ Task<bool> NodeLaunches::fit(const QuotaBounds& bounds) {
 }
 
 bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
-  const std::string tenant = launches_.front()->node().tenant_name.value_or("");
+  const auto is_beyond = [](const driver::Limits& limits, const Resources& taken) {
+    return excess(limits, taken, {}).has_value();
+  };
   const Usage& usage = context_.usage;
-  if (!excess(bounds.provider, usage.of_provider(pool_.provider), {}) &&
-      !excess(bounds.pool, usage.of_pool(pool_.provider, pool_.name), {}) &&
-      !excess(bounds.tenant, usage.of_tenant(tenant), {})) {
-    return false;
-  }
-  return excess(bounds.provider, taken_before({}, {}), {}) ||
-         excess(bounds.pool, taken_before(pool_.name, {}), {}) ||
-         excess(bounds.tenant, taken_before({}, tenant), {});
-}
-
-// By these nodes and those recorded before them: of the provider, of one of its pools, or of a
-// tenant.
-Resources NodeLaunches::taken_before(const std::string& pool, const std::string& tenant) const {
-  Resources sum;
+  const std::string& provider = pool_.provider;
+  const std::string tenant = launches_.front()->node().tenant_name.value_or("");
   const std::string& last = launches_.back()->node().id;
-  if (!tenant.empty()) {
-    for (const auto& [id, node] : context_.records.nodes.all()) {
-      if (id <= last && node.tenant_name == tenant) sum += Usage::of_tenant(node);
-    }
-    return sum;
-  }
-  for (const std::string& id : context_.records.nodes.of_provider(pool_.provider)) {
-    const Node& node = *context_.records.nodes.find(id);
-    if (id <= last && (pool.empty() || node.pool == pool)) sum += context_.usage.of_node(node);
-  }
-  return sum;
+  // Most often all is within the limits, whoever came first.
+  return (is_beyond(bounds.provider, usage.of_provider(provider)) &&
+          is_beyond(bounds.provider, usage.of_provider_until(provider, last))) ||
+         (is_beyond(bounds.pool, usage.of_pool(provider, pool_.name)) &&
+          is_beyond(bounds.pool, usage.of_pool_until(provider, pool_.name, last))) ||
+         (is_beyond(bounds.tenant, usage.of_tenant(tenant)) &&
+          is_beyond(bounds.tenant, usage.of_tenant_until(tenant, last)));
 }
 
 // --- launching
-// ------------------------------------------------------------------------------------
 
 Task<bool> NodeLaunches::begin() {
   std::optional<bool> begun = co_await try_to_begin();

@@ -30,7 +30,7 @@ struct Place {
 // or has failed. The caller owns their locks, and gives them up.
 class NodeLaunches {
  public:
-  NodeLaunches(LauncherContext& context, ProviderInService provider, PoolIdentity pool,
+  NodeLaunches(const ServingContext& context, ProviderInService provider, PoolIdentity pool,
                coordination::LockSet& locks, telemetry::Logger log);
   ~NodeLaunches();
 
@@ -89,12 +89,11 @@ class NodeLaunches {
   Task<std::optional<bool>> try_to_read_again();
   Task<bool> read_again();
   bool exceeds(const QuotaBounds& bounds) const;
-  driver::Resources taken_before(const std::string& pool, const std::string& tenant) const;
   Task<> run_together();
   Task<> run_one(Launch& launch);
   Task<> end(Launch& launch, model::NodeState state);
 
-  LauncherContext& context_;
+  const ServingContext& context_;
   ProviderInService provider_;
   PoolIdentity pool_;
   coordination::LockSet& locks_;

@@ -36,7 +36,7 @@ void require_answer(const TransactionError& error) {
 
 }  // namespace
 
-NodeRequestHandler::NodeRequestHandler(LauncherContext& context, PoolIdentity pool,
+NodeRequestHandler::NodeRequestHandler(const ServingContext& context, PoolIdentity pool,
                                        std::string request_id)
     : context_(context),
       pool_(std::move(pool)),
@@ -95,7 +95,6 @@ Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
 }
 
 // --- existing nodes
-// -----------------------------------------------------------------------------------
 
 // Looks at all existing nodes; takes those that do not work out of service.
 Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
@@ -182,7 +181,6 @@ Task<Outcome> NodeRequestHandler::hand_out() {
 }
 
 // --- new nodes
-// ----------------------------------------------------------------------------------------
 
 Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider,
                                                       QuotaBounds bounds) {
@@ -310,7 +308,6 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
 }
 
 // --- going on with what others have begun
-// --------------------------------------------------------------
 
 Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
   // The request's alone: whoever is at work on it after all finds the nodes' locks as they were.
@@ -368,7 +365,6 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 }
 
 // --- giving up
-// ----------------------------------------------------------------------------------------
 
 // Puts the request back, or declines it; frees its nodes. In one transaction if possible: the
 // request's version in it proves that the nodes are freed for the request that was to be served,
@@ -449,7 +445,6 @@ void NodeRequestHandler::put_back_in(RecordBatch& batch, const Reason& declining
 }
 
 // --- declining
-// ----------------------------------------------------------------------------------------
 
 void NodeRequestHandler::add_decline(NodeRequest& request, const Reason& reason) const {
   const std::string text = model::failure_text(sentence(reason));

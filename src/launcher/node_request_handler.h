@@ -25,7 +25,7 @@ class NodeRequestHandler {
     locked,     // somebody else works on the request: look again a little later
   };
 
-  NodeRequestHandler(LauncherContext& context, PoolIdentity pool, std::string request_id);
+  NodeRequestHandler(const ServingContext& context, PoolIdentity pool, std::string request_id);
 
   // Serves the request with nodes of the provider: the i-th of its labels with the existing node
   // plan[i], or, if that is empty, with a new one.
@@ -82,7 +82,7 @@ class NodeRequestHandler {
   model::Node allocated(const model::Node& node) const;
   bool can_be_handed_out(const model::Node* node, const std::string& label) const;
 
-  LauncherContext& context_;
+  const ServingContext& context_;
   PoolIdentity pool_;
   std::string request_id_;
   telemetry::Logger log_;

@@ -28,9 +28,6 @@ constexpr auto kOutdatedPause = std::chrono::milliseconds(10);
 // Before looking again at a request after the store has failed.
 constexpr auto kFailurePause = std::chrono::seconds(1);
 
-// How long a request is left to the launcher that it falls to, when several serve a pool.
-constexpr auto kPeerPause = std::chrono::seconds(1);
-
 // Before going on with the launch that a dead launcher has left: the records of one that is alive
 // may still be on their way.
 constexpr auto kResumePause = std::chrono::milliseconds(250);
@@ -39,7 +36,7 @@ constexpr double kMillisecondsPerSecond = 1000;
 
 }  // namespace
 
-PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool)
+PoolWorker::PoolWorker(const ServingContext& context, ProviderInService provider, std::string pool)
     : context_(context),
       provider_(std::move(provider)),
       identity_{
@@ -49,11 +46,13 @@ PoolWorker::PoolWorker(LauncherContext& context, ProviderInService provider, std
       log_(context.log.child(fmt::format("PoolWorker.{}-{}", identity_.provider, pool))),
       registration_(context.runtime, context.store, log_, component()),
       stock_(context.records.nodes, identity_),
-      idle_nodes_(context, identity_, stock_, log_, scope_,
+      idle_nodes_(context, log_, scope_,
                   [this] {
                     line_.limits_may_allow_more();
                     wake_.set();
                   }),
+      left_to_peer_(context.runtime, scope_, "request",
+                    [this](const std::string& id) { look_at_again(id); }),
       scope_(context.runtime, context.report_to(log_)) {
   stock_.reconfigure(provider_.provider);
 }
@@ -125,16 +124,12 @@ void PoolWorker::publish_whether_paused() {
 }
 
 // --- events
-// ---------------------------------------------------------------------------------------
 
 void PoolWorker::observe() {
   subscriptions_.push_back(context_.records.requests.observe(
       [this](const model::RequestTable::Change& change) { on_request(change); }));
-  subscriptions_.push_back(
-      context_.records.nodes.observe([this](const model::NodeTable::Change& change) {
-        idle_nodes_.on_node(change);
-        on_node(change.id);
-      }));
+  subscriptions_.push_back(context_.records.nodes.observe(
+      [this](const model::NodeTable::Change& change) { on_node(change.id); }));
   subscriptions_.push_back(
       context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
   subscriptions_.push_back(
@@ -180,7 +175,7 @@ void PoolWorker::on_request(const model::RequestTable::Change& change) {
   if (waits) {
     line_.look_at(change.after->order());
   } else {
-    left_to_peer_.erase(change.id);
+    left_to_peer_.forget(change.id);
     refused_.erase(change.id);
   }
   wake_.set();
@@ -206,7 +201,6 @@ void PoolWorker::on_node(const std::string& id) {
 }
 
 // --- decisions
-// ------------------------------------------------------------------------------------
 
 Task<> PoolWorker::run() {
   while (true) {
@@ -236,8 +230,7 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, Verdi
       log.debug("Waiting: {}", sentence(decision.reason));
       context_.history.decided(request.id, identity_.id, decision);
       line_.wait(order, request, decision);
-      idle_nodes_.recycle(decision.shortage, request.tenant_name.value_or(""), verdict.claim.plan,
-                          static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond);
+      make_room(request, decision, std::move(verdict.claim.plan));
       return;
     case Decision::Kind::accept:
       if (leaves_to_peer(request)) return;
@@ -251,6 +244,23 @@ void PoolWorker::carry_out(const Order& order, const NodeRequest& request, Verdi
       in_hand_.insert(request.id);
       scope_.spawn("request " + request.id, decline(request.id, decision.reason));
   }
+}
+
+void PoolWorker::make_room(const NodeRequest& request, const Decision& decision,
+                           std::vector<std::string> plan) {
+  if (idle_nodes_.is_busy()) return;
+  const planning::RoomWanted wanted{
+      .shortage = decision.shortage,
+      .tenant = request.tenant_name.value_or(""),
+      .plan = std::move(plan),
+      .since = static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
+  idle_nodes_.carry_out(planning::make_room(wanted, {.now = context_.runtime.clock.wall_seconds(),
+                                                     .pool = identity_,
+                                                     .pools = context_.records.components.pools(),
+                                                     .stock = stock_,
+                                                     .usage = context_.usage,
+                                                     .deletions = context_.deletions,
+                                                     .nodes = context_.records.nodes}));
 }
 
 void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
@@ -354,18 +364,21 @@ async::Duration PoolWorker::pause_after(const std::string& request_id, Result re
 
 Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
   if (pause > async::Duration::zero()) co_await context_.runtime.clock.sleep_for(pause);
+  look_at_again(request_id);
+}
+
+void PoolWorker::look_at_again(const std::string& request_id) {
   const NodeRequest* request = context_.records.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) {
     refused_.erase(request_id);
     if (request != nullptr) look_at_nodes_of(*request);
-    co_return;
+    return;
   }
   line_.look_at(request->order());
   wake_.set();
 }
 
 // --- launches that were interrupted
-// -----------------------------------------------------------------
 
 // Whether nobody works on a pending request of this pool, as far as its nodes show, and all of them
 // have been begun: what is still `init` is decided anew, by whoever knows the limits now.
@@ -426,19 +439,11 @@ Task<> PoolWorker::resume(std::string request_id) {
 bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
   const auto peers =
       planning::peers(request, registration_.component(), context_.records.components.pools());
-  const std::string& preferred = planning::preferred(request.id, peers);
-  const auto now = context_.runtime.clock.now();
-  const auto left = left_to_peer_.find(request.id);
-  if (preferred == identity_.id || (left != left_to_peer_.end() && left->second <= now)) {
-    left_to_peer_.erase(request.id);
+  if (planning::preferred(request.id, peers) == identity_.id) {
+    left_to_peer_.forget(request.id);
     return false;
   }
-  if (left == left_to_peer_.end()) {
-    left_to_peer_.emplace(request.id, now + kPeerPause);
-    scope_.spawn("request " + request.id + ", left to another launcher",
-                 look_again(request.id, kPeerPause));
-  }
-  return true;
+  return left_to_peer_.leaves(request.id, kPeerPause);
 }
 
 planning::Facts PoolWorker::facts() {

@@ -11,6 +11,7 @@
 #include "async/task_scope.h"
 #include "launcher/context.h"
 #include "launcher/idle_nodes.h"
+#include "launcher/left_to_others.h"
 #include "launcher/node_request_handler.h"
 #include "model/registration.h"
 #include "planning/decision.h"
@@ -20,6 +21,7 @@
 namespace nodepool::launcher {
 
 using planning::Decision;
+using planning::PoolStock;
 using planning::Verdict;
 using planning::WaitingLine;
 
@@ -27,7 +29,7 @@ using planning::WaitingLine;
 // decides (planning/decision.h), and lets a NodeRequestHandler carry the decision out.
 class PoolWorker {
  public:
-  PoolWorker(LauncherContext& context, ProviderInService provider, std::string pool);
+  PoolWorker(const ServingContext& context, ProviderInService provider, std::string pool);
 
   // Registers the pool. A launcher registers all its pools before the first one serves, because a
   // request that no registered pool can serve fails. Throws StoreError.
@@ -81,6 +83,8 @@ class PoolWorker {
   Task<> run();
   void consider(const Order& order);
   void carry_out(const Order& order, const model::NodeRequest& request, Verdict verdict);
+  void make_room(const model::NodeRequest& request, const Decision& decision,
+                 std::vector<std::string> plan);
   void accept(const model::NodeRequest& request, Verdict verdict);
   Task<> fulfil(std::string request_id, planning::QuotaBounds bounds);
   void reserve(const model::NodeRequest& request, planning::Claim claim);
@@ -94,6 +98,7 @@ class PoolWorker {
   Task<> end(std::string request_id, Result result);
   async::Duration pause_after(const std::string& request_id, Result result);
   Task<> look_again(std::string request_id, async::Duration pause);
+  void look_at_again(const std::string& request_id);
 
   planning::Facts facts();
   bool leaves_to_peer(const model::NodeRequest& request);
@@ -103,7 +108,7 @@ class PoolWorker {
   model::Component component() const;
   const driver::PoolConfig& pool_config() const;
 
-  LauncherContext& context_;
+  const ServingContext& context_;
   ProviderInService provider_;
   PoolIdentity identity_;
   telemetry::Logger log_;
@@ -116,8 +121,7 @@ class PoolWorker {
   std::set<std::string, std::less<>> in_hand_;             // requests that a handler works on
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   std::set<std::string, std::less<>> refused_;  // requests whose last attempt the store refused
-  // Requests left to another launcher's worker of the same pool, until when.
-  std::map<std::string, async::Clock::TimePoint, std::less<>> left_to_peer_;
+  LeftToOthers left_to_peer_;  // requests, to another launcher's worker of the same pool
   std::vector<coordination::Subscription> subscriptions_;
   coordination::Subscription provider_subscription_;
   async::TaskScope scope_;

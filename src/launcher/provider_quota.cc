@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "async/backoff.h"
+
 namespace nodepool::launcher {
 
 namespace {
@@ -82,18 +84,17 @@ Task<std::optional<async::Slots::Hold>> ProviderQuota::launch_slot() {
 }
 
 Task<> ProviderQuota::keep_fresh() {
-  async::Duration pause = kFirstQuotaPause;
+  async::Backoff backoff(kFirstQuotaPause, kLongestQuotaPause);
   while (true) {
     co_await wanted_.wait();
     if (runtime_.clock.now() < fresh_until_) continue;
     co_await ask();
     if (failure_.empty()) {
-      pause = kFirstQuotaPause;
+      backoff.reset();
       continue;
     }
     log_.warning("Could not find out the quota of the provider: {}", failure_);
-    co_await runtime_.clock.sleep_for(pause);
-    pause = std::min(pause * 2, kLongestQuotaPause);
+    co_await runtime_.clock.sleep_for(backoff.failed());
     changes_.notify();  // whoever still wants to know says so
   }
 }

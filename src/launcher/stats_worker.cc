@@ -45,14 +45,19 @@ double servers_of(const driver::ProviderConfig& provider) {
 
 }  // namespace
 
-StatsWorker::StatsWorker(LauncherContext& context, const Providers& providers)
+StatsWorker::StatsWorker(const WorkerContext& context, const Providers& providers,
+                         const planning::TenantLimits& tenant_limits, telemetry::Metrics metrics,
+                         std::string hostname)
     : context_(context),
       providers_(providers),
+      tenant_limits_(tenant_limits),
+      metrics_(std::move(metrics)),
+      hostname_(std::move(hostname)),
       log_(context.log.child("StatsWorker")),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void StatsWorker::start() {
-  if (!context_.metrics.enabled()) return;
+  if (!metrics_.enabled()) return;
   scope_.spawn("limits for statsd", tell_limits_now_and_then());
   scope_.spawn("StatsWorker", stand_for_election());
 }
@@ -69,11 +74,11 @@ Task<> StatsWorker::tell_limits_now_and_then() {
 }
 
 void StatsWorker::tell_limits() const {
-  telemetry::MetricsBatch batch(context_.metrics);
+  telemetry::MetricsBatch batch(metrics_);
   for (const auto& [name, provider] : providers_) {
     batch.gauge(series<kMaxServers>(name), servers_of(provider.provider->config()));
   }
-  for (const auto& [tenant, limits] : context_.tenant_limits) {
+  for (const auto& [tenant, limits] : tenant_limits_) {
     std::map<std::string, double> figures;
     for (const std::string_view resource : kCommonResources) {
       figures.emplace(resource, kUnlimited);
@@ -88,7 +93,7 @@ void StatsWorker::tell_limits() const {
 }
 
 Task<> StatsWorker::stand_for_election() {
-  const std::string identifier = fmt::format("{}-{}", context_.hostname, ::getpid());
+  const std::string identifier = fmt::format("{}-{}", hostname_, ::getpid());
   coordination::Election election(context_.runtime, context_.store, kStatsElection, identifier);
   while (true) {
     const coordination::Election::Leader leader = [this] { return lead(); };
@@ -126,7 +131,7 @@ Task<> StatsWorker::lead() {
 // What has vanished is told once more, as 0.
 void StatsWorker::tell_counts(const Census& census, Census::Figures& told) const {
   const Census::Figures figures = census.figures(context_.records.components.pools());
-  telemetry::MetricsBatch batch(context_.metrics);
+  telemetry::MetricsBatch batch(metrics_);
   for (const auto& [nodes, count] : told) {
     if (!figures.contains(nodes)) batch.gauge(nodes, 0);
   }

@@ -11,7 +11,10 @@ namespace nodepool::launcher {
 // launchers, which they elect, how many nodes and requests there are.
 class StatsWorker {
  public:
-  StatsWorker(LauncherContext& context, const Providers& providers);
+  // `hostname` names this launcher to those who look who was elected.
+  StatsWorker(const WorkerContext& context, const Providers& providers,
+              const planning::TenantLimits& tenant_limits, telemetry::Metrics metrics,
+              std::string hostname);
 
   // Begins to work, if anybody listens.
   void start();
@@ -26,8 +29,11 @@ class StatsWorker {
   Task<> lead();
   void tell_counts(const Census& census, Census::Figures& told) const;
 
-  LauncherContext& context_;
+  const WorkerContext& context_;
   const Providers& providers_;
+  const planning::TenantLimits& tenant_limits_;
+  telemetry::Metrics metrics_;
+  std::string hostname_;
   telemetry::Logger log_;
   async::TaskScope scope_;
 };

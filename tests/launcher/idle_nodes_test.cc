@@ -17,11 +17,6 @@ using testing::IsEmpty;
 
 class IdleNodesTest : public PartsFixture {
  protected:
-  IdleNodesTest() {
-    subscription_ = nodes_.observe(
-        [this](const model::NodeTable::Change& change) { idle_nodes_.on_node(change); });
-  }
-
   std::string add_idle(const std::string& pool, double since, const std::string& tenant = {}) {
     Node node = idle_node(pool, "small");
     node.state_time = since;
@@ -29,9 +24,22 @@ class IdleNodesTest : public PartsFixture {
     return add_node(node);
   }
 
+  void begin_to_recycle(Decision::Shortage shortage, const std::string& tenant = {},
+                        const std::vector<std::string>& plan = {}) {
+    if (idle_nodes_.is_busy()) return;
+    idle_nodes_.carry_out(
+        planning::make_room({shortage, tenant, plan, since_}, {.now = clock_.wall_seconds(),
+                                                               .pool = pool_,
+                                                               .pools = components_.pools(),
+                                                               .stock = stock_,
+                                                               .usage = usage_,
+                                                               .deletions = deletions_,
+                                                               .nodes = nodes_}));
+  }
+
   void recycle(Decision::Shortage shortage, const std::string& tenant = {},
                const std::vector<std::string>& plan = {}) {
-    idle_nodes_.recycle(shortage, tenant, plan, since_);
+    begin_to_recycle(shortage, tenant, plan);
     settle();
   }
 
@@ -55,12 +63,11 @@ class IdleNodesTest : public PartsFixture {
     return found;
   }
 
-  PoolIdentity pool_{"the-pool", "sky", "main"};
-  PoolStock stock_{nodes_, pool_};
+  planning::PoolIdentity pool_{"the-pool", "sky", "main"};
+  planning::PoolStock stock_{nodes_, pool_};
   double since_ = clock_.wall_seconds();  // when the request was made
   int looks_ = 0;
-  IdleNodes idle_nodes_{context_, pool_, stock_, log_, scope_, [this] { ++looks_; }};
-  coordination::Subscription subscription_;
+  IdleNodes idle_nodes_{context_, log_, scope_, [this] { ++looks_; }};
 };
 
 TEST_F(IdleNodesTest, the_oldest_of_the_pool_makes_room) {
@@ -198,7 +205,7 @@ TEST_F(IdleNodesTest, once_a_node_is_gone_the_next_may_go) {
 
 TEST_F(IdleNodesTest, whoever_waits_looks_again_when_somebody_else_has_the_node) {
   const std::string contested = add_idle("main", 10);
-  idle_nodes_.recycle(Decision::Shortage::pool, {}, {}, since_);
+  begin_to_recycle(Decision::Shortage::pool);
   Node taken = node(contested);
   taken.allocated_to = "200-0000000001";
   write_node(taken);

@@ -19,10 +19,17 @@ PartsFixture::PartsFixture()
                const auto need = needs_.find(std::string(label));
                return need == needs_.end() ? std::nullopt : std::optional(need->second);
              }),
-      context_{runtime_, store_,         records_,
-               threads_, history_,       log_,
-               "host",   "host.example", telemetry::Metrics(),
-               usage_},
+      deletions_(nodes_),
+      context_{{runtime_, store_, records_, log_},
+               "host",
+               "host.example",
+               history_,
+               usage_,
+               deletions_,
+               tenant_limits_,
+               absent_pools_,
+               own_pools_,
+               std::make_shared<const model::Installation>()},
       scope_(runtime_, context_.report_to(log_)) {
   loop_.run(records_.make_roots(model::Records::all()));
   records_.follow(scope_, model::Records::all());

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "async/event_loop.h"
@@ -56,7 +57,11 @@ class PartsFixture : public testing::Test {
   HistoryRecorder history_;
   std::map<std::string, Resources> needs_;  // by label: what a node takes
   Usage usage_;
-  LauncherContext context_;
+  planning::Deletions deletions_;
+  planning::TenantLimits tenant_limits_;
+  AbsentPools absent_pools_;
+  std::set<std::string> own_pools_;
+  ServingContext context_;
   async::TaskScope scope_;
 };
 

@@ -17,11 +17,6 @@ using model::Node;
 using model::NodeChange;
 using model::NodeState;
 
-// A host that is out of order is tried again after these times; the longest is the reference's
-// cleanup interval.
-constexpr async::Duration kFirstPause = std::chrono::seconds(2);
-constexpr async::Duration kLongestPause = std::chrono::seconds(60);
-
 // Slots that are being registered at a time. Each reads what others have registered meanwhile; with
 // all at once, each would have to look at all.
 constexpr std::size_t kConcurrentRegistrations = 32;
@@ -79,7 +74,6 @@ Task<> StaticProvider::stop() {
 }
 
 // --- what the launcher asks
-// ------------------------------------------------------------------------
 
 const Host* StaticProvider::find_host(const Node& node) const {
   const auto found = config_->hosts().find(host_key_of(node));
@@ -126,7 +120,6 @@ Task<std::optional<Node>> StaticProvider::take_back(driver::NodeRecord& record) 
 }
 
 // --- keeping the slots in order
-// --------------------------------------------------------------------
 
 void StaticProvider::on_node(const model::NodeTable::Change& change) {
   for (const Node* node : {change.before, change.after}) {
@@ -171,7 +164,7 @@ void StaticProvider::look_at(const HostKey& key) {
     const SlotPlan now = plan(host, state);
     const bool outdated = has_outdated(host, state, now);
     if (now.surplus.empty() && now.missing.empty() && !outdated) return;
-    if (now.surplus.empty() && state.pause > async::Duration::zero()) return;  // tried again later
+    if (now.surplus.empty() && state.backoff.has_failed()) return;  // tried again later
     state.unchecked = outdated;
   }
   state.busy = true;
@@ -186,7 +179,7 @@ Task<> StaticProvider::work_on(HostKey key) {
   std::string store_failure;
   try {
     co_await bring_in_order(host, state);
-    state.pause = {};
+    state.backoff.reset();
     reports_.clear(key);
   } catch (const async::Cancelled&) {
     throw;
@@ -245,12 +238,12 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
     if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, retire(id));
   }
   state.unchecked = false;
-  if (state.pause == async::Duration::zero()) {
+  if (!state.backoff.has_failed()) {
     state.failing_since = context_.runtime.clock.wall_seconds();
   }
-  state.pause = std::clamp(state.pause * 2, kFirstPause, kLongestPause);
+  const async::Duration pause = state.backoff.failed();
   report(host, state, reason);
-  scope_.spawn("static host " + host.name + " (again)", look_again_later(host.key(), state.pause));
+  scope_.spawn("static host " + host.name + " (again)", look_again_later(host.key(), pause));
 }
 
 void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {
@@ -263,7 +256,7 @@ void StaticProvider::report(const Host& host, const HostState& state, const std:
   report.labels = host.labels;
   report.problem = reason;
   report.since = state.failing_since;
-  report.next_look = std::chrono::duration<double>(state.pause).count();
+  report.next_look = std::chrono::duration<double>(state.backoff.pause()).count();
   reports_.report(host.key(), std::move(report));
 }
 
@@ -278,7 +271,6 @@ Task<> StaticProvider::look_again_later(HostKey key, async::Duration pause) {
 }
 
 // --- records
-// ---------------------------------------------------------------------------------------
 
 const model::Json& StaticProvider::attributes(const Host& host) const {
   return config_->pools().at(host.pool).node_attributes;
@@ -427,7 +419,7 @@ Task<NodeChange> StaticProvider::deregister(std::string id) {
 // Whether the node's host is configured and in working order.
 bool StaticProvider::is_wanted(const Node& node) const {
   const auto state = states_.find(host_key_of(node));
-  return state != states_.end() && state->second.pause == async::Duration::zero();
+  return state != states_.end() && !state->second.backoff.has_failed();
 }
 
 // Deregisters a node as soon as the store and its lock allow it, unless it is in use or wanted

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "async/backoff.h"
 #include "async/event.h"
 #include "async/slots.h"
 #include "async/task_scope.h"
@@ -39,14 +40,19 @@ class StaticProvider final : public driver::Provider {
   Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override;
 
  private:
+  // A host that is out of order is tried again after these times; the longest is the reference's
+  // cleanup interval.
+  static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
+  static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
+
   // What is known of one configured host.
   struct HostState {
     std::set<std::string> nodes;  // ids of its records
     bool unchecked = true;        // not yet checked since the provider started
     bool busy = false;            // a task works on it
     bool changed = false;         // … and something has changed since it began
-    async::Duration pause{};      // before the next attempt, while it is out of order
-    double failing_since = 0;     // seconds since the epoch, while it is out of order
+    async::Backoff backoff{kFirstPause, kLongestPause};  // while it is out of order
+    double failing_since = 0;  // seconds since the epoch, while it is out of order
   };
 
   void on_node(const model::NodeTable::Change& change);
