@@ -1,0 +1,147 @@
+// The return of nodes, on a store that fails at one moment.
+
+#include "launcher/deleted_node_worker.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <utility>
+
+#include "config/yaml.h"
+#include "model/lease.h"
+#include "model/paths.h"
+#include "tests/launcher/cloud_double.h"
+#include "tests/launcher/parts_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using coordination::StoreError;
+using model::Node;
+using model::NodeState;
+using std::chrono::seconds;
+using testing::IsEmpty;
+
+constexpr auto kReturnsOfSky = R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
+
+// Another store. Once a node has been read, it fails to say who stands in line for its lock, as
+// often as it is told.
+class ForgetfulStore final : public coordination::Store {
+ public:
+  explicit ForgetfulStore(coordination::Store& inner) : inner_(inner) {}
+
+  int failures_left = 0;
+  int failures = 0;
+
+  Task<std::string> create(std::string path, std::string data,
+                           coordination::CreateMode mode) override {
+    has_read_ = false;  // another contender for a lock
+    return inner_.create(std::move(path), std::move(data), mode);
+  }
+  Task<coordination::Entry> get(std::string path) override {
+    has_read_ = true;
+    return inner_.get(std::move(path));
+  }
+  Task<std::optional<coordination::Stat>> exists(std::string path) override {
+    return inner_.exists(std::move(path));
+  }
+  Task<coordination::Stat> set(std::string path, std::string data, std::int32_t expected) override {
+    return inner_.set(std::move(path), std::move(data), expected);
+  }
+  Task<> remove(std::string path, std::int32_t expected) override {
+    return inner_.remove(std::move(path), expected);
+  }
+  Task<std::vector<std::string>> children(std::string path) override {
+    if (has_read_ && failures_left > 0) {
+      --failures_left;
+      ++failures;
+      throw coordination::store_error(StoreError::Kind::disconnected, path);
+    }
+    co_return co_await inner_.children(std::move(path));
+  }
+  Task<std::vector<coordination::OperationResult>> commit(
+      coordination::Transaction transaction) override {
+    return inner_.commit(std::move(transaction));
+  }
+  coordination::Subscription watch(std::string root, coordination::WatchHandler handler) override {
+    return inner_.watch(std::move(root), std::move(handler));
+  }
+  coordination::Subscription on_session(coordination::SessionHandler handler) override {
+    return inner_.on_session(std::move(handler));
+  }
+  coordination::SessionState session_state() const override { return inner_.session_state(); }
+  std::int64_t session_id() const override { return inner_.session_id(); }
+  Task<> close() override { return inner_.close(); }
+
+ private:
+  coordination::Store& inner_;
+  bool has_read_ = false;
+};
+
+class DeletedNodeWorkerTest : public PartsFixture {
+ protected:
+  DeletedNodeWorkerTest() {
+    config::ProviderSection section{.name = "sky", .driver = "cloud"};
+    section.value = config::parse_yaml(kReturnsOfSky, "nodepool.yaml");
+    providers_["sky"] = {
+        driver_.provider(driver_.configure(section, config::Config()),
+                         {runtime_, store_, nodes_, images_, threads_, log_, telemetry::Metrics()}),
+        nullptr, nullptr};
+    cloud_->machines = {"m1"};
+  }
+  ~DeletedNodeWorkerTest() override { loop_.run(worker_.stop()); }
+
+  // A node in use whose lock nobody has, by a lease that has not expired.
+  std::string add_leased() {
+    Node node = idle_node("main", "small");
+    node.set_state(NodeState::in_use, clock_.wall_seconds());
+    node.external_id = model::json_string("m1");
+    node.user_data = model::lease_user_data({"200-1", clock_.wall_seconds() + 600, "me"});
+    return add_node(node);
+  }
+
+  std::vector<std::string> contenders(const std::string& id) {
+    return loop_.run(store_.children(model::node_lock_path(id)));
+  }
+
+  std::shared_ptr<Cloud> cloud_ = std::make_shared<Cloud>();
+  CloudDriver driver_{cloud_};
+  Providers providers_;
+  ForgetfulStore forgetful_{store_};
+  WorkerContext worker_context_{runtime_, forgetful_, records_, log_};
+  DeletedNodeWorker worker_{worker_context_, providers_, own_pools_};
+};
+
+// Who turns a lock into a lease leaves the lock to whoever is behind it in line for a moment.
+TEST_F(DeletedNodeWorkerTest, a_node_of_which_it_is_not_known_whether_it_is_leased_stays) {
+  forgetful_.failures_left = 2;
+  const std::string id = add_leased();
+  worker_.start();
+  settle();
+  for (int failures = 1; failures <= 2; ++failures) {
+    EXPECT_EQ(forgetful_.failures, failures);
+    EXPECT_EQ(node(id).state, NodeState::in_use);
+    EXPECT_THAT(contenders(id), IsEmpty()) << "the lock is left to others";
+    EXPECT_THAT(cloud_->machines, Not(IsEmpty()));
+    pass(seconds(5));
+  }
+  EXPECT_EQ(nodes_.find(id), nullptr) << "nobody has a lease: now that is known";
+  EXPECT_THAT(cloud_->machines, IsEmpty());
+}
+
+TEST_F(DeletedNodeWorkerTest, who_has_the_lease_after_all_keeps_the_node) {
+  forgetful_.failures_left = 1;
+  const std::string id = add_leased();
+  worker_.start();
+  settle();
+  ASSERT_EQ(forgetful_.failures, 1);
+  loop_.run(others_.create(model::node_lock_path(id) + "/" + random_.uuid_hex() + "__lock__",
+                           model::lease_contender("200-1"),
+                           coordination::CreateMode::persistent_sequential));
+  pass(seconds(60));
+  EXPECT_EQ(node(id).state, NodeState::in_use);
+  EXPECT_THAT(cloud_->machines, Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
