@@ -174,17 +174,17 @@ void HistoryRecorder::on_node(const model::NodeTable::Change& change) {
 }
 
 // A slot of a static host is a new node each time; clouds' nodes are never replaced by another.
-std::string HistoryRecorder::take_place(const Node& node) {
+std::string HistoryRecorder::take_slot(const Node& node) {
   if (!node.slot) return {};
-  const Place place(node.provider.value_or(""), node.pool.value_or(""), node.hostname.value_or(""),
-                    node.connection_port.text, *node.slot);
-  std::string& latest = latest_at_[place];
+  const StaticSlot slot(node.provider.value_or(""), node.pool.value_or(""),
+                        node.hostname.value_or(""), node.connection_port.text, *node.slot);
+  std::string& latest = latest_in_[slot];
   if (latest >= node.id) return {};
   return std::exchange(latest, node.id);
 }
 
 void HistoryRecorder::on_new_node(const Node& node) {
-  const std::string predecessor = take_place(node);
+  const std::string predecessor = take_slot(node);
   const auto time = first_seen(nodes_.ready(), node.state_time);
   if (!time) return;
   Entry entry = about_node(node.id, *time, to_string(node.state));

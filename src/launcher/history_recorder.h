@@ -60,10 +60,10 @@ class HistoryRecorder {
   async::Task<> run();
   async::Task<> write();
 
-  using Place = std::tuple<std::string, std::string, std::string, std::string, std::int64_t>;
+  using StaticSlot = std::tuple<std::string, std::string, std::string, std::string, std::int64_t>;
   // Notes where the node is, if it is on a static host, and returns the id of the one that was
   // there before it, if any.
-  std::string take_place(const model::Node& node);
+  std::string take_slot(const model::Node& node);
 
   async::Runtime runtime_;
   model::NodeTable& nodes_;
@@ -74,7 +74,7 @@ class HistoryRecorder {
 
   double recorded_until_ = 0;  // by earlier runs, seconds since the epoch
   std::set<std::string, std::less<>> locked_nodes_;
-  std::map<Place, std::string> latest_at_;  // of static hosts: the newest node there
+  std::map<StaticSlot, std::string> latest_in_;  // the newest node there
   // request id -> pool id -> decision
   std::map<std::string, std::map<std::string, planning::Decision, std::less<>>, std::less<>>
       decisions_;

@@ -101,8 +101,8 @@ void NodeLaunches::take_over(const model::NodeRequest& request, Node node, std::
   launches_.back()->lock = lock;
 }
 
-Task<std::vector<Place>> NodeLaunches::created(std::vector<coordination::OperationResult> results,
-                                               coordination::Stat request) {
+Task<std::vector<RequestedNode>> NodeLaunches::created(
+    std::vector<coordination::OperationResult> results, coordination::Stat request) {
   bool answered = true;
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     const coordination::OperationResult& result = results.at(first_operation_ + i);
@@ -113,14 +113,14 @@ Task<std::vector<Place>> NodeLaunches::created(std::vector<coordination::Operati
     launches_[i]->node().id = std::string(coordination::base_name(result.path));
     launches_[i]->written(result.stat);
   }
-  std::vector<Place> places;
-  if (!answered && !co_await find_created(request.mzxid)) co_return places;
+  std::vector<RequestedNode> nodes;
+  if (!answered && !co_await find_created(request.mzxid)) co_return nodes;
   for (const auto& launch : launches_) {
     const std::string& id = launch->node().id;
     launch->lock = locks_.add(model::node_lock_path(id), /*root_exists=*/false);
-    places.push_back({id, launch->lock});
+    nodes.push_back({id, launch->lock});
   }
-  co_return places;
+  co_return nodes;
 }
 
 // The records that this transaction has made. Returns whether all are there.

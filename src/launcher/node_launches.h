@@ -21,7 +21,7 @@ using planning::PoolIdentity;
 using planning::QuotaBounds;
 
 // One node of a request.
-struct Place {
+struct RequestedNode {
   std::string node_id;   // empty: to be launched
   std::size_t lock = 0;  // its index in the handler's locks
 };
@@ -49,8 +49,8 @@ class NodeLaunches {
   // After that commit, in which `request` was written as well. Returns the nodes in the order of
   // the labels, with locks for them that are not taken yet; none if they cannot be found: an answer
   // that was lost leaves their ids to be looked for. Throws StoreError.
-  Task<std::vector<Place>> created(std::vector<coordination::OperationResult> results,
-                                   coordination::Stat request);
+  Task<std::vector<RequestedNode>> created(std::vector<coordination::OperationResult> results,
+                                           coordination::Stat request);
 
   // Whether what the nodes take is within the bounds, counting all nodes of the provider that were
   // recorded before them, by whomever. Launchers that decide at the same moment see each other's

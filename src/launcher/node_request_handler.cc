@@ -54,13 +54,13 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
   const std::shared_ptr<driver::Provider> maker = provider.provider;
   std::vector<std::string> reused;
   for (std::string& id : plan) {
-    Place place{std::move(id), 0};
-    if (!place.node_id.empty()) {
-      reused.push_back(place.node_id);
-      place.lock = locks_.add(model::node_lock_path(place.node_id),
-                              context_.records.nodes.has_lock_root(place.node_id));
+    RequestedNode wanted{std::move(id), 0};
+    if (!wanted.node_id.empty()) {
+      reused.push_back(wanted.node_id);
+      wanted.lock = locks_.add(model::node_lock_path(wanted.node_id),
+                               context_.records.nodes.has_lock_root(wanted.node_id));
     }
-    places_.push_back(std::move(place));
+    requested_.push_back(std::move(wanted));
   }
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) {
@@ -78,8 +78,8 @@ Task<Outcome> NodeRequestHandler::fulfil(ProviderInService provider, std::vector
 // With the locks of the request and its existing nodes.
 Task<Outcome> NodeRequestHandler::serve(ProviderInService provider, QuotaBounds bounds) {
   if (!co_await all_usable(*provider.provider)) co_return Outcome::try_again;
-  const bool launches =
-      std::ranges::any_of(places_, [](const Place& place) { return place.node_id.empty(); });
+  const bool launches = std::ranges::any_of(
+      requested_, [](const RequestedNode& wanted) { return wanted.node_id.empty(); });
   if (!launches) co_return co_await hand_out();
   co_return co_await launch_and_hand_out(std::move(provider), std::move(bounds));
 }
@@ -99,9 +99,9 @@ Task<LockSet::Outcome> NodeRequestHandler::take_locks() {
 // Looks at all existing nodes; takes those that do not work out of service.
 Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
   bool usable = true;
-  for (const Place& place : places_) {
-    if (place.node_id.empty()) continue;
-    const Node* node = context_.records.nodes.find(place.node_id);
+  for (const RequestedNode& wanted : requested_) {
+    if (wanted.node_id.empty()) continue;
+    const Node* node = context_.records.nodes.find(wanted.node_id);
     // Another launcher may have been faster, before the locks were taken.
     if (node == nullptr || node->state != NodeState::ready || node->allocated_to) co_return false;
     Node copy = *node;
@@ -110,7 +110,7 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
     log_.about({}, request_id_, copy.id)
         .warning("Node {} is not usable, taking it out of service",
                  copy.hostname.value_or(copy.id));
-    co_await take_out_of_service(std::move(copy), place.lock);
+    co_await take_out_of_service(std::move(copy), wanted.lock);
   }
   co_return usable;
 }
@@ -154,15 +154,15 @@ Task<Outcome> NodeRequestHandler::hand_out() {
   RecordBatch batch;
   NodeRequest request = *current;
   request.nodes.clear();
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Node* node = context_.records.nodes.find(places_[i].node_id);
+  for (std::size_t i = 0; i < requested_.size(); ++i) {
+    const Node* node = context_.records.nodes.find(requested_[i].node_id);
     if (!can_be_handed_out(node, current->node_types[i])) co_return Outcome::try_again;
     if (node->allocated_to) {
       batch.transaction().check(model::node_path(node->id), node->stat.version);
     } else {
       batch.write(context_.records.nodes, allocated(*node));
     }
-    locks_.release_in(batch.transaction(), places_[i].lock);
+    locks_.release_in(batch.transaction(), requested_[i].lock);
     request.nodes.push_back(node->id);
   }
   request.set_state(RequestState::fulfilled, context_.runtime.clock.wall_seconds());
@@ -257,14 +257,14 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   locks_.check_in(batch.transaction(), request_lock_);
   const std::size_t request_write = batch.write(context_.records.requests, request);
   std::vector<std::string> labels;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (places_[i].node_id.empty()) {
+  for (std::size_t i = 0; i < requested_.size(); ++i) {
+    if (requested_[i].node_id.empty()) {
       labels.push_back(request.node_types[i]);
       continue;
     }
-    const Node* node = context_.records.nodes.find(places_[i].node_id);
+    const Node* node = context_.records.nodes.find(requested_[i].node_id);
     if (!can_be_handed_out(node, request.node_types[i])) co_return false;
-    locks_.check_in(batch.transaction(), places_[i].lock);
+    locks_.check_in(batch.transaction(), requested_[i].lock);
     batch.write(context_.records.nodes, allocated(*node));
   }
   launches.create_in(batch.transaction(), request, labels, choose_zone(provider));
@@ -286,11 +286,11 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   }
   is_pending_ = true;
   const coordination::Stat written = results.at(request_write).stat;
-  const std::vector<Place> created = co_await launches.created(std::move(results), written);
+  const std::vector<RequestedNode> created = co_await launches.created(std::move(results), written);
   if (created.empty()) co_return false;
   auto next = created.begin();
-  for (Place& place : places_) {
-    if (place.node_id.empty()) place = *next++;
+  for (RequestedNode& wanted : requested_) {
+    if (wanted.node_id.empty()) wanted = *next++;
   }
   context_.usage.unbook(pool_.id, request_id_);  // the records say it from now on
   co_return true;
@@ -298,8 +298,9 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
 
 // The nodes of one request share a zone: that of the existing ones, or any.
 std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& provider) const {
-  for (const Place& place : places_) {
-    const Node* node = place.node_id.empty() ? nullptr : context_.records.nodes.find(place.node_id);
+  for (const RequestedNode& wanted : requested_) {
+    const Node* node =
+        wanted.node_id.empty() ? nullptr : context_.records.nodes.find(wanted.node_id);
     if (node != nullptr && node->az) return node->az;
   }
   const std::vector<std::string> zones = provider.zones(pool_.name);
@@ -318,13 +319,13 @@ Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
 }
 
 Task<Outcome> NodeRequestHandler::go_on(ProviderInService provider) {
-  if (!find_places()) co_return Outcome::done;
+  if (!find_requested()) co_return Outcome::done;
   co_return co_await take_over(std::move(provider));
 }
 
 // Finds a node for each label of the request among those that it has been given. Returns whether
 // there is one for each.
-bool NodeRequestHandler::find_places() {
+bool NodeRequestHandler::find_requested() {
   const NodeRequest* request = context_.records.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) return false;
   const auto is_of_use = [this](const Node& node) {
@@ -342,7 +343,7 @@ bool NodeRequestHandler::find_places() {
     if (id.empty()) return false;
     const std::size_t lock =
         locks_.add(model::node_lock_path(id), context_.records.nodes.has_lock_root(id));
-    places_.push_back({std::move(id), lock});
+    requested_.push_back({std::move(id), lock});
   }
   return true;
 }
@@ -353,11 +354,11 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
   const NodeRequest* request = context_.records.requests.find(request_id_);
   if (request == nullptr || request->state != RequestState::pending) co_return Outcome::done;
   NodeLaunches launches(context_, std::move(provider), pool_, locks_, log_);
-  for (const Place& place : places_) {
-    const Node* node = context_.records.nodes.find(place.node_id);
+  for (const RequestedNode& wanted : requested_) {
+    const Node* node = context_.records.nodes.find(wanted.node_id);
     if (node == nullptr || node->allocated_to != request_id_) co_return Outcome::done;
     if (node->state == NodeState::ready) continue;
-    launches.take_over(*request, *node, place.lock);
+    launches.take_over(*request, *node, wanted.lock);
   }
   log_.info("Going on with the launch of node(s) that was interrupted");
   if (!launches.empty() && !co_await launches.begin_again()) co_return Outcome::try_again;
@@ -373,7 +374,7 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 // its record to whoever has the lock now.
 Task<> NodeRequestHandler::let_go(Reason declining) {
   RecordBatch batch;
-  for (const Place& place : places_) free_in(batch, place);
+  for (const RequestedNode& wanted : requested_) free_in(batch, wanted);
   put_back_in(batch, declining);
   if (co_await commit_letting_go(std::move(batch))) {
     locks_.released();
@@ -387,13 +388,13 @@ Task<> NodeRequestHandler::let_go_one_by_one(Reason declining) {
   // A request that is gone does not come back: nothing is taken from anybody.
   const bool is_gone = !co_await context_.store.exists(path);
   if (is_gone) context_.records.requests.removed(request_id_);
-  for (const Place& place : places_) {
-    if (place.node_id.empty()) continue;
+  for (const RequestedNode& wanted : requested_) {
+    if (wanted.node_id.empty()) continue;
     RecordBatch alone;
     const NodeRequest* request = context_.records.requests.find(request_id_);
     if (request != nullptr) alone.transaction().check(path, request->stat.version);
-    free_in(alone, place);
-    if (co_await commit_letting_go(std::move(alone))) locks_.released(place.lock);
+    free_in(alone, wanted);
+    if (co_await commit_letting_go(std::move(alone))) locks_.released(wanted.lock);
   }
   RecordBatch alone;
   put_back_in(alone, declining);
@@ -413,13 +414,13 @@ Task<bool> NodeRequestHandler::commit_letting_go(RecordBatch batch) {
 // A node that has not been locked has no machine: its record goes. One that is not ready is taken
 // back by its provider once it is unlocked. Of a request that has been answered, or put back, by
 // somebody else nothing is touched.
-void NodeRequestHandler::free_in(RecordBatch& batch, const Place& place) const {
-  if (place.node_id.empty()) return;  // it has no record yet
+void NodeRequestHandler::free_in(RecordBatch& batch, const RequestedNode& wanted) const {
+  if (wanted.node_id.empty()) return;  // it has no record yet
   const NodeRequest* request = context_.records.requests.find(request_id_);
-  const Node* node = context_.records.nodes.find(place.node_id);
+  const Node* node = context_.records.nodes.find(wanted.node_id);
   const bool is_ours = (request == nullptr || request->state == RequestState::pending) &&
                        node != nullptr && node->allocated_to == request_id_;
-  if (!locks_.held(place.lock)) {
+  if (!locks_.held(wanted.lock)) {
     if (is_ours && node->state == NodeState::init) {
       batch.transaction().remove(model::node_path(node->id), node->stat.version);
     }
@@ -430,7 +431,7 @@ void NodeRequestHandler::free_in(RecordBatch& batch, const Place& place) const {
     copy.allocated_to.reset();
     batch.write(context_.records.nodes, std::move(copy));
   }
-  locks_.release_in(batch.transaction(), place.lock);
+  locks_.release_in(batch.transaction(), wanted.lock);
 }
 
 void NodeRequestHandler::put_back_in(RecordBatch& batch, const Reason& declining) const {

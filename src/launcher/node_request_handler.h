@@ -68,13 +68,13 @@ class NodeRequestHandler {
   Task<Outcome> launch_to_the_end(NodeLaunches& launches, bool resumes, Rest& rest);
   Task<> let_go_of(Rest& rest);
   Task<Outcome> go_on(ProviderInService provider);
-  bool find_places();
+  bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
   Task<> let_go(planning::Reason declining);
   Task<> let_go_one_by_one(planning::Reason declining);
   Task<bool> commit_letting_go(model::RecordBatch batch);
-  void free_in(model::RecordBatch& batch, const Place& place) const;
+  void free_in(model::RecordBatch& batch, const RequestedNode& wanted) const;
   void put_back_in(model::RecordBatch& batch, const planning::Reason& declining) const;
   Task<Outcome> write_decline(planning::Reason reason);
 
@@ -88,7 +88,7 @@ class NodeRequestHandler {
   telemetry::Logger log_;
   coordination::LockSet locks_;
   std::size_t request_lock_;
-  std::vector<Place> places_;  // one for each of the request's labels
+  std::vector<RequestedNode> requested_;  // one for each of the request's labels
   bool is_pending_ = false;  // the request was made so by this handler: to be answered or put back
 };
 

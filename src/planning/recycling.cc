@@ -36,9 +36,8 @@ Pools others_at_the_limit(Shortage shortage, const RecyclingFacts& facts) {
 }
 
 bool makes_room(const Node& node, const RoomWanted& wanted, const RecyclingFacts& facts) {
-  const bool counts =
-      wanted.shortage != Shortage::tenant ||
-      (node.tenant_name == wanted.tenant && !Usage::of_tenant(node).empty());
+  const bool counts = wanted.shortage != Shortage::tenant ||
+                      (node.tenant_name == wanted.tenant && !Usage::of_tenant(node).empty());
   const bool is_wanted = std::ranges::find(wanted.plan, node.id) != wanted.plan.end();
   return counts && !is_wanted && !facts.stock.is_reserved(node.id);
 }

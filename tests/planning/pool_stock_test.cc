@@ -32,7 +32,9 @@ class Rack final : public driver::Provider {
     return count;
   }
   async::Task<bool> is_usable(Node) override { co_return true; }
-  async::Task<std::optional<Node>> take_back(driver::NodeRecord&) override { co_return std::nullopt; }
+  async::Task<std::optional<Node>> take_back(driver::NodeRecord&) override {
+    co_return std::nullopt;
+  }
 
  private:
   driver::Inventory inventory_;
@@ -139,8 +141,8 @@ TEST_F(PoolStockTest, the_nodes_of_one_request_share_a_zone) {
 }
 
 TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
-  stock_.reconfigure(std::make_shared<Rack>(
-      driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"c", "d"}, {"d", "e"}}));
+  stock_.reconfigure(
+      std::make_shared<Rack>(driver::Inventory{{"a"}, {"a", "b"}, {"c"}, {"c", "d"}, {"d", "e"}}));
   EXPECT_EQ(stock_.capacity("a"), 2);
   EXPECT_EQ(stock_.capacity("b"), 1);
   EXPECT_EQ(stock_.capacity("z"), 0);
@@ -149,9 +151,9 @@ TEST_F(PoolStockTest, a_node_with_several_labels_serves_only_one_at_once) {
     bool has_all;
   };
   const Row rows[] = {
-      {{"a", "b"}, true},       {{"a", "a", "b"}, false}, {{"b", "c", "d", "e"}, true},
-      {{"c", "d", "d"}, true},  // one of them has the other host
-      {{"c", "c", "d"}, true},  {{"c", "c", "d", "e"}, false},
+      {{"a", "b"}, true},           {{"a", "a", "b"}, false},
+      {{"b", "c", "d", "e"}, true}, {{"c", "d", "d"}, true},  // one of them has the other host
+      {{"c", "c", "d"}, true},      {{"c", "c", "d", "e"}, false},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(stock_.has_all_at_once(row.labels), row.has_all)

@@ -138,9 +138,8 @@ TEST_F(RecyclingTest, the_room_of_others_is_for_whoever_has_waited_long) {
       {Shortage::tenant, 300, "delete acme's, by the sea"},  // on the peak nobody could delete it
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(
-        answer({.shortage = row.shortage, .tenant = "acme", .since = kNow - row.waited}),
-        row.answer)
+    EXPECT_EQ(answer({.shortage = row.shortage, .tenant = "acme", .since = kNow - row.waited}),
+              row.answer)
         << "after " << row.waited << " s";
   }
 }
