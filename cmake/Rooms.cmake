@@ -2,9 +2,9 @@
 #
 #   nodepool_room(NAME [DEPENDS room...] [LINKS target...] [PRIVATE_LINKS target...])
 #
-# All *.cc files of the folder belong to it. A file may include headers of its own room and of the
-# rooms it depends on, nothing else: the build checks every file (cmake/CheckIncludes.cmake) and
-# stops at an include that points upwards. A nested room (coordination/sqlite) is named with the
+# All *.cc files of the folder belong to it. A file may include headers of its own room, of the rooms
+# it depends on and of those that these depend on, nothing else: the build checks every file
+# (cmake/CheckIncludes.cmake) and stops at an include that points upwards. A nested room (coordination/sqlite) is named with the
 # slash; its target has an underscore instead.
 function(nodepool_room name)
   cmake_parse_arguments(room "" "" "DEPENDS;LINKS;PRIVATE_LINKS" ${ARGN})
