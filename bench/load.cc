@@ -56,7 +56,7 @@ Task<> one_request(async::Runtime runtime, coordination::Store& store, Tally& ta
   requestor::Progress progress = [](const model::NodeRequest&) {};
   requestor::Answer answer =
       co_await requestor::await_answer(runtime, store, id, start + kPatience, std::move(progress));
-  if (answer.outcome != requestor::Outcome::fulfilled) {
+  if (answer.kind != requestor::Answer::Kind::fulfilled) {
     ++tally.not_fulfilled;
     co_return;
   }

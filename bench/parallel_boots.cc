@@ -51,7 +51,7 @@ Task<> request(async::Runtime runtime, coordination::Store& store, Tally& tally)
   requestor::Progress progress = [](const model::NodeRequest&) {};
   const requestor::Answer answer =
       co_await requestor::await_answer(runtime, store, id, start + kPatience, std::move(progress));
-  if (answer.outcome != requestor::Outcome::fulfilled) {
+  if (answer.kind != requestor::Answer::Kind::fulfilled) {
     ++tally.not_fulfilled;
     co_return;
   }

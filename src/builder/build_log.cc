@@ -26,11 +26,11 @@ bool is_log_of(const fs::path& path, const std::string& image) {
   return key && key->first == image && path.filename() == model::build_log_name(image, key->second);
 }
 
-void delete_old_logs(const BuildLog::Place& place, const std::string& image) {
-  if (place.retention < 0) return;
-  const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(place.retention, 1));
+void delete_old_logs(const BuildLog::Settings& settings, const std::string& image) {
+  if (settings.retention < 0) return;
+  const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(settings.retention, 1));
   std::vector<std::pair<fs::file_time_type, fs::path>> logs;
-  for (const fs::directory_entry& entry : fs::directory_iterator(place.directory)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(settings.directory)) {
     std::error_code gone;  // another builder may have deleted it
     const auto time = entry.last_write_time(gone);
     if (!gone && is_log_of(entry.path(), image)) logs.emplace_back(time, entry.path());
@@ -41,14 +41,14 @@ void delete_old_logs(const BuildLog::Place& place, const std::string& image) {
 
 }  // namespace
 
-BuildLog::BuildLog(const Place& place, const std::string& image, const std::string& build_id)
-    : path_(place.directory / model::build_log_name(image, build_id)) {
+BuildLog::BuildLog(const Settings& settings, const std::string& image, const std::string& build_id)
+    : path_(settings.directory / model::build_log_name(image, build_id)) {
   std::error_code error;
-  fs::create_directories(place.directory, error);
-  if (error) log_failed("cannot make the directory", place.directory, error);
-  delete_old_logs(place, image);
+  fs::create_directories(settings.directory, error);
+  if (error) log_failed("cannot make the directory", settings.directory, error);
+  delete_old_logs(settings, image);
   try {
-    file_ = std::make_shared<BoundedFile>(path_, place.limit);
+    file_ = std::make_shared<BoundedFile>(path_, settings.limit);
   } catch (const std::system_error& failure) {
     log_failed("cannot write", path_, failure.code());
   }

@@ -13,18 +13,18 @@ namespace nodepool::builder {
 class BuildLog {
  public:
   // Where the logs are, how many old ones are kept of each image, and how long one may become.
-  struct Place {
+  struct Settings {
     std::filesystem::path directory;
     std::int64_t retention = 7;                      // 0 counts as 1; negative: all
     std::uint64_t limit = std::uint64_t{100} << 20;  // bytes
 
     // For logs of something else.
-    Place below(const std::string& name) const { return {directory / name, retention, limit}; }
+    Settings below(const std::string& name) const { return {directory / name, retention, limit}; }
   };
 
   // Deletes old logs of the image, then opens a new one; makes the directory. Throws
   // std::runtime_error.
-  BuildLog(const Place& place, const std::string& image, const std::string& build_id);
+  BuildLog(const Settings& settings, const std::string& image, const std::string& build_id);
 
   const std::filesystem::path& path() const { return path_; }
 

@@ -54,7 +54,7 @@ struct BuilderContext {
   std::map<std::string, driver::ManagedImages, std::less<>> managed_images = {};
   ImageProviders providers = {};  // in service
   std::optional<std::string> elements_dir = {};
-  BuildLog::Place logs = {};
+  BuildLog::Settings logs = {};
 
   ImageStore::Contents local = {};           // what is on the disk, as last seen
   std::set<ImageStore::Key> under_way = {};  // being built here

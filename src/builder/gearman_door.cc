@@ -18,7 +18,7 @@ namespace {
 using gearman::Complete;
 using gearman::Failed;
 using gearman::Job;
-using gearman::Outcome;
+using gearman::JobResult;
 using model::BuildState;
 using model::ImageBuild;
 using model::ImageUpload;
@@ -174,7 +174,7 @@ Task<> GearmanDoor::stop() {
   co_await workers_.stop();
 }
 
-Task<Outcome> GearmanDoor::do_job(std::shared_ptr<Job> job) {
+Task<JobResult> GearmanDoor::do_job(std::shared_ptr<Job> job) {
   const std::string& function = job->function();
   if (function.starts_with(kBuild)) {
     co_return co_await build(job, function.substr(kBuild.size()));
@@ -199,7 +199,7 @@ std::string GearmanDoor::obstacle_to_build(const std::string& image) const {
   return {};
 }
 
-Task<Outcome> GearmanDoor::build(std::shared_ptr<Job> job, std::string image) {
+Task<JobResult> GearmanDoor::build(std::shared_ptr<Job> job, std::string image) {
   std::string id = requested_build_id(job->payload());
   if (id.empty()) id = context_.runtime.random.uuid_hex();
   for (const ImageBuild* known : context_.images.builds_of(image)) {
@@ -265,7 +265,7 @@ std::string GearmanDoor::obstacle_to_upload(const UploadPair& pair,
   return {};
 }
 
-Task<Outcome> GearmanDoor::upload(std::shared_ptr<Job> job, std::string build_id) {
+Task<JobResult> GearmanDoor::upload(std::shared_ptr<Job> job, std::string build_id) {
   const ImageBuild* known = find(build_id);
   if (known == nullptr) co_return Failed{"there is no image " + build_id + " here"};
   const UploadPair pair(requested_provider(job->payload()), known->image);
@@ -294,7 +294,7 @@ Task<Outcome> GearmanDoor::upload(std::shared_ptr<Job> job, std::string build_id
 
 // --- deletions
 
-Task<Outcome> GearmanDoor::remove(std::string build_id) {
+Task<JobResult> GearmanDoor::remove(std::string build_id) {
   const ImageBuild* known = find(build_id);
   if (known == nullptr) co_return Failed{"there is no image " + build_id + " here"};
   const ImageBuild build = *known;

@@ -61,10 +61,10 @@ class GearmanDoor {
   Task<> see_off();
   const model::ImageBuild* find(const std::string& build_id) const;
 
-  Task<gearman::Outcome> do_job(std::shared_ptr<gearman::Job> job);
-  Task<gearman::Outcome> build(std::shared_ptr<gearman::Job> job, std::string image);
-  Task<gearman::Outcome> upload(std::shared_ptr<gearman::Job> job, std::string build_id);
-  Task<gearman::Outcome> remove(std::string build_id);
+  Task<gearman::JobResult> do_job(std::shared_ptr<gearman::Job> job);
+  Task<gearman::JobResult> build(std::shared_ptr<gearman::Job> job, std::string image);
+  Task<gearman::JobResult> upload(std::shared_ptr<gearman::Job> job, std::string build_id);
+  Task<gearman::JobResult> remove(std::string build_id);
 
   std::string obstacle_to_build(const std::string& image) const;
   std::string obstacle_to_upload(const UploadPair& pair, const std::string& build_id) const;

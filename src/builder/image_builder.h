@@ -21,7 +21,7 @@ struct BuildJob {
   std::string build_id;
   std::set<std::string> formats;
   std::optional<std::string> elements_dir;
-  BuildLog::Place logs;
+  BuildLog::Settings logs;
   ImageStore store;
 
   // The path of its files, without ".<format>".

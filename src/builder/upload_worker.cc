@@ -64,7 +64,7 @@ UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda, Format
       environment_(environment),
       log_(context.log.child("UploadWorker")),
       validator_(context, environment, log_),
-      places_(places),
+      slots_(places),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void UploadWorker::start() {
@@ -81,18 +81,18 @@ Task<> UploadWorker::stop() {
 
 Task<> UploadWorker::take_uploads() {
   while (true) {
-    Place place = co_await places_.take();
+    UploadSlot slot = co_await slots_.take();
     const std::optional<UploadPair> pair = co_await agenda_.pairs().take();
     if (!pair) co_return;
     scope_.spawn(fmt::format("upload of image {} to {}", pair->second, pair->first),
-                 take_up(*pair, std::move(place)));
+                 take_up(*pair, std::move(slot)));
   }
 }
 
-Task<> UploadWorker::take_up(UploadPair pair, Place place) {
+Task<> UploadWorker::take_up(UploadPair pair, UploadSlot slot) {
   std::string failure;
   try {
-    co_await look_after(pair, place);
+    co_await look_after(pair, slot);
   } catch (const async::Cancelled&) {
     agenda_.pairs().put_back(pair);
     throw;
@@ -106,7 +106,7 @@ Task<> UploadWorker::take_up(UploadPair pair, Place place) {
   agenda_.pairs().put_back(pair);
 }
 
-Task<> UploadWorker::look_after(UploadPair pair, Place& place) {
+Task<> UploadWorker::look_after(UploadPair pair, UploadSlot& slot) {
   const auto [provider, image] = pair;
   const ImageBuild* next = agenda_.next_build(pair);
   if (next == nullptr) co_return;
@@ -128,11 +128,12 @@ Task<> UploadWorker::look_after(UploadPair pair, Place& place) {
     agenda_.pairs().contended(pair);
     co_return;
   }
-  Task<> uploading = upload_locked(pair, build, lock, place);
+  Task<> uploading = upload_locked(pair, build, lock, slot);
   co_await coordination::with_lock(lock, std::move(uploading));
 }
 
-Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock, Place& place) {
+Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock,
+                                   UploadSlot& slot) {
   const auto [name, image] = pair;
   // With the lock held nobody else uploads it, but somebody may just have done so.
   const auto known = co_await context_.records.build(image, build.id);
@@ -168,7 +169,7 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
     job.upload.format = format;
     job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
     agenda_.orders().begin(pair, build.id);
-    co_await perform(std::move(job), place);
+    co_await perform(std::move(job), slot);
   } catch (...) {
     context_.uploads_under_way.erase(under_way);
     throw;
@@ -177,7 +178,7 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
 }
 
-Task<> UploadWorker::perform(Job job, Place& place) {
+Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
   ImageUpload& upload = job.upload;
   const UploadPair pair(upload.provider, upload.image);
   log_.info("Uploading build {} of image {} to {} as {}", upload.build_id, upload.image,
@@ -187,7 +188,7 @@ Task<> UploadWorker::perform(Job job, Place& place) {
   std::exception_ptr cancelled;
   std::string failure;
   try {
-    co_await send(call.images(), job, place);
+    co_await send(call.images(), job, slot);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   } catch (const std::exception& error) {
@@ -233,7 +234,7 @@ Task<> UploadWorker::give_up(ImageUpload upload, std::string failure) {
   co_await context_.records.write(std::move(upload));
 }
 
-Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, Place& place) {
+Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& slot) {
   const ImageUpload upload = job.upload;
   co_await formats_.provide(upload.image, upload.build_id, *upload.format);
   const auto find_file = [store = context_.files, upload] {
@@ -252,7 +253,7 @@ Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, Place& place) 
   Task<std::string> uploading =
       images.upload(job.image, *upload.external_name, file, metadata(job), progress);
   job.external_id = co_await std::move(uploading);
-  place.reset();  // for the next one
+  slot.reset();  // for the next one
   co_await try_out(job, file.path);
 }
 
@@ -280,8 +281,8 @@ driver::Metadata UploadWorker::metadata(const Job& job) const {
 }
 
 Task<> UploadWorker::run_hook(const Job& job, std::string path) {
-  const auto open_log = [place = context_.logs, upload = job.upload] {
-    return std::make_shared<BuildLog>(place.below("hooks"), upload.image, upload.build_id);
+  const auto open_log = [slot = context_.logs, upload = job.upload] {
+    return std::make_shared<BuildLog>(slot.below("hooks"), upload.image, upload.build_id);
   };
   const auto log = co_await context_.threads.run("log of a hook", open_log);
   async::Subprocess::Command command;

@@ -32,7 +32,7 @@ class UploadWorker {
 
  private:
   // Held until an upload has been sent.
-  using Place = std::optional<async::Slots::Hold>;
+  using UploadSlot = std::optional<async::Slots::Hold>;
 
   // One upload, with what was configured when it was begun.
   struct Job {
@@ -44,14 +44,14 @@ class UploadWorker {
   };
 
   Task<> take_uploads();
-  Task<> take_up(UploadPair pair, Place place);
-  Task<> look_after(UploadPair pair, Place& place);
+  Task<> take_up(UploadPair pair, UploadSlot slot);
+  Task<> look_after(UploadPair pair, UploadSlot& slot);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock,
-                       Place& place);
-  Task<> perform(Job job, Place& place);
+                       UploadSlot& slot);
+  Task<> perform(Job job, UploadSlot& slot);
   Task<> give_up(model::ImageUpload upload, std::string failure);
   // What is done to the cloud; then the image is fit for use. Throws.
-  Task<> send(driver::ImageSupport& images, Job& job, Place& place);
+  Task<> send(driver::ImageSupport& images, Job& job, UploadSlot& slot);
   Task<> try_out(const Job& job, std::string path);
   Task<> run_hook(const Job& job, std::string path);
   Task<> remove_again(driver::ImageSupport& images, const Job& job);
@@ -64,7 +64,7 @@ class UploadWorker {
   Environment environment_;
   telemetry::Logger log_;
   UploadValidator validator_;
-  async::Slots places_;
+  async::Slots slots_;
   async::TaskScope scope_;
 };
 

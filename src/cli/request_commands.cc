@@ -70,7 +70,7 @@ struct Result {
 
 Task<> request_and_lease(Session& session, RequestNodes command, Result& result) {
   result.answer = co_await request_and_wait(session, command.labels, command.timeout);
-  if (result.answer->outcome != requestor::Outcome::fulfilled) co_return;
+  if (result.answer->kind != requestor::Answer::Kind::fulfilled) co_return;
   result.leased = co_await requestor::accept_with_lease(session.runtime(), session.store(),
                                                         result.answer->request, command.lease,
                                                         "nodepool:" + session.context().identity);
@@ -94,7 +94,7 @@ Task<int> perform(Session& session, RequestNodes command) {
     co_return 128 + *interrupted;
   }
   context.err << "nodepool: " << explain(*result.answer) << '\n';
-  co_return result.answer->outcome == requestor::Outcome::failed ? kFailed : kTimedOut;
+  co_return result.answer->kind == requestor::Answer::Kind::failed ? kFailed : kTimedOut;
 }
 
 Task<int> perform(Session& session, ReleaseNodes command) {

@@ -66,7 +66,7 @@ Subprocess::Command command_line(const RunCommand& command,
 Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
               std::optional<requestor::Answer>& answer) {
   answer = co_await request_and_wait(session, command.labels, command.timeout);
-  if (answer->outcome != requestor::Outcome::fulfilled) co_return;
+  if (answer->kind != requestor::Answer::Kind::fulfilled) co_return;
   co_await held.accept(answer->request);
 }
 
@@ -125,7 +125,7 @@ Task<int> perform(Session& session, RunCommand command) {
   std::optional<requestor::Answer> answer;
   Task<> obtaining = obtain(session, command, held, answer);
   const std::optional<int> interrupted = co_await signals.until_next(std::move(obtaining));
-  if (!interrupted && answer->outcome != requestor::Outcome::fulfilled) {
+  if (!interrupted && answer->kind != requestor::Answer::Kind::fulfilled) {
     context.err << "nodepool: " << explain(*answer) << '\n';
     co_return kNotRun;
   }

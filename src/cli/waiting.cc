@@ -98,7 +98,7 @@ Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::stri
 
 std::string explain(const requestor::Answer& answer) {
   const NodeRequest& request = answer.request;
-  if (answer.outcome == requestor::Outcome::timed_out) {
+  if (answer.kind == requestor::Answer::Kind::timed_out) {
     return fmt::format("request {} was not fulfilled in time; it has been withdrawn", request.id);
   }
   std::string text = fmt::format("request {} failed: ", request.id);

@@ -103,13 +103,13 @@ bool send(gearman_job_st* job, const Failed& failed) {
          sent(gearman_job_send_fail(job));
 }
 
-bool send(gearman_job_st* job, const Outcome& outcome) {
-  if (const auto* failed = std::get_if<Failed>(&outcome)) return send(job, *failed);
-  const std::string& result = std::get<Complete>(outcome).result;
-  if (result.size() > kLongestAnswer) {
-    return send(job, Failed{fmt::format("the result is too long: {} bytes", result.size())});
+bool send(gearman_job_st* job, const JobResult& result) {
+  if (const auto* failed = std::get_if<Failed>(&result)) return send(job, *failed);
+  const std::string& text = std::get<Complete>(result).result;
+  if (text.size() > kLongestAnswer) {
+    return send(job, Failed{fmt::format("the result is too long: {} bytes", text.size())});
   }
-  return sent(gearman_job_send_complete(job, result.data(), result.size()));
+  return sent(gearman_job_send_complete(job, text.data(), text.size()));
 }
 
 }  // namespace
@@ -312,8 +312,8 @@ void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
     last = mail.status ? mail.status : last;
     gearman_worker_set_timeout(worker.get(), static_cast<int>(kAnswerTimeout.count()));
     if (!send(handle, mail)) lose("no connection");
-    if (mail.outcome) {
-      if (!send(handle, *mail.outcome)) lose("no connection");
+    if (mail.result) {
+      if (!send(handle, *mail.result)) lose("no connection");
       return;
     }
     if (callbacks.stopping()) throw ConnectionLost("the worker is stopped");

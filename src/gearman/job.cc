@@ -24,8 +24,8 @@ void Job::warning(std::string_view text) {
   post([&](Mail& mail) { mail.warnings.emplace_back(text.substr(0, kLongestAnswer)); });
 }
 
-void Job::end(Outcome outcome) {
-  post([&](Mail& mail) { mail.outcome = std::move(outcome); });
+void Job::end(JobResult result) {
+  post([&](Mail& mail) { mail.result = std::move(result); });
 }
 
 void Job::give_back() {

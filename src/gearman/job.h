@@ -23,7 +23,7 @@ struct Complete {
 struct Failed {
   std::string reason;  // sent as a WORK_WARNING before WORK_FAIL, unless it is empty
 };
-using Outcome = std::variant<Complete, Failed>;
+using JobResult = std::variant<Complete, Failed>;
 
 // A job that a server has given us. Made by a GearmanWorker; the loop's, but for the mail, which
 // the thread that has the connection takes.
@@ -46,11 +46,11 @@ class Job {
     std::vector<std::string> data;
     std::vector<std::string> warnings;
     std::optional<Status> status;
-    std::optional<Outcome> outcome;
+    std::optional<JobResult> result;
     bool given_back = false;  // to the server, which gives it to somebody else
 
     bool empty() const {
-      return data.empty() && warnings.empty() && !status && !outcome && !given_back;
+      return data.empty() && warnings.empty() && !status && !result && !given_back;
     }
   };
 
@@ -71,7 +71,7 @@ class Job {
   void warning(std::string_view text);
 
   // For the worker: the end of the job, and what the connection's thread takes to send.
-  void end(Outcome outcome);
+  void end(JobResult result);
   void give_back();
   Mail take_mail();
   bool has_mail() const;

@@ -42,7 +42,7 @@ class JobInHand {
   }
 
   const std::shared_ptr<Job>& job() const { return job_; }
-  void end(Outcome outcome) { std::exchange(job_, nullptr)->end(std::move(outcome)); }
+  void end(JobResult result) { std::exchange(job_, nullptr)->end(std::move(result)); }
 
  private:
   std::shared_ptr<Job> job_;
@@ -168,19 +168,19 @@ void GearmanWorker::Shared::accept(const std::shared_ptr<Job>& job) {
 
 Task<> GearmanWorker::Shared::do_job(JobInHand in_hand) {
   const Job& job = *in_hand.job();
-  Outcome outcome;
+  JobResult result;
   try {
-    Task<Outcome> doing = handler(in_hand.job());
-    outcome = co_await std::move(doing);
+    Task<JobResult> doing = handler(in_hand.job());
+    result = co_await std::move(doing);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    outcome = Failed{error.what()};
+    result = Failed{error.what()};
   }
-  if (const auto* failed = std::get_if<Failed>(&outcome)) {
+  if (const auto* failed = std::get_if<Failed>(&result)) {
     log.error("Gearman job {} of {} has failed: {}", job.unique(), job.function(), failed->reason);
   }
-  in_hand.end(std::move(outcome));
+  in_hand.end(std::move(result));
 }
 
 // --- a thread

@@ -36,7 +36,7 @@ class GearmanWorker {
  public:
   // Does a job. What it throws is why the job has failed; Cancelled gives the job back. It may be
   // called again for a job that is still being done, if a connection was lost.
-  using Handler = std::function<async::Task<Outcome>(std::shared_ptr<Job> job)>;
+  using Handler = std::function<async::Task<JobResult>(std::shared_ptr<Job> job)>;
 
   struct Options {
     // How many at the same time, of the functions whose names begin so.

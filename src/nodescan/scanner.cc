@@ -61,7 +61,7 @@ ScanError timeout_error(const Target& target, const std::string& last_failure) {
 }  // namespace
 
 struct NetworkScanner::Impl {
-  Impl(const async::Runtime& on, async::ThreadPool& threads, const Limits& with)
+  Impl(const async::Runtime& on, async::ThreadPool& threads, const ScanLimits& with)
       : runtime(on), pool(threads), limits(with), slots(with.concurrent_scans) {}
 
   async::Task<Target> find(std::string host, std::uint16_t port, async::Clock::TimePoint deadline);
@@ -81,7 +81,7 @@ struct NetworkScanner::Impl {
 
   async::Runtime runtime;
   async::ThreadPool& pool;
-  Limits limits;
+  ScanLimits limits;
   async::Slots slots;
 };
 
@@ -183,7 +183,7 @@ async::Task<std::vector<std::string>> NetworkScanner::Impl::gather_keys(const Ta
 }
 
 NetworkScanner::NetworkScanner(const async::Runtime& runtime, async::ThreadPool& pool,
-                               const Limits& limits)
+                               const ScanLimits& limits)
     : impl_(std::make_unique<Impl>(runtime, pool, limits)) {}
 
 NetworkScanner::~NetworkScanner() = default;

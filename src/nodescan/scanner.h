@@ -16,7 +16,7 @@
 namespace nodepool::nodescan {
 
 // How much a scanner does at once, and how patient it is.
-struct Limits {
+struct ScanLimits {
   std::size_t concurrent_scans = 100;
   async::Duration connect = std::chrono::seconds(10);   // for one connection to open
   async::Duration exchange = std::chrono::seconds(15);  // for one SSH key exchange
@@ -66,13 +66,14 @@ class Scanner {
 
 // The scanner of machines that are there, by way of the network.
 //
-// No more than Limits::concurrent_scans calls are in touch with a host at a time. The others wait
-// for their turn in the order they came, and that wait counts against their deadlines. Open
+// No more than ScanLimits::concurrent_scans calls are in touch with a host at a time. The others
+// wait for their turn in the order they came, and that wait counts against their deadlines. Open
 // connections of a call that ends in any way are closed.
 class NetworkScanner final : public Scanner {
  public:
   // `pool` resolves names.
-  NetworkScanner(const async::Runtime& runtime, async::ThreadPool& pool, const Limits& limits = {});
+  NetworkScanner(const async::Runtime& runtime, async::ThreadPool& pool,
+                 const ScanLimits& limits = {});
   ~NetworkScanner() override;
   NetworkScanner(const NetworkScanner&) = delete;
   NetworkScanner& operator=(const NetworkScanner&) = delete;

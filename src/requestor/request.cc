@@ -121,10 +121,10 @@ Task<Answer> await_answer(async::Runtime runtime, Store& store, std::string id,
   const bool fulfilled = answered && request->state == model::RequestState::fulfilled;
   if (!fulfilled) co_await withdraw(store, id);
   if (!request) throw RequestError("request " + id + " could not be read in time");
-  const Outcome outcome = fulfilled  ? Outcome::fulfilled
-                          : answered ? Outcome::failed
-                                     : Outcome::timed_out;
-  co_return Answer{outcome, std::move(*request)};
+  const Answer::Kind kind = fulfilled  ? Answer::Kind::fulfilled
+                            : answered ? Answer::Kind::failed
+                                       : Answer::Kind::timed_out;
+  co_return Answer{kind, std::move(*request)};
 }
 
 Task<> withdraw(Store& store, std::string id) {

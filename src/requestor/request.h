@@ -23,14 +23,13 @@ struct Wish {
 // session, so nobody works for a requestor that has died. Throws StoreError.
 Task<std::string> ask(async::Runtime runtime, coordination::Store& store, Wish wish);
 
-enum class Outcome {
-  fulfilled,  // the nodes are in the request: accept them
-  failed,     // every pool has declined
-  timed_out,
-};
-
 struct Answer {
-  Outcome outcome;
+  enum class Kind {
+    fulfilled,  // the nodes are in the request: accept them
+    failed,     // every pool has declined
+    timed_out,
+  };
+  Kind kind;
   model::NodeRequest request;  // as last seen; no longer in the store unless it is fulfilled
 };
 

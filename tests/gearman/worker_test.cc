@@ -90,7 +90,7 @@ class GearmanWorkerTest : public testing::Test {
   }
 
   // Answers with what it was asked.
-  static Task<Outcome> echo(std::shared_ptr<Job> job) {
+  static Task<JobResult> echo(std::shared_ptr<Job> job) {
     co_return Complete{job->function() + " " + job->unique() + " " + job->payload()};
   }
 
@@ -98,7 +98,7 @@ class GearmanWorkerTest : public testing::Test {
   GearmanWorker::Handler held() {
     return [this](const std::shared_ptr<Job>& job) { return hold(*this, job); };
   }
-  static Task<Outcome> hold(GearmanWorkerTest& test, std::shared_ptr<Job> job) {
+  static Task<JobResult> hold(GearmanWorkerTest& test, std::shared_ptr<Job> job) {
     test.begun_.push_back(job->unique());
     job->status({.done = 0, .all = 1});
     ++test.under_way_;
@@ -135,7 +135,7 @@ TEST_F(GearmanWorkerTest, DoesWhatTheClientAsksFor) {
 }
 
 TEST_F(GearmanWorkerTest, TellsTheClientHowFarItIs) {
-  const auto handler = [](std::shared_ptr<Job> job) -> Task<Outcome> {
+  const auto handler = [](std::shared_ptr<Job> job) -> Task<JobResult> {
     job->data("some");
     job->warning("mind");
     job->status({.done = 2, .all = 3});
@@ -152,7 +152,7 @@ TEST_F(GearmanWorkerTest, TellsTheClientHowFarItIs) {
 }
 
 TEST_F(GearmanWorkerTest, AFailureComesWithItsReasonAndDisturbsNoOther) {
-  const auto handler = [](std::shared_ptr<Job> job) -> Task<Outcome> {
+  const auto handler = [](std::shared_ptr<Job> job) -> Task<JobResult> {
     if (job->payload() == "fail") co_return Failed{};
     if (job->payload() == "reason") co_return Failed{"no flour"};
     if (job->payload() == "throw") throw std::runtime_error("no oven");
@@ -172,7 +172,9 @@ TEST_F(GearmanWorkerTest, AFailureComesWithItsReasonAndDisturbsNoOther) {
 }
 
 TEST_F(GearmanWorkerTest, TheCommandShowsTheReasonOfAFailure) {
-  const auto handler = [](std::shared_ptr<Job>) -> Task<Outcome> { co_return Failed{"no flour"}; };
+  const auto handler = [](std::shared_ptr<Job>) -> Task<JobResult> {
+    co_return Failed{"no flour"};
+  };
   worker({"bake"}, handler, 1);
   Child client(server_.client({"-f", "bake", "-s"}));
   until("the client's end", [&] { return !client.running(); });
@@ -181,7 +183,7 @@ TEST_F(GearmanWorkerTest, TheCommandShowsTheReasonOfAFailure) {
 }
 
 TEST_F(GearmanWorkerTest, LimitsWhatComesAndGoes) {
-  const auto handler = [](std::shared_ptr<Job> job) -> Task<Outcome> {
+  const auto handler = [](std::shared_ptr<Job> job) -> Task<JobResult> {
     job->warning(std::string(kLongestAnswer + 1, 'w'));
     co_return Complete{std::string(kLongestAnswer + 1, 'r')};
   };

@@ -99,7 +99,7 @@ class Client {
     requestor::Progress progress = [](const model::NodeRequest&) {};
     requestor::Answer answer = co_await requestor::await_answer(
         runtime_, store, id, runtime_.clock.now() + kPatience, std::move(progress));
-    if (answer.outcome != requestor::Outcome::fulfilled) {
+    if (answer.kind != requestor::Answer::Kind::fulfilled) {
       throw requestor::RequestError("request " + id + " has not been fulfilled");
     }
     requestor::HeldNodes nodes(runtime_, store);

@@ -22,7 +22,8 @@ using model::NodeState;
 using std::chrono::seconds;
 using testing::IsEmpty;
 
-constexpr auto kReturnsOfSky = R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
+constexpr auto kReturnsOfSky =
+    R"({name: sky, driver: cloud, pools: [{name: main, labels: [small]}]})";
 
 // Another store. Once a node has been read, it fails to say who stands in line for its lock, as
 // often as it is told.

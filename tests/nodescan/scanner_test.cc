@@ -50,7 +50,7 @@ class ScannerTest : public testing::Test {
   void SetUp() override { loop_.run(clock_.sleep_for(milliseconds(0))); }
 
   // Works at a pace for tests.
-  static Limits quick(std::size_t concurrent_scans = 100) {
+  static ScanLimits quick(std::size_t concurrent_scans = 100) {
     return {.concurrent_scans = concurrent_scans,
             .connect = milliseconds(200),
             .exchange = milliseconds(200),

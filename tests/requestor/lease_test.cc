@@ -27,7 +27,7 @@ class LeaseTest : public RequestorTest {
   model::NodeRequest fulfilled(std::vector<std::string> labels) {
     const std::string id = run(ask(runtime_, *store_, {std::move(labels), kHolder}));
     Answer answer = run(await_answer(runtime_, *store_, id, clock_.now() + minutes(10), nullptr));
-    EXPECT_EQ(answer.outcome, Outcome::fulfilled);
+    EXPECT_EQ(answer.kind, Answer::Kind::fulfilled);
     return std::move(answer.request);
   }
   Task<LeasedNodes> accepting(model::NodeRequest request) {

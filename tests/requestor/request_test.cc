@@ -47,7 +47,7 @@ TEST_F(RequestTest, the_record_has_every_key_that_zuul_expects) {
 TEST_F(RequestTest, a_fulfilled_request_stays_for_being_accepted) {
   const std::string id = ask_for({"small", "large"});
   const Answer answer = run(answer_to(id));
-  EXPECT_EQ(answer.outcome, Outcome::fulfilled);
+  EXPECT_EQ(answer.kind, Answer::Kind::fulfilled);
   EXPECT_THAT(answer.request.nodes, ElementsAre("0000000000", "0000000001"));
   EXPECT_EQ(seen_.back(), "fulfilled");
   EXPECT_THAT(run(launcher_.requests()), ElementsAre(id));
@@ -57,7 +57,7 @@ TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
   launcher_.react(LauncherDouble::Reaction::decline);
   const std::string pool = run(launcher_.add_pool("rack", {"small"}));
   const Answer answer = run(answer_to(ask_for({"small"})));
-  EXPECT_EQ(answer.outcome, Outcome::failed);
+  EXPECT_EQ(answer.kind, Answer::Kind::failed);
   EXPECT_THAT(answer.request.declined_by, ElementsAre(pool));
   EXPECT_EQ(answer.request.decline_reasons.at(pool), "it would exceed quota");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
@@ -65,18 +65,18 @@ TEST_F(RequestTest, a_failed_request_is_withdrawn_and_says_who_declined) {
 
 TEST_F(RequestTest, a_request_is_withdrawn_when_the_time_is_over) {
   launcher_.react(LauncherDouble::Reaction::ignore);
-  std::optional<Outcome> outcome;
-  auto requestor = [](Task<Answer> answer, std::optional<Outcome>& out) -> Task<> {
+  std::optional<Answer::Kind> kind;
+  auto requestor = [](Task<Answer> answer, std::optional<Answer::Kind>& out) -> Task<> {
     const Answer got = co_await std::move(answer);
-    out = got.outcome;
+    out = got.kind;
   };
-  scope_.spawn("requestor", requestor(answer_to(ask_for({"small"})), outcome));
+  scope_.spawn("requestor", requestor(answer_to(ask_for({"small"})), kind));
   settle();
   EXPECT_THAT(seen_, ElementsAre("requested"));
-  EXPECT_FALSE(outcome);
+  EXPECT_FALSE(kind);
   clock_.advance_by(minutes(10));
   settle();
-  EXPECT_EQ(outcome, Outcome::timed_out);
+  EXPECT_EQ(kind, Answer::Kind::timed_out);
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
@@ -110,12 +110,12 @@ TEST_F(RequestTest, a_request_that_somebody_removes_is_an_error) {
 TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const std::string id = ask_for({"small"});
-  std::optional<Outcome> outcome;
-  auto requestor = [](Task<Answer> answer, std::optional<Outcome>& out) -> Task<> {
+  std::optional<Answer::Kind> kind;
+  auto requestor = [](Task<Answer> answer, std::optional<Answer::Kind>& out) -> Task<> {
     const Answer got = co_await std::move(answer);
-    out = got.outcome;
+    out = got.kind;
   };
-  scope_.spawn("requestor", requestor(answer_to(id), outcome));
+  scope_.spawn("requestor", requestor(answer_to(id), kind));
   settle();
   store_->suspend_for_tests();
   settle();
@@ -124,10 +124,10 @@ TEST_F(RequestTest, a_disconnection_does_not_end_the_wait) {
   request.set_state(model::RequestState::failed, clock_.wall_seconds());
   run(launcher_store_.set(model::request_path(id), to_record(request), coordination::kAnyVersion));
   settle();
-  EXPECT_FALSE(outcome);
+  EXPECT_FALSE(kind);
   store_->resume_for_tests();
   settle();
-  EXPECT_EQ(outcome, Outcome::failed);
+  EXPECT_EQ(kind, Answer::Kind::failed);
 }
 
 TEST_F(RequestTest, a_create_without_an_answer_is_not_repeated) {

@@ -40,7 +40,7 @@ void require_known_keys(const Host& host, const std::vector<std::string>& found)
 }  // namespace
 
 std::unique_ptr<nodescan::Scanner> scan_network(const driver::ProviderContext& context) {
-  nodescan::Limits limits;
+  nodescan::ScanLimits limits;
   limits.concurrent_scans = kConcurrentHosts;
   return std::make_unique<nodescan::NetworkScanner>(context.runtime, context.threads, limits);
 }

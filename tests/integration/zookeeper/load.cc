@@ -68,7 +68,7 @@ Task<> Load::one_request(coordination::Store& store) {
   requestor::Progress progress = [](const model::NodeRequest&) {};
   requestor::Answer answer = co_await requestor::await_answer(
       runtime_, store, id, runtime_.clock.now() + kLoadPatience, std::move(progress));
-  if (answer.outcome != requestor::Outcome::fulfilled) {
+  if (answer.kind != requestor::Answer::Kind::fulfilled) {
     ++failed_;
     co_return;
   }

@@ -343,7 +343,7 @@ Task<> RequestorProcess::lease_job(Plan plan) {
     const auto patience = finishing_ ? minutes(60) : minutes(5);
     const requestor::Answer answer = co_await requestor::await_answer(
         runtime_, store_, id, runtime_.clock.now() + patience, nullptr);
-    if (answer.outcome == requestor::Outcome::fulfilled) {
+    if (answer.kind == requestor::Answer::Kind::fulfilled) {
       const requestor::LeasedNodes leased = co_await requestor::accept_with_lease(
           runtime_, store_, answer.request, plan.run + seconds(1), system_id_);
       for (const Node& node : leased.nodes) {
