@@ -152,8 +152,8 @@ Task<> MachineLaunch::attempt() {
 Task<> MachineLaunch::undo() {
   model::Node& node = launch_.node();
   launch_.node().launch_journal = journal_.to_json();
-  co_await launch_.save();
   while (true) {
+    co_await launch_.save();  // each time: it proves that the node is still ours
     std::string failure;
     try {
       co_await remove_all_of({context_.runtime, context_.adapter, context_.ownership, context_.log},

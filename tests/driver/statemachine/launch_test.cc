@@ -134,6 +134,19 @@ TEST_F(LaunchTest, an_undoing_that_fails_is_repeated) {
   EXPECT_EQ(cloud_->count("remove"), 4U);
 }
 
+// Whoever has it now goes on, or the store is another one, which knows nothing of the machine.
+TEST_F(LaunchTest, an_undoing_is_not_repeated_once_the_node_is_somebody_else_s) {
+  cloud_->fail("look", {Kind::failed});
+  cloud_->fail("remove", {Kind::transient}, 10);
+  start();
+  const auto job = process_->launch(add_node(), [this](const Node& /*node*/) {
+    if (cloud_->count("remove") < 2) return;
+    throw coordination::StoreError(coordination::StoreError::Kind::no_node, "the node's lock");
+  });
+  process_->run_until_ended(*job);
+  EXPECT_EQ(cloud_->count("remove"), 2U);
+}
+
 TEST_F(LaunchTest, what_is_gone_already_needs_no_undoing) {
   cloud_->fail("look", {Kind::failed});
   cloud_->fail("remove", {.kind = Kind::not_found, .is_done = true});
