@@ -26,6 +26,7 @@ inline constexpr std::string_view kPoolNameKey = "nodepool_pool_name";
 inline constexpr std::string_view kProviderNameKey = "nodepool_provider_name";
 // Of this project's own, which the Python Nodepool does not look at: see driver/ownership.h.
 inline constexpr std::string_view kInstallationIdKey = "nodepool_installation_id";
+inline constexpr std::string_view kNodeCreatedKey = "nodepool_node_created";
 inline constexpr std::string_view kBuildIdKey = "nodepool_build_id";
 inline constexpr std::string_view kUploadIdKey = "nodepool_upload_id";
 

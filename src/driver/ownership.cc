@@ -1,9 +1,27 @@
 #include "driver/ownership.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace nodepool::driver {
+
+namespace {
+
+// Microseconds tell all records apart: what was made after a copy of the store was taken is younger
+// than all that is in the copy, and older than what is made once it is back.
+std::string mark_of(double created_time) {
+  return fmt::format("{:.6f}", created_time);
+}
+
+// One of them does not say, or both say the same.
+bool may_be_one(const Metadata& all, const std::string& created) {
+  const std::string other = value_of(all, kNodeCreatedKey);
+  return other.empty() || created.empty() || other == created;
+}
+
+}  // namespace
 
 Ownership::Ownership(std::shared_ptr<const model::Installation> installation, std::string provider)
     : installation_(std::move(installation)), provider_(std::move(provider)) {}
@@ -13,27 +31,29 @@ bool Ownership::is_older(std::string_view node_id) const {
   return number && *number < installation_->first_node;
 }
 
-Metadata Ownership::of_node(const std::string& node_id, const std::string& pool) const {
-  Metadata metadata{{std::string(kNodeIdKey), node_id},
-                    {std::string(kPoolNameKey), pool},
+Metadata Ownership::of_node(const model::Node& node) const {
+  Metadata metadata{{std::string(kNodeIdKey), node.id},
+                    {std::string(kPoolNameKey), node.pool.value_or("")},
                     {std::string(kProviderNameKey), provider_}};
-  if (!installation_->id.empty() && !is_older(node_id)) {
+  if (!installation_->id.empty() && !is_older(node.id)) {
     metadata.emplace(kInstallationIdKey, installation_->id);
   }
+  if (node.created_time) metadata.emplace(kNodeCreatedKey, mark_of(*node.created_time));
   return metadata;
 }
 
-bool Ownership::is_of_node(const Metadata& metadata, const std::string& node_id) const {
-  if (value_of(metadata, kNodeIdKey) != node_id) return false;
+bool Ownership::is_of_node(const Metadata& metadata, const model::Node& node) const {
+  if (value_of(metadata, kNodeIdKey) != node.id) return false;
+  if (is_of_another_record(metadata, node)) return false;
   const Maker maker = maker_of(metadata);
   return maker == Maker::this_installation ||
          (maker == Maker::unknown && installation_->id.empty());
 }
 
-bool Ownership::may_be_of_node(const Metadata& metadata, const std::string& node_id) const {
-  if (is_of_node(metadata, node_id)) return true;
-  return value_of(metadata, kNodeIdKey) == node_id && installation_->was_taken_over() &&
-         maker_of(metadata) == Maker::unknown;
+bool Ownership::may_be_of_node(const Metadata& metadata, const model::Node& node) const {
+  if (is_of_node(metadata, node)) return true;
+  return value_of(metadata, kNodeIdKey) == node.id && installation_->was_taken_over() &&
+         maker_of(metadata) == Maker::unknown && !is_of_another_record(metadata, node);
 }
 
 Ownership::Maker Ownership::maker_of(const Metadata& metadata) const {
@@ -46,8 +66,13 @@ Ownership::Maker Ownership::maker_of(const Metadata& metadata) const {
   return is_ours ? Maker::this_installation : Maker::unknown;
 }
 
+bool is_of_another_record(const Metadata& metadata, const model::Node& node) {
+  return node.created_time && !may_be_one(metadata, mark_of(*node.created_time));
+}
+
 bool carries(const Metadata& all, const Metadata& some) {
   return std::ranges::all_of(some, [&all](const auto& entry) {
+    if (entry.first == kNodeCreatedKey) return may_be_one(all, entry.second);
     const auto found = all.find(entry.first);
     return found != all.end() && found->second == entry.second;
   });

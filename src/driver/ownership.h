@@ -6,6 +6,7 @@
 
 #include "driver/images.h"
 #include "model/installation.h"
+#include "model/node.h"
 
 namespace nodepool::driver {
 
@@ -15,16 +16,17 @@ class Ownership {
   // The installation is another one when the store is.
   Ownership(std::shared_ptr<const model::Installation> installation, std::string provider);
 
-  // To be attached to all that is made for a node. A node that is older than the installation's id
-  // gets no such mark: what has been made for it has none either.
-  Metadata of_node(const std::string& node_id, const std::string& pool) const;
+  // To be attached to all that is made for a node, of which the record says where it belongs. A
+  // node that is older than the installation's id gets no such mark: what has been made for it has
+  // none either.
+  Metadata of_node(const model::Node& node) const;
 
   // Whether it was made for the node.
-  bool is_of_node(const Metadata& metadata, const std::string& node_id) const;
+  bool is_of_node(const Metadata& metadata, const model::Node& node) const;
 
   // Whether it may have been: where the store was taken over, the Python Nodepool's machines carry
   // no installation's id.
-  bool may_be_of_node(const Metadata& metadata, const std::string& node_id) const;
+  bool may_be_of_node(const Metadata& metadata, const model::Node& node) const;
 
   // Who made something, as far as its metadata tells.
   enum class Maker {
@@ -44,7 +46,12 @@ class Ownership {
   std::string provider_;
 };
 
-// Whether `all` has all of `some`.
+// Whether what carries `metadata` says that it was made for another node with the id of this one:
+// where an older copy of the store is put in its place, ids are given once more.
+bool is_of_another_record(const Metadata& metadata, const model::Node& node);
+
+// Whether `all` has all of `some`, so that it was made for the same node. That it does not say when
+// the node was made is no contradiction: releases before this one did not tell.
 bool carries(const Metadata& all, const Metadata& some);
 
 // The value of a key; empty if there is none.

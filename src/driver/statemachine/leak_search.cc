@@ -97,10 +97,11 @@ void LeakSearch::report(Place& place, const std::vector<Leak>& leaks) {
 }
 
 // A node has one machine, whose id is known once it is ready: another one was made by an attempt
-// whose outcome nobody learned.
+// whose outcome nobody learned. A node that had the same id before has none of this one's.
 Records::Node LeakSearch::record_of(const std::string& node_id, const Resource& resource) const {
   const model::Node* node = context_.nodes.find(node_id);
   if (node == nullptr || node->provider != provider_) return Records::Node::none;
+  if (is_of_another_record(resource.metadata, *node)) return Records::Node::is_another;
   const bool is_made = !model::is_returnable(node->state) && node->state != model::NodeState::init;
   const bool may_be_its = !is_made || adapter_.may_be_of(resource, *node);
   return may_be_its ? Records::Node::has_it : Records::Node::has_other;

@@ -34,6 +34,9 @@ std::string reason_of(const Purpose& purpose, Records::Node node) {
     return "upload " + purpose.upload + " of build " + purpose.build + " has no record";
   }
   if (node == Records::Node::has_other) return "node " + purpose.node + " has another machine";
+  if (node == Records::Node::is_another) {
+    return "another node had the id " + purpose.node + " when it was made";
+  }
   return "node " + purpose.node + " has no record";
 }
 

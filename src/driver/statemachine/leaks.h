@@ -18,9 +18,10 @@ bool may_be_machine(const model::Json& external_id, const std::string& resource_
 // What the records of a provider say.
 struct Records {
   enum class Node {
-    none,       // there is no such node
-    has_other,  // its machine is another one
-    has_it,     // it is the node's, or may be
+    none,        // there is no such node
+    is_another,  // it was made for another one, which had the id before
+    has_other,   // its machine is another one
+    has_it,      // it is the node's, or may be
   };
   std::function<Node(const std::string& node_id, const Resource& resource)> node;
   // Whether there is such an upload to the provider.

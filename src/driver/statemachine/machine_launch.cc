@@ -181,7 +181,7 @@ CreateSpec MachineLaunch::spec() const {
   if (image_) spec.image_external_id = image_->external_id;
   spec.image_name = label().diskimage.empty() ? label().cloud_image : label().diskimage;
   spec.az = node.az;
-  spec.metadata = context_.ownership.of_node(node.id, *node.pool);
+  spec.metadata = context_.ownership.of_node(node);
   spec.request = launch_.request();
   return spec;
 }

@@ -32,7 +32,6 @@ Task<> wait_until_settled(async::Clock& clock, async::Duration settling_time, do
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
                      std::optional<double> uncertain_since) {
   Adapter& adapter = context.adapter;
-  const std::string id = record.node().id;
   JournalledMachine machine(context.runtime, record, journal, adapter.settling_time(), context.log,
                             JournalledMachine::Purpose::removal);
   const model::Json external_id = record.node().external_id;
@@ -42,8 +41,8 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
   }
   if (!uncertain_since) co_return;
   co_await wait_until_settled(context.runtime.clock, adapter.settling_time(), *uncertain_since);
-  const auto is_of_node = [&id, &context](const Metadata& metadata) {
-    return context.ownership.is_of_node(metadata, id);
+  const auto is_of_node = [&record, &context](const Metadata& metadata) {
+    return context.ownership.is_of_node(metadata, record.node());
   };
   const std::vector<Instance> instances = co_await adapter.instances();
   for (const Instance& instance : instances) {

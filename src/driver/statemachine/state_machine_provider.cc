@@ -177,9 +177,8 @@ Task<Resources> StateMachineProvider::taken_by_others() {
   Resources taken;
   const std::vector<Instance> instances = co_await adapter_->instances();
   for (const Instance& instance : instances) {
-    const std::string node = value_of(instance.metadata, kNodeIdKey);
-    const bool is_ours =
-        ownership_.may_be_of_node(instance.metadata, node) && context_.nodes.find(node) != nullptr;
+    const model::Node* node = context_.nodes.find(value_of(instance.metadata, kNodeIdKey));
+    const bool is_ours = node != nullptr && ownership_.may_be_of_node(instance.metadata, *node);
     if (!is_ours) taken += instance.resources;
   }
   co_return taken;

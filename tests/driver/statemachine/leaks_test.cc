@@ -277,6 +277,20 @@ TEST_F(LeakTest, a_machine_of_another_installation_is_not_that_of_the_node_with_
   EXPECT_THAT(cloud_->others, testing::SizeIs(2));
 }
 
+TEST_F(LeakTest, what_was_made_for_an_earlier_node_with_the_same_id_is_deleted) {
+  const std::string id = add_node();
+  const Node ready = launch_new();
+  Resource volume = of_node("v1", ready.id);
+  volume.type = "volume";
+  cloud_->others = {of_node("m1", id), of_node("m2", id), of_node("m3", ready.id), volume};
+  for (Resource& other : cloud_->others) other.metadata[std::string(kNodeCreatedKey)] = "16.000000";
+  cloud_->others[1].metadata = marks(node(id));
+  look();
+  look();
+  EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, "m2")));
+  EXPECT_TRUE(has_logged("Deleted leaked instance m1: another node had the id " + id + " when"));
+}
+
 TEST_F(LeakTest, a_store_that_was_taken_over_cleans_up_as_before) {
   installation_.identity.first_node = 100;
   cloud_->others = {of_node("m1", "0000000077", "cloud", ""),

@@ -55,9 +55,9 @@ class ProviderTest : public testing::Test {
   }
 
   // What is made for a node carries this.
-  Metadata marks(const std::string& node_id) const {
+  Metadata marks(const model::Node& node) const {
     return Ownership(std::make_shared<const model::Installation>(installation_.identity), "cloud")
-        .of_node(node_id, "main");
+        .of_node(node);
   }
 
   model::Node node(const std::string& id) { return installation_.node(id); }

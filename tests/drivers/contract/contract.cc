@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/load.h"
+#include "driver/ownership.h"
 #include "driver/statemachine/instance.h"
 #include "tests/support/temporary_directory.h"
 
@@ -109,6 +110,12 @@ driver::Metadata DriverContract::marks(const std::string& provider, const std::s
           {std::string(driver::kPoolNameKey), kPool},
           {std::string(driver::kNodeIdKey), node_id},
           {std::string(driver::kInstallationIdKey), harness::kInstallationId}};
+}
+
+driver::Metadata DriverContract::marks(const model::Node& node) {
+  return driver::Ownership(std::make_shared<const model::Installation>(harness::kInstallationId),
+                           kProvider)
+      .of_node(node);
 }
 
 }  // namespace nodepool::drivers::contract

@@ -167,6 +167,8 @@ class DriverContract : public testing::TestWithParam<Backend> {
 
   // What a machine carries that this installation has made.
   static driver::Metadata marks(const std::string& provider, const std::string& node_id);
+  // The same for a machine of this node.
+  static driver::Metadata marks(const model::Node& node);
 
   harness::Installation installation_;
   std::unique_ptr<CloudFixture> cloud_;

@@ -9,6 +9,7 @@ namespace {
 using driver::LaunchError;
 using model::Node;
 using model::NodeState;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -69,6 +70,37 @@ TEST_P(DriverContract, a_machine_that_was_never_asked_for_is_made_after_all) {
   cloud_->provoke(Trouble::question_lost, 2);
   expect_one_machine(launch_new().id);
   EXPECT_THAT(machine_ids(), SizeIs(1));
+}
+
+// After an older copy of the store is back, ids are given once more.
+TEST_P(DriverContract, a_machine_of_an_earlier_node_with_the_same_id_is_not_used) {
+  const std::string id = add_node();
+  driver::Metadata earlier = marks(node(id));
+  earlier[std::string(driver::kNodeCreatedKey)] = "1600000000.000000";
+  cloud_->add_machine(earlier);
+  const std::set<std::string> before = machine_ids();
+  ASSERT_THAT(before, SizeIs(1));
+  cloud_->provoke(Trouble::question_lost, 1);
+  const auto job = start().launch(id);
+  process_->run(provider().launching()->remove_leaks());
+  process_->run(provider().launching()->remove_leaks());
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_FALSE(before.contains(node(id).external_id_text()));
+  process_->pass(std::chrono::minutes(1));
+  EXPECT_THAT(machine_ids(), ElementsAre(node(id).external_id_text()))
+      << "the other is a leak, also of a node that is being launched";
+}
+
+TEST_P(DriverContract, a_machine_that_does_not_say_when_its_node_was_made_is_found) {
+  const std::string id = add_node();
+  driver::Metadata unmarked = marks(node(id));
+  unmarked.erase(std::string(driver::kNodeCreatedKey));
+  cloud_->add_machine(unmarked);
+  cloud_->provoke(Trouble::question_lost, 1);
+  const auto job = finish(start().launch(id));
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_THAT(machine_ids(), ElementsAre(node(id).external_id_text()));
 }
 
 TEST_P(DriverContract, a_deletion_that_fails_succeeds_another_time) {
