@@ -47,6 +47,7 @@ const Resources& Usage::of_tenant(std::string_view tenant) const {
 
 std::vector<std::pair<std::string, std::string>> Usage::pools() const {
   std::vector<std::pair<std::string, std::string>> pools;
+  pools.reserve(pools_.size());
   for (const auto& [pool, taken] : pools_) pools.emplace_back(std::get<0>(pool), std::get<1>(pool));
   return pools;
 }

@@ -40,8 +40,9 @@ Task<std::string> read_and_tell(std::shared_ptr<const http::StreamedBody> body,
 }
 
 // The same content, whose sending is told.
-std::shared_ptr<const http::StreamedBody> told(std::shared_ptr<const http::StreamedBody> body,
-                                               driver::ImageSupport::Progress progress) {
+std::shared_ptr<const http::StreamedBody> told(
+    const std::shared_ptr<const http::StreamedBody>& body,
+    driver::ImageSupport::Progress progress) {
   auto telling = std::make_shared<http::StreamedBody>();
   telling->size = body->size;
   auto shared = std::make_shared<driver::ImageSupport::Progress>(std::move(progress));
@@ -147,6 +148,7 @@ Task<> ImageStore::remove(std::string name, std::string external_id) {
 Task<std::vector<driver::CloudImage>> ImageStore::list() {
   std::vector<driver::CloudImage> result;
   const std::vector<Image> images = co_await context_.api.image().own_images();
+  result.reserve(images.size());
   for (const Image& image : images) {
     result.push_back({.id = image.id, .name = image.name, .metadata = image.properties});
   }

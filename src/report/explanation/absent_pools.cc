@@ -26,7 +26,7 @@ std::string pool_that_may_be_back(const Knowledge& knowledge, const NodeRequest&
           request.node_types,
           [&pool](const std::string& label) { return pool.labels.contains(label); });
       if (offers_all && !planning::is_served(provider, name, knowledge.pools)) {
-        return provider + "-" + name;
+        return fmt::format("{}-{}", provider, name);
       }
     }
   }

@@ -254,6 +254,7 @@ void explain_pool_of_label(Statements& to, const Knowledge& knowledge, const Com
     if (node.pool == pool.name && node.has_label(label)) ++by_state[to_string(node.state)];
   }
   std::vector<std::string> counts;
+  counts.reserve(by_state.size());
   for (const auto& [state, count] : by_state) counts.push_back(fmt::format("{} {}", count, state));
   Statements& details =
       say(to, "pool",

@@ -139,6 +139,7 @@ async::Task<std::vector<Server>> Compute::servers() {
 async::Task<std::vector<Flavor>> Compute::flavors() {
   const auto elements = co_await service_.list("list flavors", "/flavors/detail", "flavors");
   std::vector<Flavor> flavors;
+  flavors.reserve(elements.size());
   for (const Element& element : elements) {
     flavors.push_back({.id = element.text("id"),
                        .name = element.text("name"),

@@ -97,7 +97,7 @@ async::Task<bool> Service::send_if_there(Call call) {
 async::Task<std::vector<Element>> Service::list(std::string name, std::string path,
                                                 std::string key) {
   const std::string base = path.substr(0, path.find('?'));
-  const cloud::AskPage ask = [&](std::string query) {
+  const cloud::AskPage ask = [&](const std::string& query) {
     return ask_page(name, query.empty() ? path : base + "?" + query, key);
   };
   co_return co_await cloud::all_pages(fmt::format("{}: {}", to_string(kind_), name), ask);

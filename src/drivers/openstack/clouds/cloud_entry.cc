@@ -1,5 +1,7 @@
 #include "drivers/openstack/clouds/cloud_entry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -135,7 +137,7 @@ std::vector<NetworkRole> read_networks(const std::string& where, const json& ent
     const std::string name = text_at(entry, key);
     if (name.empty()) continue;
     if (!at(entry, "networks").empty()) {
-      throw CloudsError(where + ": `" + key + "` cannot stand beside `networks`");
+      throw CloudsError(fmt::format("{}: `{}` cannot stand beside `networks`", where, key));
     }
     roles.push_back({.name = name,
                      .routes_externally = is_external,

@@ -48,7 +48,8 @@ std::vector<std::string> candidates(const config::Environment& environment, std:
   if (const auto named = variable(environment, first)) paths.push_back(*named);
   for (const std::string& directory : directories(environment)) {
     for (const char* suffix : {".yaml", ".yml", ".json"}) {
-      paths.push_back(directory == "." ? stem + suffix : directory + "/" + stem + suffix);
+      const std::string name = stem + suffix;
+      paths.push_back(directory == "." ? name : directory + "/" + name);
     }
   }
   return paths;
