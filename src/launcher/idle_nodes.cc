@@ -22,15 +22,21 @@ IdleNodes::IdleNodes(const WorkerContext& context, telemetry::Logger log, async:
     : context_(context), log_(std::move(log)), scope_(scope), look_again_(std::move(look_again)) {}
 
 void IdleNodes::carry_out(const planning::Recycling& recycling) {
-  if (recycling.look_again) look_again_in(*recycling.look_again);
+  if (recycling.look_again) {
+    look_again_in(std::chrono::duration_cast<async::Duration>(
+        std::chrono::duration<double>(*recycling.look_again)));
+  }
   if (!recycling.node || retiring_) return;
   retiring_ = true;
   scope_.spawn("recycle node " + *recycling.node, retire(*recycling.node));
 }
 
-void IdleNodes::look_again_in(double seconds) {
-  if (std::exchange(waiting_, true)) return;
-  scope_.spawn("room for a pool", wait(seconds));
+// Those who wait do so for different limits, and not as long.
+void IdleNodes::look_again_in(async::Duration pause) {
+  const auto when = context_.runtime.clock.now() + pause;
+  if (next_look_ && *next_look_ <= when) return;
+  next_look_ = when;
+  scope_.spawn("room for a pool", wait_until(when));
 }
 
 Task<> IdleNodes::retire(std::string id) {
@@ -60,10 +66,9 @@ Task<> IdleNodes::retire(std::string id) {
   look_again_();  // others, of another limit, may have asked meanwhile
 }
 
-Task<> IdleNodes::wait(double seconds) {
-  co_await context_.runtime.clock.sleep_for(
-      std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(seconds)));
-  waiting_ = false;
+Task<> IdleNodes::wait_until(async::Clock::TimePoint when) {
+  co_await context_.runtime.clock.sleep_until(when);
+  if (next_look_ == when) next_look_.reset();
   look_again_();
 }
 

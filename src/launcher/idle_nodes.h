@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "async/task_scope.h"
@@ -16,22 +17,22 @@ class IdleNodes {
   IdleNodes(const WorkerContext& context, telemetry::Logger log, async::TaskScope& scope,
             std::function<void()> look_again);
 
-  // A node is about to be deleted: it is of no use to ask for another one.
+  // A node is being given up: whoever would have another one go is asked again when that is done.
   bool is_busy() const { return retiring_; }
 
   void carry_out(const planning::Recycling& recycling);
 
  private:
-  void look_again_in(double seconds);
+  void look_again_in(async::Duration pause);
   Task<> retire(std::string id);
-  Task<> wait(double seconds);
+  Task<> wait_until(async::Clock::TimePoint when);
 
   const WorkerContext& context_;
   telemetry::Logger log_;
   async::TaskScope& scope_;
   std::function<void()> look_again_;
   bool retiring_ = false;
-  bool waiting_ = false;
+  std::optional<async::Clock::TimePoint> next_look_;  // the earliest of several
 };
 
 }  // namespace nodepool::launcher

@@ -203,6 +203,19 @@ TEST_F(IdleNodesTest, once_a_node_is_gone_the_next_may_go) {
   EXPECT_THAT(deleting(), ElementsAre(second));
 }
 
+TEST_F(IdleNodesTest, who_need_not_wait_as_long_as_another_one_does_not) {
+  idle_nodes_.carry_out({.look_again = 300});
+  idle_nodes_.carry_out({.look_again = 10});
+  idle_nodes_.carry_out({.look_again = 20});
+  pass(seconds(9));
+  EXPECT_EQ(looks_, 0);
+  pass(seconds(1));
+  EXPECT_EQ(looks_, 1);
+  idle_nodes_.carry_out({.look_again = 10});
+  pass(seconds(10));
+  EXPECT_EQ(looks_, 2);
+}
+
 TEST_F(IdleNodesTest, whoever_waits_looks_again_when_somebody_else_has_the_node) {
   const std::string contested = add_idle("main", 10);
   begin_to_recycle(Decision::Shortage::pool);
