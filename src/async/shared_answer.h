@@ -37,16 +37,21 @@ class SharedAnswer {
     const auto oldest = runtime_.clock.now() - max_age;
     while (true) {
       if (answer_ && asked_at_ >= oldest) co_return answer_;
-      if (!round_) {
-        round_ = std::make_shared<Round>(name_, runtime_.clock.now());
-        scope_.spawn(std::string(name_), run(round_));
-      }
-      const std::shared_ptr<Round> round = round_;
+      const std::shared_ptr<Round> round = join();
       while (!round->ended) co_await round->changed.wait();
       if (round->asked_at < oldest) continue;
       if (round->failure) std::rethrow_exception(round->failure);
       co_return round->answer;
     }
+  }
+
+  // The answer to the question that is under way, however long ago it was asked, or to one that is
+  // asked now. Throws as get() does.
+  Task<Pointer> next() {
+    const std::shared_ptr<Round> round = join();
+    while (!round->ended) co_await round->changed.wait();
+    if (round->failure) std::rethrow_exception(round->failure);
+    co_return round->answer;
   }
 
   // Forgets the last answer.
@@ -66,6 +71,14 @@ class SharedAnswer {
     std::exception_ptr failure;
     Event changed;
   };
+
+  std::shared_ptr<Round> join() {
+    if (!round_) {
+      round_ = std::make_shared<Round>(name_, runtime_.clock.now());
+      scope_.spawn(std::string(name_), run(round_));
+    }
+    return round_;
+  }
 
   Task<> run(std::shared_ptr<Round> round) {
     try {

@@ -17,6 +17,15 @@ inline constexpr telemetry::Metric kLaunches{
         "`network`, `ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, "
         "`zksession`, `unknown`. Times count from the first attempt"};
 
+inline constexpr telemetry::Metric kBoots{
+    .name = "nodepool_boot_seconds",
+    .kind = telemetry::Metric::Kind::timer,
+    .labels = {{{"provider"}, {"label", telemetry::KeyPart::one_level}}},
+    .statsd = {"nodepool.provider.<provider>.boot.<label>"},
+    .help =
+        "how long machines took from their creation until the cloud showed them running; those "
+        "that another launcher has begun do not count"};
+
 inline constexpr telemetry::Metric kLeakedResources{
     .name = "nodepool_leaked_resources_total",
     .kind = telemetry::Metric::Kind::counter,
@@ -45,6 +54,6 @@ inline constexpr telemetry::Metric kTasksLeftBehind{
     .help = "blocking calls that did not return in time"};
 
 inline constexpr const telemetry::Metric* kDriverMetrics[] = {
-    &kLaunches, &kLeakedResources, &kTaskQueue, &kTaskWaits, &kTasksLeftBehind};
+    &kLaunches, &kBoots, &kLeakedResources, &kTaskQueue, &kTaskWaits, &kTasksLeftBehind};
 
 }  // namespace nodepool::driver

@@ -13,6 +13,7 @@ inline constexpr std::string_view kComponentsRoot = "/nodepool/components";
 inline constexpr std::string_view kImagesRoot = "/nodepool/images";
 // Our own: the Python Nodepool and Zuul do not look there.
 inline constexpr std::string_view kHostsRoot = "/nodepool/hosts";
+inline constexpr std::string_view kBootTimesRoot = "/nodepool/boot-times";
 
 inline std::string node_path(std::string_view id) {
   return std::string(kNodesRoot).append("/").append(id);

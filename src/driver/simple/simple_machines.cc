@@ -10,6 +10,9 @@ namespace nodepool::driver {
 
 namespace {
 
+// Between two listings, where it is known when a machine is expected.
+constexpr auto kLeastPause = std::chrono::milliseconds(20);
+
 // Asking again may help.
 bool may_pass(CloudError::Kind kind) {
   return kind == CloudError::Kind::transient || kind == CloudError::Kind::unknown_outcome;
@@ -25,7 +28,9 @@ SimpleMachines::SimpleMachines(const ProviderContext& context, std::string provi
       cloud_(std::move(cloud)),
       options_(options),
       tasks_(context.runtime, context.threads, provider_, options.tasks, context.metrics, log_),
-      listing_(context.runtime, "list_instances", [this] { return list(); }) {}
+      listing_(context.runtime, "list_instances",
+               {.unknown = options.poll_interval, .least = kLeastPause},
+               [this] { return list(); }) {}
 
 Task<> SimpleMachines::start() {
   tasks_.start();
@@ -40,7 +45,10 @@ Task<> SimpleMachines::stop() {
 // --- making a machine
 
 Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
-  const StateMachine::Make make_instance = [this, &spec, &machine] { return make(spec, machine); };
+  Awaited awaited = listing_.await_earlier();
+  const StateMachine::Make make_instance = [this, &spec, &machine, &awaited] {
+    return make(spec, machine, awaited);
+  };
   const StateMachine::Find find_instance = [this, &spec, &machine] {
     return find(spec.metadata, machine);
   };
@@ -50,8 +58,11 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
   const auto shows_until = runtime_.clock.now() + options_.settling_time;
   bool was_seen = false;
   while (true) {
-    const std::optional<SimpleInstance> seen = co_await look_at(external_id);
-    if (seen && seen->state == SimpleInstance::State::ready) co_return *seen;
+    const std::optional<SimpleInstance> seen = co_await look_at(external_id, awaited);
+    if (seen && seen->state == SimpleInstance::State::ready) {
+      spec.learn(awaited.taken(runtime_.clock.now()));
+      co_return *seen;
+    }
     if (seen && seen->state == SimpleInstance::State::failed) {
       throw CloudError(CloudError::Kind::failed,
                        fmt::format("instance {} failed: {}", id, seen->failure));
@@ -63,9 +74,13 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
   }
 }
 
-Task<std::string> SimpleMachines::make(CreateSpec spec, StateMachine& machine) {
-  auto call = [cloud = cloud_, spec = std::move(spec)] { return cloud->create_instance(spec); };
+Task<std::string> SimpleMachines::make(const CreateSpec& spec, StateMachine& machine,
+                                       Awaited& awaited) {
+  CreateSpec order = spec;
+  order.boot_times = nullptr;  // not for other threads
+  auto call = [cloud = cloud_, order = std::move(order)] { return cloud->create_instance(order); };
   std::string id = co_await tasks_.submit("create_instance", std::move(call));
+  awaited = listing_.await(spec.expectation());
   machine.set_external_id(model::json_string(id));
   co_return id;
 }
@@ -81,14 +96,13 @@ Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, StateMachin
   co_return std::nullopt;
 }
 
-// The pause before it makes sure that the listing is younger than what the caller has just done. A
-// listing that fails tells nothing; the caller's time limit ends that.
-Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external_id) {
+// A listing that fails tells nothing; the caller's time limit ends that.
+Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external_id,
+                                                            Awaited& awaited) {
   while (true) {
-    co_await runtime_.clock.sleep_for(options_.poll_interval);
     std::string failure;
     try {
-      const auto listing = co_await listing_.get(options_.poll_interval);
+      const auto listing = co_await listing_.next(awaited);
       const auto found = std::ranges::find(*listing, external_id, &SimpleInstance::external_id);
       const bool is_there =
           found != listing->end() && found->state != SimpleInstance::State::deleted;
@@ -105,8 +119,9 @@ Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external
 
 Task<> SimpleMachines::remove(model::Json external_id, StateMachine& /*machine*/) {
   const bool was_there = co_await call_delete(external_id.string_value());
+  Awaited awaited = listing_.await_removal();
   bool is_there = was_there;
-  while (is_there) is_there = (co_await look_at(external_id)).has_value();
+  while (is_there) is_there = (co_await look_at(external_id, awaited)).has_value();
 }
 
 Task<bool> SimpleMachines::call_delete(std::string id) {
@@ -122,7 +137,7 @@ Task<bool> SimpleMachines::call_delete(std::string id) {
 
 // --- what there is
 
-Task<SimpleMachines::Listing> SimpleMachines::list() {
+Task<SimpleMachines::Instances> SimpleMachines::list() {
   auto call = [cloud = cloud_] { return cloud->list_instances(); };
   co_return co_await tasks_.submit("list_instances", std::move(call));
 }

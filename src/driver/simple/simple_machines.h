@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "async/shared_answer.h"
 #include "driver/driver.h"
 #include "driver/simple/simple_adapter.h"
 #include "driver/simple/simple_driver.h"
 #include "driver/simple/task_manager.h"
+#include "driver/statemachine/listing.h"
 
 namespace nodepool::driver {
 
@@ -32,15 +32,15 @@ class SimpleMachines final : public Adapter {
   async::Duration settling_time() const override { return options_.settling_time; }
 
  private:
-  using Listing = std::vector<SimpleInstance>;
+  using Instances = std::vector<SimpleInstance>;
 
-  Task<Listing> list();
-  Task<std::string> make(CreateSpec spec, StateMachine& machine);
+  Task<Instances> list();
+  Task<std::string> make(const CreateSpec& spec, StateMachine& machine, Awaited& awaited);
   Task<std::optional<std::string>> find(Metadata ours, StateMachine& machine);
   // Returns whether the machine was there, as far as the cloud says.
   Task<bool> call_delete(std::string id);
   // What the next listing says of the machine; nothing if it does not show it.
-  Task<std::optional<SimpleInstance>> look_at(model::Json external_id);
+  Task<std::optional<SimpleInstance>> look_at(model::Json external_id, Awaited& awaited);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -48,7 +48,7 @@ class SimpleMachines final : public Adapter {
   std::shared_ptr<SimpleAdapter> cloud_;
   SimpleOptions options_;
   TaskManager tasks_;
-  async::SharedAnswer<Listing> listing_;
+  Listing<Instances> listing_;
 };
 
 }  // namespace nodepool::driver

@@ -11,6 +11,7 @@
 #include "driver/cloud_error.h"
 #include "driver/images.h"
 #include "driver/resources.h"
+#include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/instance.h"
 #include "driver/statemachine/state_machine.h"
 #include "model/node.h"
@@ -33,6 +34,17 @@ struct CreateSpec {
   // To be attached to the machine, over all that the configuration says: it is found by this.
   Metadata metadata;
   model::NodeRequest request;  // for keys that are made of its fields
+  // How long machines with this label take to come up, to look at them when they are expected
+  // (driver/statemachine/listing.h), and to be told of it. nullptr: nobody wants to know. Outlives
+  // create().
+  BootTimes* boot_times = nullptr;
+
+  std::optional<Expectation> expectation() const {
+    return boot_times == nullptr ? std::nullopt : boot_times->expectation();
+  }
+  void learn(std::optional<async::Duration> taken) const {
+    if (boot_times != nullptr && taken) boot_times->learn(*taken);
+  }
 };
 
 // What a cloud can do: all that the author of a driver on state machines writes besides its

@@ -183,6 +183,7 @@ CreateSpec MachineLaunch::spec() const {
   spec.az = node.az;
   spec.metadata = context_.ownership.of_node(node);
   spec.request = launch_.request();
+  spec.boot_times = &context_.boot_times;
   return spec;
 }
 

@@ -21,6 +21,7 @@ struct MachineLaunchContext {
   Adapter& adapter;
   const StateMachineConfig& config;
   const Ownership& ownership;
+  BootTimes& boot_times;  // of machines with the node's label
   nodescan::Scanner& scanner;
   telemetry::Logger log;
   telemetry::Metrics metrics = {};

@@ -51,6 +51,7 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
       context_(std::move(context)),
       log_(context_.log.child("driver." + config_->name())),
       ownership_(context_.installation, config_->name()),
+      boot_memory_(context_, *config_, log_),
       adapter_(std::move(adapter)),
       scanner_(std::move(scanner)),
       leak_search_(context_, config_->name(), *adapter_, ownership_, log_),
@@ -59,12 +60,15 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
 StateMachineProvider::~StateMachineProvider() = default;
 
 Task<> StateMachineProvider::start() {
+  co_await boot_memory_.recall();
   co_await adapter_->start();
 }
 
 void StateMachineProvider::take_over(Provider& predecessor) {
   auto* other = dynamic_cast<StateMachineProvider*>(&predecessor);
-  if (other != nullptr) adapter_->take_over(*other->adapter_);
+  if (other == nullptr) return;
+  boot_memory_.take_over(other->boot_memory_);
+  adapter_->take_over(*other->adapter_);
 }
 
 Task<> StateMachineProvider::stop() {
@@ -222,8 +226,8 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
                   upload->external_id.string_value());
   }
   MachineLaunch machine(
-      {context_.runtime, *adapter_, *config_, ownership_, *scanner_,
-       log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
+      {context_.runtime, *adapter_, *config_, ownership_, boot_memory_.of(node.type.front()),
+       *scanner_, log_.about(launch.request().event_id.value_or(""), launch.request().id, node.id),
        context_.metrics},
       launch, std::move(image));
   co_await machine.run();
@@ -263,6 +267,7 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
 
 Task<> StateMachineProvider::remove_leaks() {
   const Call call(*this);
+  co_await boot_memory_.remember();
   co_await leak_search_.run();
 }
 

@@ -10,6 +10,7 @@
 
 #include "driver/driver.h"
 #include "driver/statemachine/adapter.h"
+#include "driver/statemachine/boot_memory.h"
 #include "driver/statemachine/leak_search.h"
 #include "driver/statemachine/machine_launch.h"
 #include "driver/statemachine/state_machine_config.h"
@@ -73,6 +74,7 @@ class StateMachineProvider final : public LaunchingProvider {
   ProviderContext context_;
   telemetry::Logger log_;
   Ownership ownership_;
+  BootMemory boot_memory_;
   std::unique_ptr<Adapter> adapter_;
   std::unique_ptr<nodescan::Scanner> scanner_;
   LeakSearch leak_search_;

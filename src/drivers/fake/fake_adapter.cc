@@ -17,8 +17,10 @@ using driver::Resources;
 
 namespace {
 
-// Between two looks at a machine that comes up or goes.
-constexpr auto kLookAgain = std::chrono::milliseconds(100);
+// Between two looks at machines that come up or go; at least so much where it is known how long
+// that takes.
+constexpr driver::LookPace kPace{.unknown = std::chrono::milliseconds(100),
+                                 .least = std::chrono::milliseconds(10)};
 
 constexpr const char* kHostId = "fake";
 
@@ -47,11 +49,16 @@ FakeAdapter::FakeAdapter(const async::Runtime& runtime, std::shared_ptr<const Fa
       config_(std::move(config)),
       cloud_(std::move(cloud)),
       client_(runtime, cloud_),
-      images_(client_) {}
+      images_(client_),
+      listing_(runtime, "fake servers", kPace, [this] { return client_.servers(); }) {}
 
 Task<> FakeAdapter::start() {
   cloud_->behaviour = config_->behaviour();
   co_return;
+}
+
+Task<> FakeAdapter::stop() {
+  co_await listing_.stop();
 }
 
 // --- making and deleting
@@ -81,16 +88,21 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
 }
 
 Task<Instance> FakeAdapter::create(CreateSpec spec, driver::StateMachine& machine) {
-  const driver::StateMachine::Make make = [&] { return make_server(spec, machine); };
+  driver::Awaited awaited = listing_.await_earlier();
+  const driver::StateMachine::Make make = [&] { return make_server(spec, machine, awaited); };
   const driver::StateMachine::Find find = [&] { return find_server(spec, machine); };
   const std::string id = co_await machine.step("server", make, find);
   machine.enter("waiting for the server");
-  const Server server = co_await wait_until_active(id);
+  const Server server = co_await wait_until_active(id, awaited);
+  spec.learn(awaited.taken(runtime_.clock.now()));
   co_return describe(server);
 }
 
-Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::StateMachine& machine) {
+Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::StateMachine& machine,
+                                           driver::Awaited& awaited) {
   std::string id = co_await client_.create(server_spec(spec));
+  awaited = listing_.await(spec.expectation());
+  awaited.only_younger = true;
   machine.set_external_id(model::json_string(id));
   co_return id;
 }
@@ -106,15 +118,28 @@ Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec
   co_return found->id;
 }
 
-Task<Server> FakeAdapter::wait_until_active(std::string id) {
+Task<Server> FakeAdapter::wait_until_active(std::string id, driver::Awaited& awaited) {
   while (true) {
-    const std::optional<Server> server = co_await client_.server(id);
+    const std::optional<Server> server = co_await look_at(id, awaited);
     if (!server) throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
     if (server->status == Server::Status::active) co_return *server;
     if (server->status == Server::Status::error) {
       throw CloudError(CloudError::Kind::failed, "server " + id + " is in state ERROR");
     }
-    co_await runtime_.clock.sleep_for(kLookAgain);
+  }
+}
+
+// A list that fails tells nothing; the caller's time limit ends that.
+Task<std::optional<Server>> FakeAdapter::look_at(const std::string& id, driver::Awaited& awaited) {
+  while (true) {
+    try {
+      const auto servers = co_await listing_.next(awaited);
+      const auto found = std::ranges::lower_bound(*servers, id, {}, &Server::id);
+      if (found == servers->end() || found->id != id) co_return std::nullopt;
+      co_return *found;
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::transient) throw;
+    }
   }
 }
 
@@ -126,7 +151,9 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& /*mach
     if (error.kind() == CloudError::Kind::not_found) co_return;
     throw;
   }
-  while (co_await client_.server(id)) co_await runtime_.clock.sleep_for(kLookAgain);
+  driver::Awaited awaited = listing_.await_removal();
+  while (co_await look_at(id, awaited)) {
+  }
 }
 
 // --- what there is

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/statemachine/adapter.h"
+#include "driver/statemachine/listing.h"
 #include "drivers/fake/fake_client.h"
 #include "drivers/fake/fake_config.h"
 #include "drivers/fake/fake_images.h"
@@ -20,6 +21,7 @@ class FakeAdapter final : public driver::Adapter {
 
   // The cloud behaves as this provider says from now on.
   Task<> start() override;
+  Task<> stop() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
   Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
@@ -34,10 +36,13 @@ class FakeAdapter final : public driver::Adapter {
 
  private:
   ServerSpec server_spec(const driver::CreateSpec& spec) const;
-  Task<std::string> make_server(const driver::CreateSpec& spec, driver::StateMachine& machine);
+  Task<std::string> make_server(const driver::CreateSpec& spec, driver::StateMachine& machine,
+                                driver::Awaited& awaited);
   Task<std::optional<std::string>> find_server(const driver::CreateSpec& spec,
                                                driver::StateMachine& machine);
-  Task<Server> wait_until_active(std::string id);
+  Task<Server> wait_until_active(std::string id, driver::Awaited& awaited);
+  // What the next list says of it; nothing if it does not show it.
+  Task<std::optional<Server>> look_at(const std::string& id, driver::Awaited& awaited);
   driver::Instance describe(const Server& server) const;
 
   async::Runtime runtime_;
@@ -45,6 +50,7 @@ class FakeAdapter final : public driver::Adapter {
   std::shared_ptr<FakeCloud> cloud_;
   FakeClient client_;
   FakeImages images_;
+  driver::Listing<std::vector<Server>> listing_;
 };
 
 }  // namespace nodepool::drivers::fake

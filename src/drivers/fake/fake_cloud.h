@@ -72,7 +72,7 @@ class FakeCloud {
   // Begins to delete a machine. Throws not_found.
   void remove(const std::string& id, TimePoint now);
 
-  // The machines that there are now.
+  // The machines that there are now, in the order of their ids.
   std::vector<Server> servers(TimePoint now);
   std::optional<Server> server(const std::string& id, TimePoint now);
 

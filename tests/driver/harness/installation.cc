@@ -55,6 +55,10 @@ void Installation::remove_node(const std::string& id) {
   loop_.run(store_.remove(model::node_path(id), coordination::kAnyVersion));
 }
 
+void Installation::write_data(const std::string& path, const std::string& data) {
+  loop_.run(store_.set(path, data, coordination::kAnyVersion));
+}
+
 void Installation::add_upload(model::ImageUpload& upload) {
   const std::string path =
       model::upload_path(upload.image, upload.build_id, upload.provider, upload.id);

@@ -34,6 +34,9 @@ class Installation {
   void write(const model::Node& node);
   void remove_node(const std::string& id);
 
+  // Writes what is there already.
+  void write_data(const std::string& path, const std::string& data);
+
   // Makes the records of an upload; its id, if it has none, is set.
   void add_upload(model::ImageUpload& upload);
   void remove_upload(const std::string& image, const std::string& build_id,

@@ -103,6 +103,7 @@ Task<std::string> ScriptedAdapter::step(StateMachine& machine, std::string kind,
 }
 
 Task<Instance> ScriptedAdapter::create(CreateSpec spec, StateMachine& machine) {
+  cloud_->expected = spec.expectation();
   co_await step(machine, "disk", cloud_->disks, spec);
   co_await step(machine, "server", cloud_->servers, spec);
   machine.enter("booting");
@@ -110,6 +111,7 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, StateMachine& machine) {
   const std::function<void()> act = [] {};
   co_await call("look", act);
   if (!cloud_->boots) throw CloudError(CloudError::Kind::failed, "the server does not come up");
+  spec.learn(cloud_->boot_time);
   co_return cloud_->described;
 }
 

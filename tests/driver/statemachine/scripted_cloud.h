@@ -46,6 +46,7 @@ struct ScriptedCloud {
   std::vector<Instance> other_instances;
   Limits limits;
   std::string label_problem;
+  std::optional<Expectation> expected;  // of the machine that was made last
 
   void fail(std::string_view call, Fault fault, std::size_t times = 1);
   std::size_t count(std::string_view call) const;

@@ -38,11 +38,31 @@ ClusterConfig::ClusterConfig() : StateMachineConfig(section()) {
   machine_pools_["main"].labels.emplace("space", std::move(label));
 }
 
+void Cluster::activate() {
+  is_slow = false;
+  for (auto& [name, entry] : namespaces) entry.is_active = true;
+  if (watcher != nullptr) watcher->changed();
+}
+
+ClusterAdapter::~ClusterAdapter() {
+  if (cluster_->watcher == this) cluster_->watcher = nullptr;
+}
+
+Task<> ClusterAdapter::start() {
+  cluster_->watcher = this;
+  co_return;
+}
+
+Task<> ClusterAdapter::stop() {
+  co_await active_.stop();
+}
+
 Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec,
                                               driver::StateMachine& machine) {
   const driver::StateMachine::Make make = [&] { return make_namespace(spec, machine); };
   const driver::StateMachine::Find find = [&] { return find_namespace(spec, machine); };
   const std::string name = co_await machine.step("namespace", make, find);
+  if (!cluster_->namespaces.at(name).is_active) co_await wait_until_active(name);
   co_await make_account(name);  // may be repeated; its token is no step's result
   co_return describe(name, cluster_->namespaces.at(name));
 }
@@ -52,6 +72,7 @@ Task<std::string> ClusterAdapter::make_namespace(driver::CreateSpec spec,
   co_await call();
   const std::string name = spec.pool + "-" + spec.node_id + "-" + std::to_string(++cluster_->made);
   cluster_->namespaces[name].labels = spec.metadata;
+  cluster_->namespaces[name].is_active = !cluster_->is_slow;
   machine.set_external_id(external_id_of(name));
   co_return name;
 }
@@ -65,6 +86,23 @@ Task<std::optional<std::string>> ClusterAdapter::find_namespace(driver::CreateSp
     co_return name;
   }
   co_return std::nullopt;
+}
+
+Task<std::set<std::string>> ClusterAdapter::list_active() {
+  co_await call();
+  std::set<std::string> active;
+  for (const auto& [name, entry] : cluster_->namespaces) {
+    if (entry.is_active) active.insert(name);
+  }
+  co_return active;
+}
+
+Task<> ClusterAdapter::wait_until_active(std::string name) {
+  driver::Awaited awaited = active_.await();
+  while (true) {
+    const auto active = co_await active_.next(awaited);
+    if (active->contains(name)) break;
+  }
 }
 
 Task<std::string> ClusterAdapter::make_account(std::string name) {

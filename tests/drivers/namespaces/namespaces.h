@@ -2,10 +2,12 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "driver/statemachine/adapter.h"
+#include "driver/statemachine/listing.h"
 #include "driver/statemachine/state_machine_config.h"
 
 // A driver whose nodes are no machines: namespaces of a cluster. They have no address, and whoever
@@ -14,13 +16,22 @@ namespace nodepool::drivers::namespaces {
 
 using async::Task;
 
-// The cluster, as a test sees it. It outlives its adapters.
+class ClusterAdapter;
+
+// The cluster, as a test sees it. It outlives its adapters, and tells one of them of changes.
 struct Cluster {
   struct Namespace {
     driver::Metadata labels;
     std::string token;  // once there is an account
+    bool is_active = true;
     bool going = false;
   };
+
+  // New namespaces are of no use until activate(), of which the watcher is told.
+  void activate();
+
+  bool is_slow = false;
+  ClusterAdapter* watcher = nullptr;  // the adapter that was started last
   std::map<std::string, Namespace> namespaces;
   std::map<std::string, int> removals;  // asked for, by name
   std::vector<std::string> told;        // what the adapter was told
@@ -37,8 +48,15 @@ class ClusterConfig final : public driver::StateMachineConfig {
 class ClusterAdapter final : public driver::Adapter {
  public:
   ClusterAdapter(const async::Runtime& runtime, std::shared_ptr<Cluster> cluster)
-      : runtime_(runtime), cluster_(std::move(cluster)) {}
+      : runtime_(runtime),
+        cluster_(std::move(cluster)),
+        active_(runtime, "active namespaces",
+                {.unknown = std::chrono::hours(1), .least = std::chrono::milliseconds(10)},
+                [this] { return list_active(); }) {}
+  ~ClusterAdapter() override;
 
+  Task<> start() override;
+  Task<> stop() override;
   Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
   Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
@@ -49,6 +67,9 @@ class ClusterAdapter final : public driver::Adapter {
   void node_reused(const model::Node& node) override { tell("reused", node); }
   void node_deleted(const model::Node& node) override { tell("deleted", node); }
   void take_over(driver::Adapter& predecessor) override;
+
+  // The cluster tells that there is something new.
+  void changed() { active_.look_now(); }
   async::Duration settling_time() const override { return std::chrono::seconds(2); }
 
  private:
@@ -58,6 +79,8 @@ class ClusterAdapter final : public driver::Adapter {
   Task<std::string> make_namespace(driver::CreateSpec spec, driver::StateMachine& machine);
   Task<std::optional<std::string>> find_namespace(driver::CreateSpec spec,
                                                   driver::StateMachine& machine);
+  Task<std::set<std::string>> list_active();
+  Task<> wait_until_active(std::string name);
   Task<std::string> make_account(std::string name);
   Task<std::string> begin_removal(std::string name);
   Task<std::optional<std::string>> find_removal(std::string name);
@@ -65,6 +88,7 @@ class ClusterAdapter final : public driver::Adapter {
 
   async::Runtime runtime_;
   std::shared_ptr<Cluster> cluster_;
+  driver::Listing<std::set<std::string>> active_;
 };
 
 }  // namespace nodepool::drivers::namespaces

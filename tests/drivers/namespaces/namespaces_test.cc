@@ -112,6 +112,18 @@ TEST_F(NamespacesTest, a_launcher_that_dies_after_any_step_leaves_one_namespace_
   }
 }
 
+TEST_F(NamespacesTest, a_cluster_that_tells_of_changes_is_not_asked_for_them) {
+  cluster_->is_slow = true;
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(std::chrono::minutes(10));
+  ASSERT_FALSE(job->ended);
+  cluster_->activate();
+  process_->pass(std::chrono::seconds(3));
+  EXPECT_TRUE(job->ended) << "nobody has waited for the hour to be over";
+  EXPECT_EQ(installation_.node(id).state, model::NodeState::ready);
+}
+
 TEST_F(NamespacesTest, a_deletion_goes_on_where_a_launcher_has_died) {
   for (int steps = 0;; ++steps) {
     const std::string id = add_node();

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/shared_answer.h"
+#include "driver/statemachine/next_look.h"
+
+namespace nodepool::driver {
+
+// Something that a listing is to show: that a machine is up, or gone.
+struct Awaited {
+  // When it was asked for; nothing: by an earlier launcher.
+  std::optional<async::Clock::TimePoint> since;
+  std::optional<Expectation> expected;
+  // What was asked for earlier might show what was there before: only younger listings count.
+  bool only_younger = false;
+  std::uint64_t seen = 0;  // the listing that was seen last
+  // How long before it was shown it may have been there, at most.
+  async::Duration gap{};
+
+  // How long it has taken, if the listing that was seen last is the first that shows it; nothing if
+  // nobody knows when it began. As likely too long as too short, by one step of looking at most.
+  std::optional<async::Duration> taken(async::Clock::TimePoint now) const {
+    if (!since) return std::nullopt;
+    return now - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
+  }
+};
+
+// A listing of a cloud, such as all its machines, in which many wait for something. It is asked for
+// when the first of them expects to see it, and all see what is listed.
+template <typename T>
+class Listing {
+ public:
+  using Pointer = std::shared_ptr<const T>;
+  using Ask = std::function<async::Task<T>()>;
+
+  // `name` is for stack dumps; a literal.
+  Listing(const async::Runtime& runtime, std::string_view name, LookPace pace, Ask ask)
+      : runtime_(runtime),
+        pace_(pace),
+        ask_(std::move(ask)),
+        answer_(runtime, name, [this] { return list(); }) {}
+
+  // One that was asked for no longer than `max_age` ago. Throws what asking throws.
+  async::Task<Pointer> get(async::Duration max_age) { co_return *co_await answer_.get(max_age); }
+
+  // Begins to wait for something that has been asked for now, and takes that long if that is known.
+  Awaited await(std::optional<Expectation> expected = {}) const {
+    return {.since = runtime_.clock.now(), .expected = expected, .seen = number_};
+  }
+
+  // The same for something that an earlier launcher has asked for.
+  Awaited await_earlier() const { return {.since = {}, .expected = {}, .seen = number_}; }
+
+  // The same for something that is to go: what has been listed before this says nothing of it.
+  Awaited await_removal() const {
+    return {.since = runtime_.clock.now(), .expected = {}, .only_younger = true, .seen = number_};
+  }
+
+  // The next listing, once there is one. Throws what asking throws, Cancelled.
+  async::Task<Pointer> next(Awaited& awaited) {
+    while (!is_new_for(awaited)) {
+      const auto due = when_due(awaited);
+      if (runtime_.clock.now() >= due) {
+        co_await answer_.next();
+      } else {
+        co_await answered_.wait_until(runtime_.clock, due);
+      }
+    }
+    if (awaited.since) awaited.gap = *looked_at_ - std::max(looked_before_, *awaited.since);
+    awaited.seen = number_;
+    co_return latest_;
+  }
+
+  // The cloud has told that something has changed: it is looked at without waiting for the time
+  // when that was expected.
+  void look_now() {
+    has_changed_ = true;
+    answered_.set();
+  }
+
+  // After the last call.
+  async::Task<> stop() { return answer_.stop(); }
+
+ private:
+  using TimePoint = async::Clock::TimePoint;
+
+  bool is_new_for(const Awaited& awaited) const {
+    if (!latest_ || number_ <= awaited.seen) return false;
+    return !awaited.only_younger || !awaited.since || shown_since_ > *awaited.since;
+  }
+
+  TimePoint when_due(const Awaited& awaited) const {
+    if (has_changed_) return looked_at_ ? *looked_at_ + pace_.least : TimePoint::min();
+    return next_look(awaited.since, awaited.expected, looked_at_, pace_);
+  }
+
+  async::Task<Pointer> list() {
+    const TimePoint begun = runtime_.clock.now();
+    has_changed_ = false;
+    std::exception_ptr failure;
+    Pointer listed;
+    try {
+      listed = std::make_shared<const T>(co_await ask_());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (listed) {
+      latest_ = listed;
+      ++number_;
+      shown_since_ = begun;
+      looked_before_ = looked_at_.value_or(TimePoint::min());
+    }
+    looked_at_ = runtime_.clock.now();
+    answered_.set();
+    if (failure) std::rethrow_exception(failure);
+    co_return listed;
+  }
+
+  async::Runtime runtime_;
+  LookPace pace_;
+  Ask ask_;
+  async::SharedAnswer<Pointer> answer_;
+  async::Event answered_{"a listing"};
+  Pointer latest_;
+  std::uint64_t number_ = 0;  // of the latest
+  TimePoint shown_since_{};   // when the latest was asked for
+  TimePoint looked_before_ = TimePoint::min();
+  std::optional<TimePoint> looked_at_;  // when the last one was answered, or failed
+  bool has_changed_ = false;
+};
+
+}  // namespace nodepool::driver

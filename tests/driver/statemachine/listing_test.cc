@@ -1,0 +1,183 @@
+#include "driver/statemachine/listing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "driver/cloud_error.h"
+
+namespace nodepool::driver {
+namespace {
+
+using async::Task;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+// Machines come up, and those who wait for them look.
+class ListingTest : public testing::Test {
+ protected:
+  using Up = std::set<int>;
+
+  ~ListingTest() override { loop_.run(scope_.stop()); }
+
+  Task<Up> list() {
+    asked_.push_back(now());
+    const Up seen = up_;
+    co_await clock_.sleep_for(latency_);
+    if (is_broken_) throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
+    co_return seen;
+  }
+
+  static Task<> wait_for(ListingTest& test, int machine, Awaited awaited) {
+    try {
+      while (true) {
+        const auto up = co_await test.listing_.next(awaited);
+        if (up->contains(machine)) break;
+      }
+      test.seen_.push_back(test.now());
+    } catch (const CloudError&) {
+      test.failed_.push_back(test.now());
+    }
+  }
+
+  static Task<> see_without(ListingTest& test, int machine, Awaited awaited) {
+    const auto up = co_await test.listing_.next(awaited);
+    EXPECT_FALSE(up->contains(machine));
+    test.seen_.push_back(test.now());
+  }
+
+  void begin(int machine, std::optional<Expectation> expected = {}) {
+    scope_.spawn("a test's wait", wait_for(*this, machine, listing_.await(expected)));
+    settle();
+  }
+
+  void settle() {
+    while (loop_.poll()) {
+    }
+  }
+  void pass(async::Duration time) {
+    const auto until = clock_.now() + time;
+    settle();
+    while (clock_.next_wakeup() <= until) {
+      clock_.advance_to(clock_.next_wakeup());
+      settle();
+    }
+    clock_.advance_to(until);
+    settle();
+  }
+  double now() const { return std::chrono::duration<double>(clock_.now() - start_).count(); }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  async::Clock::TimePoint start_ = clock_.now();
+  Up up_;
+  bool is_broken_ = false;
+  async::Duration latency_{};
+  std::vector<double> asked_;
+  std::vector<double> seen_;
+  std::vector<double> failed_;
+  Listing<Up> listing_{runtime_, "a test's machines",
+                       LookPace{.unknown = seconds(1), .least = milliseconds(20)},
+                       [this] { return list(); }};
+  async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
+                            ADD_FAILURE() << name << ": " << error;
+                          }};
+};
+
+TEST_F(ListingTest, all_who_wait_see_each_look) {
+  for (int machine = 0; machine < 100; ++machine) {
+    begin(machine);
+    pass(milliseconds(5));
+  }
+  pass(seconds(1));
+  EXPECT_THAT(asked_, SizeIs(1)) << "a hundred that were made within half a second";
+  for (int machine = 0; machine < 100; ++machine) up_.insert(machine);
+  pass(seconds(1));
+  EXPECT_THAT(asked_, SizeIs(2));
+  EXPECT_THAT(seen_, SizeIs(100));
+}
+
+TEST_F(ListingTest, what_is_known_decides_when_it_is_asked_for) {
+  const Expectation expected{
+      .earliest = seconds(8), .usual = seconds(10), .latest = seconds(12), .step = seconds(1)};
+  begin(1, expected);
+  pass(seconds(8));
+  EXPECT_THAT(asked_, ElementsAre(6));
+  up_.insert(1);
+  pass(seconds(4));
+  EXPECT_THAT(asked_, ElementsAre(6, 9));
+  EXPECT_THAT(seen_, ElementsAre(9));
+}
+
+TEST_F(ListingTest, a_cloud_that_tells_of_changes_is_looked_at_at_once) {
+  begin(1, Expectation{.earliest = seconds(600),
+                       .usual = seconds(700),
+                       .latest = seconds(800),
+                       .step = seconds(20)});
+  pass(seconds(10));
+  up_.insert(1);
+  listing_.look_now();
+  settle();
+  EXPECT_THAT(seen_, ElementsAre(10));
+  begin(2);
+  for (int change = 0; change < 100; ++change) {
+    listing_.look_now();
+    pass(milliseconds(1));
+  }
+  EXPECT_LE(asked_.size(), 7U) << "a stream of changes is no reason for a stream of questions";
+}
+
+TEST_F(ListingTest, a_change_while_it_is_asked_for_is_looked_at_once_more) {
+  latency_ = seconds(2);
+  begin(1);
+  pass(seconds(2));  // the cloud has looked at its machines, and not answered yet
+  up_.insert(1);
+  listing_.look_now();
+  pass(milliseconds(3100));
+  EXPECT_THAT(seen_, ElementsAre(testing::DoubleNear(5.02, 1e-6)));
+}
+
+TEST_F(ListingTest, a_look_that_fails_is_told_to_those_whom_it_was_for) {
+  is_broken_ = true;
+  begin(1);
+  begin(2);
+  pass(milliseconds(500));
+  begin(3);
+  pass(milliseconds(600));
+  EXPECT_THAT(failed_, ElementsAre(1, 1));
+  is_broken_ = false;
+  up_.insert(3);
+  pass(seconds(1));
+  EXPECT_THAT(asked_, ElementsAre(1, 2));
+  EXPECT_THAT(seen_, ElementsAre(2));
+}
+
+TEST_F(ListingTest, what_is_to_go_is_not_told_by_an_older_listing) {
+  latency_ = seconds(2);
+  up_.insert(1);
+  begin(2);
+  pass(milliseconds(1500));  // a question is under way that shows machine 1
+  scope_.spawn("a test's removal", see_without(*this, 1, listing_.await_removal()));
+  up_.clear();
+  pass(seconds(10));
+  EXPECT_THAT(seen_, SizeIs(1));
+}
+
+TEST_F(ListingTest, what_an_earlier_launcher_has_made_is_looked_at_at_once) {
+  up_.insert(1);
+  scope_.spawn("a test's wait", wait_for(*this, 1, listing_.await_earlier()));
+  settle();
+  EXPECT_THAT(seen_, ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace nodepool::driver
