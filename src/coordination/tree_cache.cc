@@ -12,8 +12,9 @@ namespace {
 using Kind = StoreError::Kind;
 using Interest = TreeListener::Interest;
 
-// Reads under way at a time: hides the round trips of a distant store without flooding it.
-constexpr std::size_t kConcurrentReads = 64;
+// Reads under way at a time: hides the round trips of a distant store without flooding it, and lets
+// one that takes several reads at once have as many as it takes.
+constexpr std::size_t kConcurrentReads = 256;
 
 // Before another attempt after a failed walk: the store is out of reach and says so at once.
 constexpr auto kRetryPause = std::chrono::milliseconds(500);
@@ -113,7 +114,8 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
   for (const std::string_view path : removed) apply_removed(path);
   // Names after data: whoever sees a lock go also sees what its holder had written before.
   for (const auto& [path, kind] : last) {
-    if (listener_.interest(path) != Interest::name) continue;
+    const Interest interest = listener_.interest(path);
+    if (interest != Interest::name && interest != Interest::leaf) continue;
     if (kind == WatchEvent::Kind::removed) {
       apply_removed(path);
     } else if (!known_.contains(path)) {
@@ -164,26 +166,32 @@ Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::stri
   if (failure) std::rethrow_exception(failure);
 }
 
+// What is of interest by its name alone is known to exist: its parent has listed it.
 Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
   const Interest interest = path.empty() ? Interest::name : listener_.interest(path);
-  std::optional<Entry> entry;
+  bool has_children = true;
   try {
     if (interest == Interest::data) {
-      entry = co_await store_.get(absolute(path));
-    } else if (const auto stat = co_await store_.exists(absolute(path))) {
-      entry = Entry{{}, *stat};
+      const Entry entry = co_await store_.get(absolute(path));
+      take(path, entry);
+      has_children = entry.stat.num_children > 0;
+    } else if (!path.empty() && !known_.contains(path)) {
+      take(path, Entry{});
     }
-    if (!entry) co_return gone(path);
-    if (!path.empty()) take(path, *entry);
-    if (below == nullptr || entry->stat.num_children == 0) co_return;
-    const std::vector<std::string> names = co_await store_.children(absolute(path));
-    for (const std::string& name : names) {
-      std::string child = path.empty() ? name : join_path(path, name);
-      if (listener_.interest(child) != Interest::none) below->push_back(std::move(child));
+    if (below != nullptr && interest != Interest::leaf && has_children) {
+      co_await list(path, *below);
     }
   } catch (const StoreError& error) {
     if (error.kind() != Kind::no_node) throw;
     gone(path);
+  }
+}
+
+Task<> TreeCache::list(std::string path, std::vector<std::string>& below) {
+  const std::vector<std::string> names = co_await store_.children(absolute(path));
+  for (const std::string& name : names) {
+    std::string child = path.empty() ? name : join_path(path, name);
+    if (listener_.interest(child) != Interest::none) below.push_back(std::move(child));
   }
 }
 

@@ -20,6 +20,7 @@ class TreeListener {
  public:
   enum class Interest {
     none,  // nothing of this path or below it is of interest
+    leaf,  // only whether it exists, and nothing below it
     name,  // only whether it exists: its data are not read
     data,
   };
@@ -28,8 +29,8 @@ class TreeListener {
 
   virtual Interest interest(std::string_view path) const = 0;
 
-  // The node exists, with this entry (data empty for Interest::name). Called for every version that
-  // the cache sees, never twice for the same one, never with an older one.
+  // The node exists, with this entry (empty unless its data are of interest). Called for every
+  // version that the cache sees, never twice for the same one, never with an older one.
   virtual void on_changed(std::string_view path, const Entry& entry) = 0;
 
   virtual void on_removed(std::string_view path) = 0;
@@ -79,6 +80,7 @@ class TreeCache {
   // Visits paths side by side. With `below`, collects their children of interest there.
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
   Task<> visit(std::string path, std::vector<std::string>* below);
+  Task<> list(std::string path, std::vector<std::string>& below);
   // Takes in that a path was not found.
   void gone(std::string_view path);
   std::string absolute(std::string_view path) const;

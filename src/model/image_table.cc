@@ -160,16 +160,17 @@ coordination::TreeListener::Interest ImageTable::interest(std::string_view path)
     case Kind::build_request:  // for its time
       return Interest::data;
     case Kind::image:
-    case Kind::pause:
     case Kind::builds:
     case Kind::builds_lock:
-    case Kind::builds_contender:
     case Kind::providers:
     case Kind::provider:
     case Kind::uploads:
     case Kind::uploads_lock:
-    case Kind::uploads_contender:
       return Interest::name;
+    case Kind::pause:
+    case Kind::builds_contender:
+    case Kind::uploads_contender:
+      return Interest::leaf;
   }
   return Interest::none;
 }

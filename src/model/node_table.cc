@@ -70,7 +70,7 @@ coordination::TreeListener::Interest NodeTable::interest(std::string_view path) 
   if (below == kLockName) return Interest::name;
   const bool is_contender =
       below.starts_with("/lock/") && !coordination::contender_sequence(below).empty();
-  return is_contender ? Interest::name : Interest::none;
+  return is_contender ? Interest::leaf : Interest::none;
 }
 
 void NodeTable::on_changed(std::string_view path, const coordination::Entry& entry) {

@@ -12,10 +12,11 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// Follows "<id>" with data, "<id>/lock" and what is below it by name.
+// Follows "<id>" with data, "<id>/lock" and what is below it by name, "<id>/lock/leaf" as a leaf.
 class Mirror : public TreeListener {
  public:
   Interest interest(std::string_view path) const override {
+    if (path.ends_with("/lock/leaf")) return Interest::leaf;
     if (path.find('/') == std::string_view::npos) return Interest::data;
     return path.find("/lock") == std::string_view::npos ? Interest::none : Interest::name;
   }
@@ -64,6 +65,23 @@ TEST_F(TreeCacheTest, the_first_walk_finds_everything_of_interest) {
   EXPECT_EQ(mirror_.log.back(), "ready");
   EXPECT_THAT(mirror_.content, UnorderedElementsAre(Pair("1", "one"), Pair("1/lock", ""),
                                                     Pair("1/lock/c", ""), Pair("2", "two")));
+}
+
+TEST_F(TreeCacheTest, a_leaf_is_followed_and_not_looked_below) {
+  create("/tree/1", "one");
+  create("/tree/1/lock");
+  create("/tree/1/lock/leaf", "not read");
+  create("/tree/1/lock/leaf/below");
+  follow();
+  EXPECT_THAT(mirror_.content,
+              ElementsAre(Pair("1", "one"), Pair("1/lock", ""), Pair("1/lock/leaf", "")));
+  create("/tree/2", "two");
+  create("/tree/2/lock");
+  create("/tree/2/lock/leaf");
+  EXPECT_TRUE(mirror_.content.contains("2/lock/leaf"));
+  loop_.run(b_.remove("/tree/2/lock/leaf", kAnyVersion));
+  settle();
+  EXPECT_FALSE(mirror_.content.contains("2/lock/leaf"));
 }
 
 TEST_F(TreeCacheTest, a_tree_that_does_not_exist_yet_is_followed) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coordination/path.h"
+#include "coordination/tree_cache.h"
 #include "tests/coordination/zookeeper/fixture/faults.h"
 
 namespace nodepool::coordination::zookeeper {
@@ -61,6 +62,42 @@ TEST_P(ZooKeeperVolume, thousands_of_reads_take_few_packets) {
   // 10,000 reads, 128 in a packet; those of a turn of the loop, and of one socket's buffer, end in
   // smaller ones.
   EXPECT_LT(shared_ensemble(1).packets_received(0) - before, 250);
+}
+
+// The records of a tree, each with a lock below it.
+class Records final : public TreeListener {
+ public:
+  Interest interest(std::string_view path) const override {
+    return path.find('/') == std::string_view::npos ? Interest::data : Interest::name;
+  }
+  void on_changed(std::string_view, const Entry&) override { ++known; }
+  void on_removed(std::string_view) override {}
+  void on_ready() override {}
+  void on_lost() override {}
+
+  int known = 0;
+};
+
+TEST_P(ZooKeeperVolume, thousands_of_records_are_walked_in_few_packets) {
+  constexpr int kRecords = 4'000;
+  run(store_->create("/a", "", CreateMode::persistent));
+  for (int begin = 0; begin < kRecords; begin += 500) {
+    Transaction transaction;
+    for (int i = begin; i < begin + 500; ++i) {
+      const std::string path = "/a/" + std::to_string(i);
+      transaction.create(path, std::string(500, 'x')).create(path + "/lock", "");
+    }
+    run(store_->commit(std::move(transaction)));
+  }
+  Records records;
+  const std::int64_t before = shared_ensemble(1).packets_received(0);
+  TreeCache cache(fixture_.runtime(), *store_, "/a", records);
+  scope_.spawn("cache", cache.run());
+  ASSERT_TRUE(fixture_.run_until([&cache] { return cache.ready(); }));
+  EXPECT_EQ(records.known, 2 * kRecords);
+  // Three reads for each record: its data, its children, and those of its lock; up to 128 in one.
+  EXPECT_LT(shared_ensemble(1).packets_received(0) - before, 3 * kRecords / 60);
+  run(scope_.stop());
 }
 
 TEST_P(ZooKeeperVolume, the_largest_records_pass_side_by_side) {
