@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "async/task_scope.h"
 #include "coordination/path.h"
 
@@ -34,8 +37,15 @@ void TreeCache::on_event(const WatchEvent& event) {
     walk_needed_ = true;
   } else {
     const std::string_view path = relative_path(event.path, root_);
-    if (path.empty() || listener_.interest(path) == Interest::none) return;
+    const Interest interest = path.empty() ? Interest::none : listener_.interest(path);
+    if (interest == Interest::none) return;
     queue_.push_back({event.kind, std::string(path)});
+    // A name that comes has no data to wait for: whoever is to leave a record alone because of its
+    // lock knows of that before anything that happened later. (One that goes waits, see below.)
+    const bool is_name = interest == Interest::name || interest == Interest::leaf;
+    if (ready_ && is_name && event.kind == WatchEvent::Kind::created && !known_.contains(path)) {
+      take(path, Entry{});
+    }
   }
   wake_.set();
 }
@@ -57,6 +67,8 @@ Task<> TreeCache::run() {
       store_.watch(root_, [this](const WatchEvent& event) { on_event(event); });
   while (true) {
     co_await wake_.wait();
+    // Whoever has been told of an own write in the same turn, tells the cache of it first.
+    co_await boost::asio::post(boost::asio::use_awaitable);
     bool failed = false;
     try {
       co_await catch_up();
@@ -94,18 +106,21 @@ Task<> TreeCache::catch_up() {
 Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
                                std::set<std::string, std::less<>> missing) {
   // Reading a path gives its newest state, so one read serves all its events, and none is needed
-  // for a path that is gone.
-  std::map<std::string_view, WatchEvent::Kind> last;
-  for (const WatchEvent& event : events) last[event.path] = event.kind;
+  // for a path that is gone, or whose changes are own ones.
+  std::map<std::string_view, std::vector<WatchEvent::Kind>> by_path;
+  for (const WatchEvent& event : events) by_path[event.path].push_back(event.kind);
   // Of what was not found an event may tell that it has been made since.
-  for (const std::string& path : missing) last.try_emplace(path, WatchEvent::Kind::removed);
+  for (const std::string& path : missing) {
+    const auto [kinds, is_not_told_of] = by_path.try_emplace(path);
+    if (is_not_told_of) kinds->second.push_back(WatchEvent::Kind::removed);
+  }
   std::vector<std::string> to_read;
   std::vector<std::string_view> removed;
-  for (const auto& [path, kind] : last) {
+  for (const auto& [path, kinds] : by_path) {
     if (listener_.interest(path) != Interest::data) continue;
-    if (kind == WatchEvent::Kind::removed) {
+    if (kinds.back() == WatchEvent::Kind::removed) {
       removed.push_back(path);
-    } else {
+    } else if (!is_known_already(path, kinds)) {
       to_read.emplace_back(path);
     }
   }
@@ -113,10 +128,10 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
   // What replaces a node in the same transaction is known before that goes.
   for (const std::string_view path : removed) apply_removed(path);
   // Names after data: whoever sees a lock go also sees what its holder had written before.
-  for (const auto& [path, kind] : last) {
+  for (const auto& [path, kinds] : by_path) {
     const Interest interest = listener_.interest(path);
     if (interest != Interest::name && interest != Interest::leaf) continue;
-    if (kind == WatchEvent::Kind::removed) {
+    if (kinds.back() == WatchEvent::Kind::removed) {
       apply_removed(path);
     } else if (!known_.contains(path)) {
       take(path, Entry{});
@@ -124,11 +139,24 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
   }
 }
 
+// Whether a node is known as it is after these events, from an own write. An event of somebody
+// else's write makes one version more than is known; so does one of a write of both.
+bool TreeCache::is_known_already(std::string_view path,
+                                 const std::vector<WatchEvent::Kind>& events) {
+  const auto known = known_.find(path);
+  if (known == known_.end() || may_be_older_) return false;
+  for (const WatchEvent::Kind kind : events) {
+    if (kind != WatchEvent::Kind::changed) return false;
+  }
+  known->second.told += static_cast<std::int32_t>(events.size());
+  return known->second.told <= known->second.version;
+}
+
 // Level by level, so that the reads of one level run side by side.
 Task<> TreeCache::walk() {
   walking_ = true;
   std::set<std::string, std::less<>> vanished;
-  for (const auto& [path, mzxid] : known_) vanished.insert(path);
+  for (const auto& [path, known] : known_) vanished.insert(path);
   std::vector<std::string> level{std::string()};
   while (!level.empty()) {
     for (const std::string& path : level) vanished.erase(path);
@@ -174,6 +202,8 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
     if (interest == Interest::data) {
       const Entry entry = co_await store_.get(absolute(path));
       take(path, entry);
+      const auto known = known_.find(path);
+      if (known != known_.end()) known->second.told = entry.stat.version;
       has_children = entry.stat.num_children > 0;
     } else if (!path.empty() && !known_.contains(path)) {
       take(path, Entry{});
@@ -222,11 +252,12 @@ void TreeCache::take(std::string_view path, const Entry& entry) {
 
 // Whether this version is newer than what is known, which it is from now on.
 bool TreeCache::is_news(std::string_view path, const Stat& stat) {
-  const auto [known, is_new] = known_.try_emplace(std::string(path), stat.mzxid);
-  if (is_new) return true;
-  if (known->second == stat.mzxid) return false;
-  if (known->second > stat.mzxid && !may_be_older_) return false;
-  known->second = stat.mzxid;
+  const auto [known, is_new] = known_.try_emplace(std::string(path));
+  if (!is_new && known->second.mzxid == stat.mzxid) return false;
+  if (!is_new && known->second.mzxid > stat.mzxid && !may_be_older_) return false;
+  known->second.mzxid = stat.mzxid;
+  known->second.version = stat.version;
+  if (is_new) known->second.told = stat.version;
   return true;
 }
 

@@ -74,6 +74,7 @@ class TreeCache {
   void lose();
   void take(std::string_view path, const Entry& entry);
   bool is_news(std::string_view path, const Stat& stat);
+  bool is_known_already(std::string_view path, const std::vector<WatchEvent::Kind>& events);
   Task<> catch_up();
   Task<> apply_events(std::vector<WatchEvent> events, std::set<std::string, std::less<>> missing);
   Task<> walk();
@@ -97,9 +98,18 @@ class TreeCache {
   // With another session the store may be another one, or an older copy: until it has been walked,
   // what is not the known version is news, though its number may be smaller.
   bool may_be_older_ = false;
-  std::vector<WatchEvent> queue_;                           // with relative paths
-  std::set<std::string, std::less<>> missing_;              // paths that a read has not found
-  std::map<std::string, std::int64_t, std::less<>> known_;  // path -> mzxid
+
+  // What is known of a node. Every change of its data is told by an event of its own, and a read
+  // shows at least what has been told: so the events say which version there is now.
+  struct Known {
+    std::int64_t mzxid = 0;
+    std::int32_t version = 0;
+    std::int32_t told = 0;  // the version after the events that have been applied, or a later one
+  };
+
+  std::vector<WatchEvent> queue_;                    // with relative paths
+  std::set<std::string, std::less<>> missing_;       // paths that a read has not found
+  std::map<std::string, Known, std::less<>> known_;  // by path
 };
 
 }  // namespace nodepool::coordination

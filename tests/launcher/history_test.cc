@@ -67,13 +67,13 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
               HasSubstr(R"("decision":"waits","reason":"nodes-not-free","subject":"a")"));
   EXPECT_THAT(lines(first),
               ElementsAre("init host-1 of rack-main, label(s) a", "ready", "locked",
-                          "allocated [" + served + "]", "unlocked", "in-use", "locked", "used",
+                          "allocated [" + served + "]", "unlocked", "locked", "in-use", "used",
                           "unlocked", "locked", "deleting", "replaced by node " + second, "gone"));
   EXPECT_THAT(lines(second),
               ElementsAre("ready host-1 of rack-main, label(s) a, in place of node " + first,
                           "locked", "allocated [" + waiting + "]", "unlocked"));
   const auto entries = history::entries_of(*journal_, first);
-  EXPECT_NEAR(entries[7].time - entries[5].time, 300, 1);
+  EXPECT_NEAR(entries[7].time - entries[6].time, 300, 1);
 }
 
 TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {

@@ -67,6 +67,7 @@ std::vector<std::shared_ptr<const Request>> Pipeline::send_some() {
     last_xid_ = last_xid_ == std::numeric_limits<std::int32_t>::max() ? 1 : last_xid_ + 1;
     set_xid(next.request->frame, last_xid_);
     next.xid = last_xid_;
+    changing_.insert(next.request->changes.begin(), next.request->changes.end());
     sent_.push_back(std::move(next));
   }
   return sending;
@@ -105,6 +106,7 @@ void Pipeline::answer(const ReplyHeader& header, Reader& body) {
   // What is told of the answer may end the store, and with it all that was sent.
   Sent oldest = std::move(sent_.front());
   sent_.pop_front();
+  forget_changes(*oldest.request);
   if (!oldest.reads.empty()) return answer_each(std::move(oldest), header, body);
   try {
     if (oldest.request->answered) oldest.request->answered(header, body);
@@ -143,6 +145,7 @@ void Pipeline::connection_lost(std::string_view reason) {
   most_reads_ = std::ranges::any_of(sent_, stands_for_reads)
                     ? std::max<std::size_t>(most_reads_ / kFewer, 1)
                     : kMostReads;
+  changing_.clear();
   for (const Sent& sent : std::exchange(sent_, {})) {
     for (const auto& read : sent.reads) fail(*read, Kind::disconnected, reason);
     const bool is_write = sent.request->access == Request::Access::write;
@@ -164,6 +167,13 @@ void Pipeline::refuse_all(Kind kind) {
     fail(*sent.request, kind, {});
   }
   for (const auto& request : std::exchange(waiting_, {})) fail(*request, kind, {});
+}
+
+void Pipeline::forget_changes(const Request& request) {
+  for (const std::string& path : request.changes) {
+    const auto found = changing_.find(path);
+    if (found != changing_.end()) changing_.erase(found);
+  }
 }
 
 void Pipeline::fail(const Request& request, Kind kind, std::string_view reason) {

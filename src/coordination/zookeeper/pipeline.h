@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "async/clock.h"
@@ -25,6 +26,8 @@ struct Request {
   Access access = Access::housekeeping;
   std::string path;   // what it is about, for errors
   std::string frame;  // see messages.h
+  // Of which nodes it changes the data, by their paths for the store's caller.
+  std::vector<std::string> changes;
   // Until when it waits to be sent while there is no connection.
   async::Clock::TimePoint deadline{};
   bool is_ping = false;
@@ -61,6 +64,9 @@ class Pipeline {
   // answered. They live on while somebody holds them.
   std::vector<std::shared_ptr<const Request>> send_some();
 
+  // Whether a request that has been sent and not answered changes the data of the node.
+  bool is_changing(const std::string& path) const { return changing_.contains(path); }
+
   // Passes an answer to the oldest request that was sent. Throws MalformedMessage if the xid is
   // another's, or the answer makes no sense; the request then counts as not answered.
   void answer(const ReplyHeader& header, Reader& body);
@@ -92,10 +98,12 @@ class Pipeline {
   // The next request to send, and for which ones it stands.
   Sent take_next();
   void answer_each(Sent sent, const ReplyHeader& header, Reader& body);
+  void forget_changes(const Request& request);
   static void fail(const Request& request, StoreError::Kind kind, std::string_view reason);
 
   std::deque<std::shared_ptr<Request>> waiting_;
   std::deque<Sent> sent_;
+  std::unordered_multiset<std::string> changing_;  // of those
   std::int32_t last_xid_ = 0;
   bool single_reads_only_ = false;       // the servers know nothing else
   std::size_t most_reads_ = kMostReads;  // of this connection

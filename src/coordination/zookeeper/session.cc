@@ -7,6 +7,7 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "async/deadline.h"
 #include "async/live_tasks.h"
@@ -107,13 +108,15 @@ void Session::require_open(const std::string& path) const {
 }
 
 Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::string path,
-                         std::string frame, std::function<void(const ReplyHeader&, Reader&)> read) {
+                         std::string frame, std::function<void(const ReplyHeader&, Reader&)> read,
+                         std::vector<std::string> changes) {
   require_sendable(path, frame);
   const auto waiter = std::make_shared<Waiter>(self->runtime_.executor);
   Request request;
   request.access = access;
   request.path = path;
   request.frame = std::move(frame);
+  request.changes = std::move(changes);
   request.deadline = self->runtime_.clock.now() + self->timeout_;
   request.answered = [waiter, read = std::move(read)](const ReplyHeader& header, Reader& body) {
     try {
@@ -286,6 +289,7 @@ void Session::adopt(Introduction introduction) {
 void Session::lose_connection() {
   pipeline_.connection_lost(trouble_);
   watches_.lose();
+  held_events_.clear();
   // There will be no other connection: the farewell that waits, too, is not sent any more.
   if (closing_) return pipeline_.refuse_all(Kind::disconnected);
   if (!pipeline_.nothing_waits()) stranded_.set();
@@ -343,6 +347,9 @@ void Session::break_off(std::string reason) {
 Task<> Session::write_requests() {
   while (true) {
     while (!pipeline_.nothing_waits()) {
+      // What else is asked for in this turn of the loop goes along.
+      co_await boost::asio::post(boost::asio::use_awaitable);
+      if (is_broken_) co_return;  // it waits for the next connection
       const std::vector<std::shared_ptr<const Request>> sending = pipeline_.send_some();
       std::vector<std::string_view> pieces;
       pieces.reserve(sending.size());
@@ -373,13 +380,25 @@ void Session::take(std::string_view message) {
   if (header.xid != kWatchEventXid) {
     pipeline_.answer(header, reader);
     if (!pipeline_.nothing_waits()) outgoing_.set();  // some may have to be asked another way
+    tell_held_events();
     if (ends_connection(header.error)) throw ConnectionError("the session is not this server's");
     return;
   }
   std::optional<WatchEvent> event = read_watch_event(reader);
   if (!event) return;
   event->path = paths_.from_server(event->path);
-  watches_.tell(*event);
+  held_events_.push_back(*std::move(event));
+  tell_held_events();
+}
+
+// A server tells of an own write just before it answers. The answer is passed on first: who has
+// written then knows more than the event says. Events keep their order.
+void Session::tell_held_events() {
+  while (!held_events_.empty() && !pipeline_.is_changing(held_events_.front().path)) {
+    const WatchEvent event = std::move(held_events_.front());
+    held_events_.pop_front();
+    watches_.tell(event);
+  }
 }
 
 // A connection on which nothing has come for two thirds of the timeout is dead: a third is left to

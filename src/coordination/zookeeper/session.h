@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,11 +35,12 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(async::Runtime runtime, ZooKeeperOptions options);
 
   // Sends the request in `frame` and returns `read(header, Reader&)` of the answer, which runs
-  // when the answer comes and may throw StoreError. `path` is for errors.
+  // when the answer comes and may throw StoreError. `path` is for errors. What others are told of
+  // the nodes whose data it `changes` is told after its answer.
   template <typename Read>
   static Task<std::invoke_result_t<Read&, const ReplyHeader&, Reader&>> perform(
       std::shared_ptr<Session> self, Request::Access access, std::string path, std::string frame,
-      Read read) {
+      Read read, std::vector<std::string> changes = {}) {
     using Result = std::invoke_result_t<Read&, const ReplyHeader&, Reader&>;
     self->require_open(path);
     // Shared, because the task may be torn down while its request is under way.
@@ -47,8 +49,8 @@ class Session : public std::enable_shared_from_this<Session> {
         [result, read = std::move(read)](const ReplyHeader& header, Reader& body) mutable {
           result->emplace(read(header, body));
         };
-    Task<> exchanging =
-        exchange(std::move(self), access, std::move(path), std::move(frame), std::move(keep));
+    Task<> exchanging = exchange(std::move(self), access, std::move(path), std::move(frame),
+                                 std::move(keep), std::move(changes));
     co_await std::move(exchanging);
     co_return std::move(**result);
   }
@@ -76,7 +78,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   static Task<> exchange(std::shared_ptr<Session> self, Request::Access access, std::string path,
-                         std::string frame, std::function<void(const ReplyHeader&, Reader&)> read);
+                         std::string frame, std::function<void(const ReplyHeader&, Reader&)> read,
+                         std::vector<std::string> changes = {});
   void submit(Request request);
 
   // Reaching a server.
@@ -97,6 +100,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Task<> read_replies();
   Task<> keep_alive();
   void take(std::string_view message);
+  void tell_held_events();
 
   Request watch_request(const std::string& root);
   void unwatch(const std::string& root);
@@ -126,6 +130,7 @@ class Session : public std::enable_shared_from_this<Session> {
   async::Event outgoing_{"a request to send to ZooKeeper"};
   async::Event stranded_{"a request that no ZooKeeper server can take"};
   Watches watches_;
+  std::deque<WatchEvent> held_events_;  // until an own write is answered
   std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
 
   async::TaskScope scope_;

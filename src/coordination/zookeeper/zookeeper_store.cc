@@ -69,8 +69,9 @@ Task<Stat> ZooKeeperStore::set(std::string path, std::string data, std::int32_t 
     require_ok(header.error, path);
     return read_stat(body);
   };
-  Task<Stat> performing =
-      Session::perform(session, Access::write, std::move(path), std::move(frame), std::move(read));
+  std::vector<std::string> changes{path};
+  Task<Stat> performing = Session::perform(session, Access::write, std::move(path),
+                                           std::move(frame), std::move(read), std::move(changes));
   co_return co_await std::move(performing);
 }
 
@@ -111,6 +112,10 @@ Task<std::vector<OperationResult>> ZooKeeperStore::commit(Transaction transactio
   require_committable(transaction);
   std::string path = transaction.operations().front().path;
   std::string frame = multi_request(transaction, session->paths());
+  std::vector<std::string> changes;
+  for (const Transaction::Operation& operation : transaction.operations()) {
+    if (operation.kind == Transaction::Kind::set) changes.push_back(operation.path);
+  }
   auto read = [path, transaction = std::move(transaction), &session = *session](
                   const ReplyHeader& header, Reader& body) {
     require_ok(header.error, path);
@@ -118,7 +123,8 @@ Task<std::vector<OperationResult>> ZooKeeperStore::commit(Transaction transactio
     return read_multi(body, transaction, session.paths(), committed);
   };
   Task<std::vector<OperationResult>> performing =
-      Session::perform(session, Access::write, std::move(path), std::move(frame), std::move(read));
+      Session::perform(session, Access::write, std::move(path), std::move(frame), std::move(read),
+                       std::move(changes));
   co_return co_await std::move(performing);
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "coordination/faulty/faulty_store.h"
 #include "tests/coordination/recipes/recipes_fixture.h"
 
 namespace nodepool::coordination {
@@ -133,6 +134,25 @@ TEST_F(TreeCacheTest, data_come_before_the_unlocking_that_followed_them) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=used", "-1/lock/c"));
 }
 
+TEST_F(TreeCacheTest, a_lock_is_known_before_the_data_that_are_being_read) {
+  create("/tree/1", "ready");
+  create("/tree/1/lock");
+  follow();
+  mirror_.log.clear();
+  Transaction transaction;
+  transaction.set("/tree/1", "in-use");
+  transaction.create("/tree/1/lock/leaf", "");
+  loop_.run(b_.commit(std::move(transaction)));
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("+1/lock/leaf=", "+1=in-use"));
+  mirror_.log.clear();
+  Transaction both;
+  both.remove("/tree/1/lock/leaf").create("/tree/1/lock/leaf", "");
+  loop_.run(b_.commit(std::move(both)));
+  settle();
+  EXPECT_TRUE(mirror_.content.contains("1/lock/leaf"));
+}
+
 TEST_F(TreeCacheTest, a_replacement_leaves_no_moment_without_either) {
   create("/tree/1", "old");
   follow();
@@ -156,6 +176,49 @@ TEST_F(TreeCacheTest, own_writes_show_at_once_and_are_not_told_again) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=mine"));
   cache_.apply("1", {"older", Stat{}});
   EXPECT_EQ(mirror_.content.at("1"), "mine");
+}
+
+TEST_F(TreeCacheTest, own_writes_are_not_read_again) {
+  create("/tree/1", "one");
+  FaultyStore store(a_, runtime_, {}, 1);
+  TreeCache cache(runtime_, store, "/tree", mirror_);
+  scope_.spawn("cache", cache.run());
+  settle();
+  mirror_.log.clear();
+  const auto set_and_apply = [](Store& store, TreeCache& cache) -> Task<> {
+    for (const char* data : {"mine", "mine again"}) {
+      const Stat stat = co_await store.set("/tree/1", data, kAnyVersion);
+      cache.apply("1", {data, stat});
+    }
+  };
+  loop_.run(set_and_apply(a_, cache));
+  store.set_plan({.disconnected = 1});  // of the operations through it, not of the events
+  settle();
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=mine", "+1=mine again"));
+  loop_.run(b_.set("/tree/1", "theirs", kAnyVersion));
+  settle();
+  EXPECT_EQ(mirror_.log.back(), "lost");  // that was to be read
+  loop_.run(scope_.stop());
+}
+
+TEST_F(TreeCacheTest, what_others_write_beside_own_writes_is_read) {
+  create("/tree/1", "one");
+  follow();
+  const auto set = [](Store& mine, Store& theirs, TreeCache& cache) -> Task<> {
+    co_await theirs.set("/tree/1", "theirs before", kAnyVersion);
+    const Stat stat = co_await mine.set("/tree/1", "mine", kAnyVersion);
+    co_await theirs.set("/tree/1", "theirs after", kAnyVersion);
+    cache.apply("1", {"mine", stat});
+  };
+  loop_.run(set(a_, b_, cache_));
+  settle();
+  EXPECT_EQ(mirror_.content.at("1"), "theirs after");
+  // Nor is it lost when it comes back to the very version that was once known.
+  loop_.run(b_.remove("/tree/1", kAnyVersion));
+  loop_.run(b_.create("/tree/1", "another", CreateMode::persistent));
+  for (int i = 0; i < 3; ++i) loop_.run(b_.set("/tree/1", std::to_string(i), kAnyVersion));
+  settle();
+  EXPECT_EQ(mirror_.content.at("1"), "2");
 }
 
 TEST_F(TreeCacheTest, what_was_missed_while_disconnected_is_found_afterwards) {

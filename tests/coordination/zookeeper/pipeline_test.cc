@@ -183,6 +183,24 @@ TEST_F(ZooKeeperPipeline, what_a_malformed_answer_has_told_is_not_told_again) {
   EXPECT_THAT(told_, ElementsAre("/a one", "/b two", "/c store out of reach"));
 }
 
+TEST_F(ZooKeeperPipeline, a_node_is_being_changed_from_the_sending_to_the_answer) {
+  for (int i = 0; i < 2; ++i) {
+    Request request;
+    request.access = Access::write;
+    request.frame = set_request("/a", "", 0);
+    request.changes = {"/a"};
+    pipeline_.add(std::move(request));
+  }
+  EXPECT_FALSE(pipeline_.is_changing("/a"));
+  send();
+  EXPECT_TRUE(pipeline_.is_changing("/a"));
+  EXPECT_FALSE(pipeline_.is_changing("/b"));
+  answer(1, Writer());
+  EXPECT_TRUE(pipeline_.is_changing("/a"));  // by the other one
+  pipeline_.connection_lost("cut");
+  EXPECT_FALSE(pipeline_.is_changing("/a"));
+}
+
 TEST_F(ZooKeeperPipeline, an_answer_to_more_than_was_asked_is_refused) {
   get("/a");
   get("/b");

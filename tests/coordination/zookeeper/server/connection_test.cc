@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "async/event.h"
 #include "coordination/lock.h"
 #include "coordination/lock_set.h"
 #include "tests/coordination/zookeeper/fixture/faults.h"
@@ -83,6 +84,37 @@ TEST_F(ZooKeeperConnection, programs_that_are_started_get_none_of_it) {
   }
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(::fcntl(found.front(), F_GETFD), FD_CLOEXEC);
+}
+
+TEST_F(ZooKeeperConnection, who_writes_has_the_answer_before_who_watches_is_woken) {
+  run(store_->create("/a", "", kPersistent));
+  WatchLog log(fixture_, *store_, "/");
+  ASSERT_TRUE(log.run_until_last_is("resync"));
+  async::Event told;
+  std::vector<std::string> order;
+  const Subscription watching = store_->watch("/a", [&told](const WatchEvent& event) {
+    if (event.kind != WatchEvent::Kind::resync) told.set();
+  });
+  const auto watch = [](async::Event& told, std::vector<std::string>& order) -> Task<> {
+    for (int i = 0; i < 40; ++i) {
+      co_await told.wait();
+      order.emplace_back("event");
+    }
+  };
+  const auto write = [](Store& store, std::vector<std::string>& order) -> Task<> {
+    for (int i = 0; i < 20; ++i) {
+      Transaction transaction;
+      transaction.set("/a", "x");
+      co_await store.commit(std::move(transaction));
+      order.emplace_back("answer");
+      co_await store.set("/a", "y", kAnyVersion);
+      order.emplace_back("answer");
+    }
+  };
+  scope_.spawn("watch", watch(told, order));
+  run(write(*store_, order));
+  run(scope_.join());
+  for (std::size_t i = 0; i < 80; ++i) EXPECT_EQ(order.at(i), i % 2 == 0 ? "answer" : "event") << i;
 }
 
 TEST_F(ZooKeeperConnection, a_session_survives_a_cut) {
