@@ -20,6 +20,7 @@
 #include "bench/counting_store.h"
 #include "bench/zuul_clients.h"
 #include "config/load.h"
+#include "coordination/group_commit.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
 #include "coordination/tree.h"
@@ -138,8 +139,9 @@ class World {
   async::Runtime launcher_runtime_{launcher_loop_.executor(), clock_, random_};
   coordination::MemoryStore session_{server_, launcher_runtime_};
   bench::CountingStore store_{session_, clock_, kRoundTrip};
+  coordination::GroupCommit grouping_{launcher_runtime_, store_};  // as on ZooKeeper
   launcher::Launcher launcher_{
-      launcher_runtime_, store_,
+      launcher_runtime_, grouping_,
       telemetry::Log::to_consumer(
           [](telemetry::LogLevel, std::string_view logger, std::string_view text) {
             std::cerr << logger << ": " << text << '\n';

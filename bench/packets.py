@@ -117,19 +117,15 @@ def print_counts(title, counts, per=1):
     print(f'{title}: {packets / per:.2f} packets, {writes / per:.2f} transactions; {shown}', flush=True)
 
 
-def launcher_of(servers, proxy, directory, providers, labels):
-    launcher = OwnLauncher(pathlib.Path(directory) / 'launcher', servers, providers, labels, more=proxy.section())
-    return launcher
-
-
-def hosts():
-    return static_provider('rack', {f'127.0.1.{number}': ['bench'] for number in range(HOSTS)})
+def launcher_of(servers, proxy, directory, labels):
+    hosts = static_provider('rack', {f'127.0.1.{number}': ['bench'] for number in range(HOSTS)})
+    return OwnLauncher(pathlib.Path(directory) / 'launcher', servers, [hosts], labels, proxy.section())
 
 
 def measure_static(servers, proxy, requests, clients):
     with tempfile.TemporaryDirectory() as directory:
         tree = Tree(servers)
-        launcher = launcher_of(servers, proxy, directory, [hosts()], ['bench'])
+        launcher = launcher_of(servers, proxy, directory, ['bench'])
         launcher.start()
         wait_until('all hosts are registered', patience=300,
                    condition=lambda: len(tree.children('/nodepool/nodes')) >= HOSTS)
@@ -149,30 +145,10 @@ def measure_static(servers, proxy, requests, clients):
         tree.close()
 
 
-def measure_launched(servers, proxy, number):
-    pool = {'name': 'main', 'max-servers': 50, 'labels': [{'name': 'bench', 'cloud-image': 'image'}]}
-    provider = {'name': 'cloud', 'driver': 'fake', 'boot-time': 0.1, 'cloud-images': [{'name': 'image'}],
-                'pools': [pool]}
-    with tempfile.TemporaryDirectory() as directory:
-        tree = Tree(servers)
-        launcher = launcher_of(servers, proxy, directory, [provider], ['bench'])
-        launcher.start()
-        wait_until('the pool is registered', lambda: tree.pools())
-        time.sleep(1)
-        proxy.take()
-        run_clients(servers, number, 1)
-        wait_until('all nodes are deleted', lambda: not tree.children('/nodepool/nodes'))
-        time.sleep(1)
-        print_counts(f'{number} launched nodes, one at a time, of the launcher for each', proxy.take(), number)
-        launcher.stop()
-        tree.clear()
-        tree.close()
-
-
 def measure_start(servers, proxy):
     with tempfile.TemporaryDirectory() as directory:
         tree = Tree(servers)
-        launcher = launcher_of(servers, proxy, directory, [hosts()], ['bench', 'foreign'])
+        launcher = launcher_of(servers, proxy, directory, ['bench', 'foreign'])
         populate(tree.client)
         proxy.take()
         started = time.monotonic()
@@ -196,14 +172,12 @@ def main():
     parser = argparse.ArgumentParser(description='Counts what a launcher asks of ZooKeeper.')
     parser.add_argument('--requests', type=int, default=1000)
     parser.add_argument('--clients', type=int, default=100)
-    parser.add_argument('--only', choices=['static', 'launched', 'start'])
+    parser.add_argument('--only', choices=['static', 'start'])
     options = parser.parse_args()
     servers = Servers()
     proxy = CountingProxy(servers)
     if options.only in (None, 'static'):
         measure_static(servers, proxy, options.requests, options.clients)
-    if options.only in (None, 'launched'):
-        measure_launched(servers, proxy, 20)
     if options.only in (None, 'start'):
         measure_start(servers, proxy)
     servers.close()

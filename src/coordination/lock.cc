@@ -98,11 +98,16 @@ Task<> Lock::wait_in_line(async::Clock& clock, async::Clock::TimePoint deadline)
   }
 }
 
+// What it writes are transactions, also of one operation: a store may commit them with others'
+// (coordination/group_commit.h).
 Task<> Lock::create_contender() {
   while (contender_.empty()) {
     bool root_missing = false;
     try {
-      contender_ = co_await store_.create(join_path(root_, prefix_), identifier_, create_mode());
+      Transaction creation;
+      creation.create(join_path(root_, prefix_), identifier_, create_mode());
+      std::vector<OperationResult> results = co_await store_.commit(std::move(creation));
+      contender_ = std::move(results.front().path);
     } catch (const StoreError& error) {
       if (error.kind() != Kind::no_node && !is_uncertain(error)) throw;
       root_missing = error.kind() == Kind::no_node;
@@ -161,7 +166,9 @@ Task<> Lock::completed_by_sweeper(Task<> removal) {
 Task<> Lock::remove_contender() {
   while (!contender_.empty()) {
     try {
-      co_await store_.remove(contender_, kAnyVersion);
+      Transaction removal;
+      removal.remove(contender_);
+      co_await store_.commit(std::move(removal));
       contender_.clear();
     } catch (const StoreError& error) {
       if (error.kind() == Kind::no_node || error.kind() == Kind::session_expired) {

@@ -41,7 +41,7 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     try {
       Task<std::unique_ptr<coordination::Store>> opening =
           open_store(runtime_, choice_, settings_, coordination::StoreUse::create);
-      store_ = co_await std::move(opening);
+      opened_.store = co_await std::move(opening);
       break;
     } catch (const StoreError& error) {
       if (!coordination::is_outage(error)) throw;
@@ -56,9 +56,10 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     pause = is_other ? kFirstPause : std::min<async::Duration>(2 * pause, kLongestPause);
   }
   if (warned) log_.info("The store can be reached");
-  zookeeper_ = dynamic_cast<zk::ZooKeeperStore*>(store_.get());
+  zookeeper_ = dynamic_cast<zk::ZooKeeperStore*>(opened_.store.get());
   if (zookeeper_ == nullptr) co_return;
-  session_ = store_->on_session([this](SessionState state) { on_session(state); });
+  opened_.grouping = std::make_unique<coordination::GroupCommit>(runtime_, *opened_.store);
+  session_ = opened_.store->on_session([this](SessionState state) { on_session(state); });
 }
 
 void DaemonStore::warn_of_plaintext(const config::Config& config) const {
@@ -119,13 +120,14 @@ void DaemonStore::on_session(SessionState state) {
 Task<> DaemonStore::close() {
   session_.reset();
   try {
-    co_await store_->close();
+    co_await opened_.store->close();
   } catch (const StoreError& error) {
     // All has been done that could be; locks end with the session.
     log_.warning("The store could not be told of the end: {}", error.what());
   }
   zookeeper_ = nullptr;
-  closed_ = std::move(store_);
+  closed_.grouping.reset();  // it uses the other one
+  closed_ = std::move(opened_);
 }
 
 }  // namespace nodepool::program

@@ -8,6 +8,7 @@
 #include "async/event.h"
 #include "async/runtime.h"
 #include "config/config.h"
+#include "coordination/group_commit.h"
 #include "coordination/store.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 #include "telemetry/log.h"
@@ -34,20 +35,29 @@ class DaemonStore {
   void reconfigure(const config::Config& config);
 
   // Whether there is one.
-  bool is_open() const { return store_ != nullptr; }
-  coordination::Store& store() { return *store_; }
+  bool is_open() const { return opened_.store != nullptr; }
+  coordination::Store& store() {
+    return opened_.grouping ? static_cast<coordination::Store&>(*opened_.grouping) : *opened_.store;
+  }
 
   // Ends the session. If nobody can be told, it ends at its timeout.
   async::Task<> close();
 
  private:
+  struct Opened {
+    std::unique_ptr<coordination::Store> store;
+    // What uses ZooKeeper, where each transaction is a round trip to the disks of several servers.
+    // (The embedded store shares commits between all processes itself.)
+    std::unique_ptr<coordination::GroupCommit> grouping;
+  };
+
   void on_session(coordination::SessionState state);
   void warn_of_plaintext(const config::Config& config) const;
 
   async::Runtime runtime_;
   telemetry::Logger log_;
-  std::unique_ptr<coordination::Store> store_;
-  std::unique_ptr<coordination::Store> closed_;  // who has used it is there until the next one is
+  Opened opened_;
+  Opened closed_;  // who has used it is there until the next one is
   coordination::zookeeper::ZooKeeperStore* zookeeper_ = nullptr;  // the store, if it is one
   config::StoreChoice choice_;
   config::ZooKeeper settings_;  // what it was opened with

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "coordination/faulty/faulty_store.h"
+#include "tests/coordination/group_commit_fixture.h"
 #include "tests/coordination/memory_fixture.h"
 
 namespace nodepool::coordination::conformance {
@@ -34,6 +35,9 @@ class SlowMemoryFixture : public MemoryFixture {
 
 INSTANTIATE_TEST_SUITE_P(slow_memory, StoreConformance,
                          testing::Values(backend<SlowMemoryFixture>()));
+
+INSTANTIATE_TEST_SUITE_P(group_commit, StoreConformance,
+                         testing::Values(backend<GroupCommitFixture<SlowMemoryFixture>>()));
 
 }  // namespace
 }  // namespace nodepool::coordination::conformance

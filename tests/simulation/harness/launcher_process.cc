@@ -25,8 +25,9 @@ std::shared_ptr<telemetry::Log> log_to(Journal& journal, const std::string& name
 LauncherProcess::LauncherProcess(World& world, std::string name, coordination::FaultPlan plan,
                                  const driver::DriverRegistry& drivers, config::Config config)
     : Process(world, name, std::move(plan)),
+      grouping_(runtime_, store_),
       launcher_(std::make_unique<launcher::Launcher>(
-          runtime_, store_, log_to(world.journal, name), drivers,
+          runtime_, used_store(), log_to(world.journal, name), drivers,
           launcher::Launcher::Options{name, name + ".example"})),
       scope_(runtime_, [this](const std::string& task, const std::string& error) {
         world_.journal.violation(this->name() + ", " + task + ": " + error);
@@ -34,7 +35,17 @@ LauncherProcess::LauncherProcess(World& world, std::string name, coordination::F
   scope_.spawn("launcher", run(std::move(config)));
 }
 
-LauncherProcess::~LauncherProcess() = default;
+LauncherProcess::~LauncherProcess() {
+  world_.journal.count("group commit", grouping_.groups());
+  world_.journal.count("group commit refused", grouping_.refused_groups());
+}
+
+// Most launchers commit in groups, as on ZooKeeper; some do not, as on the embedded store.
+coordination::Store& LauncherProcess::used_store() {
+  constexpr std::uint64_t kNotGrouping = 4;
+  if (number() % kNotGrouping == 0) return store_;
+  return grouping_;
+}
 
 void LauncherProcess::reconfigure(config::Config config) {
   next_ = std::move(config);

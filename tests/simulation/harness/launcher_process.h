@@ -6,6 +6,7 @@
 
 #include "async/event.h"
 #include "async/task_scope.h"
+#include "coordination/group_commit.h"
 #include "driver/driver.h"
 #include "launcher/launcher.h"
 #include "tests/simulation/harness/process.h"
@@ -33,9 +34,11 @@ class LauncherProcess final : public Process {
   bool up_to_date() const { return up_to_date_; }
 
  private:
+  coordination::Store& used_store();
   Task<> run(config::Config config);
   Task<> serve(config::Config config);
 
+  coordination::GroupCommit grouping_;
   std::unique_ptr<launcher::Launcher> launcher_;
   std::optional<config::Config> next_;
   async::Event changed_;

@@ -1,5 +1,6 @@
 #include "tests/coordination/conformance.h"
 
+#include "tests/coordination/group_commit_fixture.h"
 #include "tests/coordination/zookeeper/fixture/zookeeper_fixture.h"
 
 namespace nodepool::coordination::conformance {
@@ -18,6 +19,9 @@ INSTANTIATE_TEST_SUITE_P(zookeeper, StoreConformance,
                          testing::Values(backend<OneServerFixture<Security::plain>>()));
 INSTANTIATE_TEST_SUITE_P(zookeeper_tls, StoreConformance,
                          testing::Values(backend<OneServerFixture<Security::tls>>()));
+INSTANTIATE_TEST_SUITE_P(
+    zookeeper_group_commit, StoreConformance,
+    testing::Values(backend<GroupCommitFixture<OneServerFixture<Security::tls>>>()));
 
 }  // namespace
 }  // namespace nodepool::coordination::conformance
