@@ -136,6 +136,8 @@ void PoolWorker::observe() {
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
         if (change.after == nullptr) registration_.removed(change.id);
         line_.registry_has_changed();
+        // Its launcher can delete idle nodes that nobody could before.
+        if (change.before == nullptr) line_.limits_may_allow_more();
         wake_.set();
       }));
   subscriptions_.push_back(context_.absent_pools.observe([this] {

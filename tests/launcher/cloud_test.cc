@@ -447,6 +447,28 @@ TEST_F(CloudTest, idle_nodes_make_room_for_two_tenants_that_ask_in_the_same_mome
   EXPECT_EQ(state(of_umbrella), RequestState::fulfilled);
 }
 
+// Nobody could delete it while its provider was served by nobody.
+TEST_F(CloudTest, a_tenant_s_idle_node_makes_room_once_its_provider_is_served) {
+  const std::string limits =
+      "labels: [{name: small}, {name: large}]\n"
+      "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n";
+  const std::string far =
+      limits + "providers: [{name: far, driver: cloud, pools: [{name: main, labels: [small]}]}]\n";
+  const std::string near =
+      limits + "providers: [{name: near, driver: cloud, pools: [{name: main, labels: [large]}]}]\n";
+  const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };
+  start(far);
+  cancel(request({"small"}, acme));
+  stop();
+  start(near);
+  const std::string id = request({"large"}, acme);
+  pass(minutes(6));
+  EXPECT_EQ(state(id), RequestState::requested);
+  start_another(far);
+  pass(seconds(5));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+}
+
 TEST_F(CloudTest, a_tenant_gets_the_idle_node_that_counts_for_it) {
   start(std::string(kCloud) + "tenant-resource-limits: [{tenant-name: acme, max-servers: 1}]\n");
   const auto acme = [](NodeRequest& request) { request.tenant_name = "acme"; };

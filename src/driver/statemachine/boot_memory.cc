@@ -31,8 +31,7 @@ BootMemory::BootMemory(ProviderContext context, const ProviderConfig& config, te
 }
 
 BootTimes& BootMemory::of(const std::string& label) {
-  return times_
-      .try_emplace(label, [this, label](async::Duration taken) { learned(label, taken); })
+  return times_.try_emplace(label, [this, label](async::Duration taken) { learned(label, taken); })
       .first->second;
 }
 

@@ -83,23 +83,25 @@ TEST(NextLook, is_planned_by_what_is_known) {
     std::optional<double> last_look;
     double next;
   };
-  for (const auto& [what, made, expected, last_look, next] : std::vector<Case>{
-           {"nobody has looked", 100, nothing, {}, 101},
-           {"somebody has, before it was made", 100, nothing, 99.5, 101},
-           {"somebody has", 100, nothing, 107, 108},
-           {"of an earlier launcher, somebody has looked", {}, nothing, 107, 108},
-           {"in the middle, should it have become faster", 100, slow, {}, 130},
-           {"somebody has looked in the middle", 100, slow, 121, 142},
-           {"as soon as it may be up", 100, slow, 139, 142},
-           {"while it may come up any moment", 100, slow, 150, 152},
-           {"to the end", 100, slow, 179, 181},
-           {"a little later than ever", 100, slow, 181, 183},
-           {"later", 100, slow, 190, 195},
-           {"much later", 100, slow, 500, 507.5},
-           {"another was looked for just now", 100,
-            Expectation{.earliest = milliseconds(100), .usual = milliseconds(100),
-                        .latest = milliseconds(100), .step = milliseconds(2)},
-            100.1, 100.12}}) {
+  for (const auto& [what, made, expected, last_look, next] :
+       std::vector<Case>{{"nobody has looked", 100, nothing, {}, 101},
+                         {"somebody has, before it was made", 100, nothing, 99.5, 101},
+                         {"somebody has", 100, nothing, 107, 108},
+                         {"of an earlier launcher, somebody has looked", {}, nothing, 107, 108},
+                         {"in the middle, should it have become faster", 100, slow, {}, 130},
+                         {"somebody has looked in the middle", 100, slow, 121, 142},
+                         {"as soon as it may be up", 100, slow, 139, 142},
+                         {"while it may come up any moment", 100, slow, 150, 152},
+                         {"to the end", 100, slow, 179, 181},
+                         {"a little later than ever", 100, slow, 181, 183},
+                         {"later", 100, slow, 190, 195},
+                         {"much later", 100, slow, 500, 507.5},
+                         {"another was looked for just now", 100,
+                          Expectation{.earliest = milliseconds(100),
+                                      .usual = milliseconds(100),
+                                      .latest = milliseconds(100),
+                                      .step = milliseconds(2)},
+                          100.1, 100.12}}) {
     const auto last = last_look ? std::optional(at(*last_look)) : std::nullopt;
     const auto begun = made ? std::optional(at(*made)) : std::nullopt;
     EXPECT_NEAR(in_seconds(next_look(begun, expected, last, kHabit)), next, 1e-6) << what;
@@ -181,7 +183,8 @@ TEST(NextLook, a_slow_cloud_is_asked_less_often_and_as_early) {
     const std::function<double()> boot = [&] { return drawn(random); };
     follow(one_by_one(40, 100), times, kHabit, boot);
     const Course course = follow(one_by_one(40, 100), times, kHabit, boot);
-    EXPECT_LT(course.looks, 40 * (spread > 10 ? 15 : 6)) << "60 at a look a second; spread " << spread;
+    EXPECT_LT(course.looks, 40 * (spread > 10 ? 15 : 6))
+        << "60 at a look a second; spread " << spread;
     EXPECT_LT(course.mean_late(), spread > 10 ? 2.5 : 1.5) << spread;
   }
 }
