@@ -50,6 +50,7 @@ def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, project, guests)
 
     assert server['name'] == f'np{node["id"]}'
     assert len(server['metadata'].pop('nodepool_installation_id')) == 32
+    assert float(server['metadata'].pop('nodepool_node_created')) > 0
     assert server['metadata'] == {
         'groups': 'sky,tiny-image,small', 'nodepool_node_id': node['id'],
         'nodepool_pool_name': 'main', 'nodepool_provider_name': 'sky'}
