@@ -282,6 +282,7 @@ Task<NodeLaunches::Outcome> NodeLaunches::run() {
 // Before the single launches, which wait for it.
 Task<> NodeLaunches::run_together() {
   std::vector<driver::NodeLaunch*> all;
+  all.reserve(launches_.size());
   for (const auto& launch : launches_) all.push_back(launch.get());
   try {
     co_await provider_.provider->launching()->launch_together(std::move(all));

@@ -31,7 +31,7 @@ using Outcome = NodeRequestHandler::Outcome;
 // Throws the error on unless it says that something has changed: what a store does not take because
 // of its size it never will.
 void require_answer(const TransactionError& error) {
-  if (error.kind() == StoreError::Kind::invalid) throw StoreError(error);
+  if (error.kind() == StoreError::Kind::invalid) throw TransactionError(error);
 }
 
 }  // namespace
