@@ -30,7 +30,8 @@ class TreeListener {
   virtual Interest interest(std::string_view path) const = 0;
 
   // The node exists, with this entry (empty unless its data are of interest). Called for every
-  // version that the cache sees, never twice for the same one, never with an older one.
+  // version that the cache sees, never with an older one; twice for the same one only after the
+  // loss of the session, when it may be another store's.
   virtual void on_changed(std::string_view path, const Entry& entry) = 0;
 
   virtual void on_removed(std::string_view path) = 0;
@@ -96,7 +97,7 @@ class TreeCache {
   bool walk_needed_ = false;
   bool walking_ = false;
   // With another session the store may be another one, or an older copy: until it has been walked,
-  // what is not the known version is news, though its number may be smaller.
+  // everything is news, whatever its number.
   bool may_be_older_ = false;
 
   // What is known of a node. Every change of its data is told by an event of its own, and a read

@@ -70,18 +70,18 @@ class RateGovernor::Line {
 };
 
 // In the line from construction to destruction, however the wait ends.
-class RateGovernor::Place {
+class RateGovernor::Wait {
  public:
-  Place(std::shared_ptr<Line> line, Precedence precedence)
+  Wait(std::shared_ptr<Line> line, Precedence precedence)
       : line_(std::move(line)), waiters_(line_->waiters(precedence)) {
     place_ = waiters_.insert(waiters_.end(), &waiter_);
   }
-  ~Place() {
+  ~Wait() {
     waiters_.erase(place_);
     line_->wake_first();
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
 
   bool is_first() const { return line_->first() == &waiter_; }
   async::Event& moved() { return waiter_.moved; }
@@ -113,12 +113,12 @@ async::Task<> RateGovernor::turn(Precedence precedence) {
     line->take(precedence);
     co_return;
   }
-  Place place(line, precedence);
-  while (!place.is_first() || !line->has_turn()) {
-    if (place.is_first()) {
-      co_await place.moved().wait_until(line->clock(), line->next());
+  Wait wait(line, precedence);
+  while (!wait.is_first() || !line->has_turn()) {
+    if (wait.is_first()) {
+      co_await wait.moved().wait_until(line->clock(), line->next());
     } else {
-      co_await place.moved().wait();
+      co_await wait.moved().wait();
     }
   }
   line->take(precedence);

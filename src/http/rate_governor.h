@@ -31,7 +31,7 @@ class RateGovernor {
 
  private:
   class Line;
-  class Place;
+  class Wait;
 
   std::shared_ptr<Line> line_;  // shared with those who wait: they may go last
 };

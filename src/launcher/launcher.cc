@@ -86,9 +86,6 @@ Task<> Launcher::start(config::Config config) {
   deleted_nodes_.start();
   expiry_.start();
   cleanup_.start();
-  registrations_ = records_.components.observe([this](const model::ComponentTable::Change& change) {
-    if (change.after == nullptr) registration_.removed(change.id);
-  });
   machines_ =
       records_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   min_ready_.start();
@@ -328,7 +325,6 @@ Task<> Launcher::stop() {
   for (auto& [key, worker] : pool_workers_) co_await worker->stop();
   pool_workers_.clear();
   machines_.reset();
-  registrations_.reset();
   pools_.reset();
   co_await stats_.stop();
   co_await min_ready_.stop();

@@ -115,7 +115,6 @@ class Launcher {
   MinReadyWorker min_ready_;
   StatsWorker stats_;
   coordination::Subscription machines_;
-  coordination::Subscription registrations_;
   coordination::Subscription pools_;
   async::TaskScope tables_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended

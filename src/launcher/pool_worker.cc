@@ -134,7 +134,6 @@ void PoolWorker::observe() {
       context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
   subscriptions_.push_back(
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
-        if (change.after == nullptr) registration_.removed(change.id);
         line_.registry_has_changed();
         // Its launcher can delete idle nodes that nobody could before.
         if (change.before == nullptr) line_.limits_may_allow_more();

@@ -50,15 +50,9 @@ void Registration::update(Component component) {
   changed_.set();
 }
 
-void Registration::removed(std::string_view id) {
-  if (path_.empty() || path_ != coordination::join_path(kComponentsRoot, id)) return;
-  log_.warning("Registering anew: somebody has removed {}", path_);
-  path_.clear();
-  changed_.set();
-}
-
 async::Task<> Registration::stop() {
   session_.reset();
+  record_.reset();
   co_await scope_.stop();
 }
 
@@ -124,6 +118,7 @@ async::Task<> Registration::write() {
 
 async::Task<> Registration::write_record() {
   std::string text = to_record(component_);
+  co_await check_existence();
   if (!path_.empty() && text == written_) co_return;
   if (!path_.empty()) {
     try {
@@ -150,7 +145,31 @@ async::Task<> Registration::write_record() {
   // Of a session that was lost meanwhile, or already of the next one?
   uncertain_ = lost_sessions_ != lost_before;
   if (uncertain_) co_return changed_.set();
+  written_to(std::move(path));
+}
+
+// The watch tells when somebody may have removed the record, also before it was in place.
+void Registration::written_to(std::string path) {
   path_ = std::move(path);
+  record_ = store_.watch(path_, [this](const coordination::WatchEvent& event) {
+    using Kind = coordination::WatchEvent::Kind;
+    if (event.kind != Kind::removed && event.kind != Kind::resync) return;
+    may_be_gone_ = true;
+    changed_.set();
+  });
+}
+
+async::Task<> Registration::check_existence() {
+  if (path_.empty() || !may_be_gone_) co_return;
+  may_be_gone_ = false;
+  try {
+    if (co_await store_.exists(path_)) co_return;
+  } catch (const StoreError&) {
+    may_be_gone_ = true;
+    throw;
+  }
+  log_.warning("Registering anew: somebody has removed {}", path_);
+  path_.clear();
 }
 
 // Looks for a record of this session with the text that was to be written: of another component
@@ -167,7 +186,7 @@ async::Task<bool> Registration::find_created() {
       if (error.kind() == StoreError::Kind::no_node) continue;
       throw;
     }
-    path_ = std::move(path);
+    written_to(std::move(path));
     break;
   }
   uncertain_ = false;

@@ -15,7 +15,7 @@
 namespace nodepool::model {
 
 // Keeps one component registered while this object is started: creates its ephemeral record, writes
-// changes, and registers anew when the store's session was lost.
+// changes, and registers anew when the store's session was lost or somebody has removed the record.
 class Registration {
  public:
   Registration(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log,
@@ -27,10 +27,6 @@ class Registration {
 
   // Changes the record soon, if `component` differs from what was last set.
   void update(Component component);
-
-  // Somebody has removed the component with this id of a ComponentTable: if it is this one, it is
-  // registered anew.
-  void removed(std::string_view id);
 
   const Component& component() const { return component_; }
 
@@ -46,6 +42,8 @@ class Registration {
   async::Task<bool> try_to_write();
   async::Task<> write();
   async::Task<> write_record();
+  async::Task<> check_existence();
+  void written_to(std::string path);
   async::Task<bool> find_created();
 
   async::Runtime runtime_;
@@ -53,11 +51,13 @@ class Registration {
   telemetry::Logger log_;
   Component component_;
   std::string path_;  // of the record; empty while there is none
+  bool may_be_gone_ = false;
   std::string written_;
   bool uncertain_ = false;  // the record may have been created, but its path is not known
   std::uint64_t lost_sessions_ = 0;
   async::Event changed_{"the registration is to be written"};
   coordination::Subscription session_;
+  coordination::Subscription record_;
   async::TaskScope scope_;
 };
 

@@ -80,6 +80,26 @@ TEST_F(RegistrationTest, a_lost_answer_leaves_no_second_record) {
   EXPECT_THAT(registered(), SizeIs(0));
 }
 
+TEST_F(RegistrationTest, it_registers_anew_when_somebody_has_removed_its_record) {
+  loop_.run(registration_.start());
+  settle();
+  const std::string record = std::string(kLaunchers) + "/" + registered().front();
+  loop_.run(inner_.remove(record, coordination::kAnyVersion));
+  settle();
+  EXPECT_THAT(registered(), SizeIs(1));
+  loop_.run(registration_.unregister());
+  EXPECT_THAT(registered(), SizeIs(0));
+}
+
+TEST_F(RegistrationTest, a_record_that_is_removed_as_soon_as_it_is_made_is_made_anew) {
+  loop_.run(registration_.start());
+  const std::string record = std::string(kLaunchers) + "/" + registered().front();
+  loop_.run(inner_.remove(record, coordination::kAnyVersion));
+  settle();
+  EXPECT_THAT(registered(), SizeIs(1));
+  loop_.run(registration_.unregister());
+}
+
 TEST_F(RegistrationTest, a_lost_request_is_made_again) {
   loop_.run(registration_.start());
   store_.set_plan({.lost_request = 1});

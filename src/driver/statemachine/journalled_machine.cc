@@ -70,15 +70,13 @@ Task<> JournalledMachine::end(std::string name, std::string result) {
 }
 
 // Nothing: it was not done. Only a look that the cloud has answered can tell that; the time limit
-// of the attempt ends the waiting for one.
+// of the attempt ends the waiting for one. When the step was begun says little: the call may have
+// waited for its turn, and clocks are set.
 Task<std::optional<std::string>> JournalledMachine::look_for(std::string name, const Find& find) {
-  const double seconds = std::chrono::duration<double>(settling_time_).count();
-  const double shows_until = steps_.at(name).begun + seconds;
-  // The clock of the record's writer may be ahead of ours.
-  const auto until = runtime_.clock.now() + settling_time_;
+  const auto shows_until = runtime_.clock.now() + settling_time_;
   std::string trouble;
   while (true) {
-    const bool last = runtime_.clock.wall_seconds() >= shows_until || runtime_.clock.now() >= until;
+    const bool last = runtime_.clock.now() >= shows_until;
     const Look look = co_await look_once(find);
     if (look.found) {
       log_.info("Step \"{}\" had been done: {}", name, *look.found);

@@ -24,18 +24,18 @@ LeakSearch::LeakSearch(ProviderContext context, std::string provider, Adapter& a
       adapter_(adapter),
       ownership_(ownership),
       log_(std::move(log)),
-      places_{Place{.what = "resources of nodes", .find = &LeakSearch::find_resources},
-              Place{.what = "images", .find = &LeakSearch::find_images}} {}
+      services_{Service{.what = "resources of nodes", .find = &LeakSearch::find_resources},
+                Service{.what = "images", .find = &LeakSearch::find_images}} {}
 
 Task<> LeakSearch::run() {
   co_await search("leftovers", remove_leftovers());
-  for (Place& place : places_) co_await search(place.what, clean(place));
+  for (Service& service : services_) co_await search(service.what, clean(service));
 }
 
 Task<std::vector<Leak>> LeakSearch::leaks() {
   std::vector<Leak> all;
-  for (const Place& place : places_) {
-    std::vector<Leak> found = co_await (this->*place.find)();
+  for (const Service& service : services_) {
+    std::vector<Leak> found = co_await (this->*service.find)();
     for (Leak& leak : found) all.push_back(std::move(leak));
   }
   co_return all;
@@ -58,12 +58,12 @@ Task<> LeakSearch::remove_leftovers() {
   }
 }
 
-Task<> LeakSearch::clean(Place& place) {
-  std::vector<Leak> found = co_await (this->*place.find)();
+Task<> LeakSearch::clean(Service& service) {
+  std::vector<Leak> found = co_await (this->*service.find)();
   if (!context_.nodes.ready() || !context_.images.ready()) co_return;
   if (!co_await is_own_store()) co_return;
-  std::vector<Leak> leaks = place.memory.seen_again(std::move(found));
-  report(place, leaks);
+  std::vector<Leak> leaks = service.memory.seen_again(std::move(found));
+  report(service, leaks);
   std::erase_if(leaks, [](const Leak& leak) { return !leak.is_ours; });
   co_await remove_all(std::move(leaks));
 }
@@ -81,19 +81,19 @@ Task<bool> LeakSearch::is_own_store() {
 }
 
 // Once, as long as it is there.
-void LeakSearch::report(Place& place, const std::vector<Leak>& leaks) {
+void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
   std::set<std::string> reported;
   for (const Leak& leak : leaks) {
     if (leak.is_ours) continue;
     std::string name = name_of(leak);
-    if (!place.reported.contains(name)) {
+    if (!service.reported.contains(name)) {
       log_.warning(
           "{} carries the name of provider {} and is left alone: {} (`nodepool leak-list`)", name,
           provider_, leak.reason);
     }
     reported.insert(std::move(name));
   }
-  place.reported = std::move(reported);
+  service.reported = std::move(reported);
 }
 
 // A node has one machine, whose id is known once it is ready: another one was made by an attempt

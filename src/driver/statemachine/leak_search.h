@@ -35,7 +35,7 @@ class LeakSearch {
 
  private:
   // What is looked for in one service of the cloud, with what was seen there last time.
-  struct Place {
+  struct Service {
     std::string what;
     Task<std::vector<Leak>> (LeakSearch::*find)();
     LeakMemory memory = {};
@@ -50,11 +50,11 @@ class LeakSearch {
 
   Task<> search(std::string what, Task<> searching);
   Task<> remove_leftovers();
-  Task<> clean(Place& place);
+  Task<> clean(Service& service);
   Task<std::vector<Leak>> find_resources();
   Task<std::vector<Leak>> find_images();
   Task<bool> is_own_store();
-  void report(Place& place, const std::vector<Leak>& leaks);
+  void report(Service& service, const std::vector<Leak>& leaks);
   Task<> remove_all(std::vector<Leak> leaks);
   Task<> remove_one(Leak leak, Removals& removals);
   Records::Node record_of(const std::string& node_id, const Resource& resource) const;
@@ -64,7 +64,7 @@ class LeakSearch {
   Adapter& adapter_;
   const Ownership& ownership_;
   telemetry::Logger log_;
-  std::array<Place, 2> places_;
+  std::array<Service, 2> services_;
   bool told_of_store_ = false;
 };
 

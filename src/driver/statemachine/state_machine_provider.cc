@@ -28,16 +28,16 @@ struct StateMachineProvider::Calls {
 
 // Does not refer to the provider: where a process ends without stopping it, the calls' frames go
 // last.
-class StateMachineProvider::Call {
+class StateMachineProvider::RunningCall {
  public:
-  explicit Call(const StateMachineProvider& provider) : calls_(provider.calls_) {
+  explicit RunningCall(const StateMachineProvider& provider) : calls_(provider.calls_) {
     ++calls_->under_way;
   }
-  ~Call() {
+  ~RunningCall() {
     if (--calls_->under_way == 0) calls_->one_ended.set();
   }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
 
  private:
   std::shared_ptr<Calls> calls_;
@@ -103,7 +103,7 @@ std::vector<std::string> StateMachineProvider::zones(std::string_view pool) cons
 }
 
 Task<Limits> StateMachineProvider::available() {
-  const Call call(*this);
+  const RunningCall call(*this);
   co_await learn_labels();
   co_await learn_zones();
   Limits limits = co_await ask_limits();
@@ -112,7 +112,7 @@ Task<Limits> StateMachineProvider::available() {
 }
 
 Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
-  const Call call(*this);
+  const RunningCall call(*this);
   co_await learn_labels();
   std::vector<std::string> missing;
   for (const auto& [key, facts] : labels_) {
@@ -212,7 +212,7 @@ const model::ImageUpload* StateMachineProvider::upload_for(const model::Node& no
 // --- machines
 
 Task<> StateMachineProvider::launch(NodeLaunch& launch) {
-  const Call call(*this);
+  const RunningCall call(*this);
   const model::Node& node = launch.node();
   const MachineLabel& label = config_->machine_label(*node.pool, node.type.front());
   std::optional<UploadedImage> image = launch.image();
@@ -234,12 +234,12 @@ Task<> StateMachineProvider::launch(NodeLaunch& launch) {
 }
 
 Task<bool> StateMachineProvider::is_usable(model::Node node) {
-  const Call call(*this);
+  const RunningCall call(*this);
   co_return co_await adapter_->is_usable(std::move(node));
 }
 
 Task<std::optional<model::Node>> StateMachineProvider::take_back(NodeRecord& record) {
-  const Call call(*this);
+  const RunningCall call(*this);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;
   Task<> removing = remove_machine(record);
   co_await async::with_deadline(context_.runtime.clock, deadline, std::move(removing),
@@ -266,18 +266,18 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
 // --- leaks
 
 Task<> StateMachineProvider::remove_leaks() {
-  const Call call(*this);
+  const RunningCall call(*this);
   co_await boot_memory_.remember();
   co_await leak_search_.run();
 }
 
 Task<std::vector<Leak>> StateMachineProvider::leaks() {
-  const Call call(*this);
+  const RunningCall call(*this);
   co_return co_await leak_search_.leaks();
 }
 
 Task<> StateMachineProvider::remove_leak(Leak leak) {
-  const Call call(*this);
+  const RunningCall call(*this);
   co_await leak_search_.remove(std::move(leak));
 }
 

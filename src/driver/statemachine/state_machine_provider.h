@@ -59,7 +59,7 @@ class StateMachineProvider final : public LaunchingProvider {
 
   // Those that stop() waits for.
   struct Calls;
-  class Call;
+  class RunningCall;
 
   Task<> learn_labels();
   Task<LabelFacts> learn_label(LabelKey key, LabelFacts facts);

@@ -249,7 +249,7 @@ TEST_F(TreeCacheTest, an_expired_session_is_a_disconnection_as_well) {
   settle();
   pass(std::chrono::seconds(1));
   EXPECT_TRUE(cache_.ready());
-  EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "ready", "lost", "ready"));
+  EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "ready", "lost", "+1=one", "ready"));
 }
 
 // Another store, whose records get the same names, after an outage: whenever this process writes
@@ -284,6 +284,16 @@ TEST_F(TreeCacheTest, another_store_s_records_are_news_though_their_versions_are
   while (mirror_.log.back() != "lost") loop_.poll(1);
   cache_.apply("1", {"older", Stat{}});
   EXPECT_EQ(mirror_.content.at("1"), "older");
+}
+
+TEST_F(TreeCacheTest, another_store_s_records_are_news_though_their_versions_are_the_same) {
+  create("/tree/1", "own");
+  const Stat stat = loop_.run(a_.get("/tree/1")).stat;
+  follow();
+  a_.expire_for_tests();
+  while (mirror_.log.back() != "lost") loop_.poll(1);
+  cache_.apply("1", {"other", stat});
+  EXPECT_EQ(mirror_.content.at("1"), "other");
 }
 
 }  // namespace

@@ -147,6 +147,7 @@ void Installation::befall(const Disaster& disaster) {
         note("the store is lost, and another one takes its place");
         world_.journal.count("disaster: the store is replaced");
         kill_all();
+        world_.server.number_anew_for_tests();
         replace_store(backup);
       });
     }

@@ -97,7 +97,6 @@ void Backup::restore(World& world) const {
   std::vector<std::string> present;
   collect_paths(world.server.tree(), "/", present);
   Keeper keeper(world);
-  world.server.number_anew_for_tests();
   Transaction transaction;
   for (const std::string& path : present | std::views::reverse) {
     transaction.remove(path);

@@ -110,7 +110,7 @@ Server read_server(const Element& element) {
 }
 
 async::Task<std::string> Compute::create(ServerRequest request) {
-  Call call{.name = "create server", .method = "POST", .path = "/servers"};
+  ServiceCall call{.name = "create server", .method = "POST", .path = "/servers"};
   call.body = create_json(request);
   if (!request.microversion.empty()) {
     call.headers.emplace_back("OpenStack-API-Version", "compute " + request.microversion);
@@ -121,10 +121,10 @@ async::Task<std::string> Compute::create(ServerRequest request) {
 }
 
 async::Task<> Compute::remove(std::string server_id) {
-  Call call{.name = "delete server",
-            .about = server_id,
-            .method = "DELETE",
-            .path = "/servers/" + cloud::url_text(server_id)};
+  ServiceCall call{.name = "delete server",
+                   .about = server_id,
+                   .method = "DELETE",
+                   .path = "/servers/" + cloud::url_text(server_id)};
   co_await service_.send(std::move(call));
 }
 
@@ -155,7 +155,7 @@ async::Task<std::vector<Flavor>> Compute::flavors() {
 async::Task<std::vector<std::string>> Compute::zones() {
   std::vector<std::string> zones;
   try {
-    Call call{.name = "list availability zones", .path = "/os-availability-zone"};
+    ServiceCall call{.name = "list availability zones", .path = "/os-availability-zone"};
     const Element answer = co_await service_.ask(std::move(call));
     for (const Element& zone : answer.list("availabilityZoneInfo")) {
       if (zone.object("zoneState").boolean_or("available", false)) {
@@ -173,7 +173,7 @@ async::Task<std::vector<std::string>> Compute::zones() {
 }
 
 async::Task<driver::Limits> Compute::limits() {
-  Call call{.name = "get limits", .path = "/limits"};
+  ServiceCall call{.name = "get limits", .path = "/limits"};
   const Element answer = co_await service_.ask(std::move(call));
   const Element absolute = answer.object("limits").object("absolute");
   co_return read_limits(
@@ -182,10 +182,10 @@ async::Task<driver::Limits> Compute::limits() {
 }
 
 async::Task<std::string> Compute::console_log(std::string server_id) {
-  Call call{.name = "get console log",
-            .about = server_id,
-            .method = "POST",
-            .path = "/servers/" + cloud::url_text(server_id) + "/action"};
+  ServiceCall call{.name = "get console log",
+                   .about = server_id,
+                   .method = "POST",
+                   .path = "/servers/" + cloud::url_text(server_id) + "/action"};
   call.body["os-getConsoleOutput"] = Json::object();
   const Element answer = co_await service_.ask(std::move(call));
   co_return answer.text("output");

@@ -55,7 +55,7 @@ async::Task<std::vector<Image>> ImageApi::own_images() {
 }
 
 async::Task<std::optional<Image>> ImageApi::find(std::string id) {
-  Call call{.name = "get image", .about = id, .path = "/images/" + cloud::url_text(id)};
+  ServiceCall call{.name = "get image", .about = id, .path = "/images/" + cloud::url_text(id)};
   try {
     co_return read_image(co_await service_.ask(std::move(call)));
   } catch (const driver::CloudError& error) {
@@ -65,7 +65,8 @@ async::Task<std::optional<Image>> ImageApi::find(std::string id) {
 }
 
 async::Task<std::string> ImageApi::create(ImageRequest request) {
-  Call call{.name = "create image", .about = request.name, .method = "POST", .path = "/images"};
+  ServiceCall call{
+      .name = "create image", .about = request.name, .method = "POST", .path = "/images"};
   for (const auto& [key, value] : request.properties) call.body[key] = property(key, value);
   call.body["name"] = request.name;
   call.body["disk_format"] = request.format;
@@ -77,10 +78,10 @@ async::Task<std::string> ImageApi::create(ImageRequest request) {
 
 async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
                                std::chrono::milliseconds deadline) {
-  Call call{.name = "upload image",
-            .about = id,
-            .method = "PUT",
-            .path = "/images/" + cloud::url_text(id) + "/file"};
+  ServiceCall call{.name = "upload image",
+                   .about = id,
+                   .method = "PUT",
+                   .path = "/images/" + cloud::url_text(id) + "/file"};
   call.headers.emplace_back("Content-Type", "application/octet-stream");
   call.streamed_body = std::move(content);
   call.deadline = deadline;
@@ -88,10 +89,10 @@ async::Task<> ImageApi::upload(std::string id, std::shared_ptr<const http::Strea
 }
 
 async::Task<> ImageApi::remove(std::string id) {
-  Call call{.name = "delete image",
-            .about = id,
-            .method = "DELETE",
-            .path = "/images/" + cloud::url_text(id)};
+  ServiceCall call{.name = "delete image",
+                   .about = id,
+                   .method = "DELETE",
+                   .path = "/images/" + cloud::url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 

@@ -75,10 +75,10 @@ async::Task<std::vector<Port>> NetworkApi::down_ports() {
 }
 
 async::Task<> NetworkApi::remove_port(std::string id) {
-  Call call{.name = "delete port",
-            .about = id,
-            .method = "DELETE",
-            .path = "/ports/" + cloud::url_text(id)};
+  ServiceCall call{.name = "delete port",
+                   .about = id,
+                   .method = "DELETE",
+                   .path = "/ports/" + cloud::url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 
@@ -96,7 +96,7 @@ async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips_of(std::string por
 
 async::Task<FloatingIp> NetworkApi::create_floating_ip(std::string network_id, std::string port_id,
                                                        std::string fixed_address) {
-  Call call{.name = "create floating IP", .method = "POST", .path = "/floatingips"};
+  ServiceCall call{.name = "create floating IP", .method = "POST", .path = "/floatingips"};
   Json& wanted = call.body["floatingip"];
   wanted["floating_network_id"] = network_id;
   wanted["port_id"] = port_id;
@@ -108,10 +108,10 @@ async::Task<FloatingIp> NetworkApi::create_floating_ip(std::string network_id, s
 }
 
 async::Task<> NetworkApi::remove_floating_ip(std::string id) {
-  Call call{.name = "delete floating IP",
-            .about = id,
-            .method = "DELETE",
-            .path = "/floatingips/" + cloud::url_text(id)};
+  ServiceCall call{.name = "delete floating IP",
+                   .about = id,
+                   .method = "DELETE",
+                   .path = "/floatingips/" + cloud::url_text(id)};
   co_await service_.send_if_there(std::move(call));
 }
 

@@ -41,11 +41,11 @@ async::Task<bool> Service::exists() {
   co_return endpoint_of(token->catalog, kind_, cloud_).has_value();
 }
 
-std::string Service::name_of(const Call& call) const {
+std::string Service::name_of(const ServiceCall& call) const {
   return fmt::format("{}: {}", to_string(kind_), call.name);
 }
 
-async::Task<http::Response> Service::send(Call call) {
+async::Task<http::Response> Service::send(ServiceCall call) {
   const std::string name = name_of(call);
   for (bool is_first = true;; is_first = false) {
     const Identity::TokenPointer token = co_await identity_.token();
@@ -78,13 +78,13 @@ async::Task<http::Response> Service::send(Call call) {
   }
 }
 
-async::Task<Element> Service::ask(Call call) {
+async::Task<Element> Service::ask(ServiceCall call) {
   const std::string name = name_of(call);
   const http::Response response = co_await send(std::move(call));
   co_return cloud::parse_answer(name, response);
 }
 
-async::Task<bool> Service::send_if_there(Call call) {
+async::Task<bool> Service::send_if_there(ServiceCall call) {
   try {
     co_await send(std::move(call));
   } catch (const CloudError& error) {
@@ -104,7 +104,7 @@ async::Task<std::vector<Element>> Service::list(std::string name, std::string pa
 }
 
 async::Task<cloud::Page> Service::ask_page(std::string name, std::string path, std::string key) {
-  Call call{.name = std::move(name), .path = std::move(path)};
+  ServiceCall call{.name = std::move(name), .path = std::move(path)};
   const Element answer = co_await ask(std::move(call));
   co_return cloud::Page{.items = answer.list(key), .next = next_page(answer, key)};
 }

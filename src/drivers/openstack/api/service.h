@@ -19,7 +19,7 @@ using cloud::Element;
 using json::Json;
 
 // One call of a service's API.
-struct Call {
+struct ServiceCall {
   std::string name;        // "delete server": for messages, logs and metrics; without ids
   std::string about = {};  // the id of what it is about, for messages
   std::string method = "GET";
@@ -42,12 +42,12 @@ class Service {
   async::Task<bool> exists();
 
   // The answer to the call. A token that is not accepted is renewed once. Throws CloudError.
-  async::Task<http::Response> send(Call call);
-  async::Task<Element> ask(Call call);
+  async::Task<http::Response> send(ServiceCall call);
+  async::Task<Element> ask(ServiceCall call);
   // Makes something that would be there twice if it were made twice, and returns what `read` finds
   // in the answer. An answer that cannot be read is none: CloudError(unknown_outcome).
   template <typename Read>
-  async::Task<std::invoke_result_t<Read, const Element&>> make(Call call, Read read) {
+  async::Task<std::invoke_result_t<Read, const Element&>> make(ServiceCall call, Read read) {
     const std::string name = name_of(call);
     call.effect = Effect::creates;
     const http::Response response = co_await send(std::move(call));
@@ -58,13 +58,13 @@ class Service {
     }
   }
   // As send(), but that the thing is not there is no error: returns whether it was.
-  async::Task<bool> send_if_there(Call call);
+  async::Task<bool> send_if_there(ServiceCall call);
 
   // All elements of a list, page by page: `key` is its name in the answer. Throws CloudError.
   async::Task<std::vector<Element>> list(std::string name, std::string path, std::string key);
 
  private:
-  std::string name_of(const Call& call) const;  // for messages
+  std::string name_of(const ServiceCall& call) const;  // for messages
   async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string key);
 
   ServiceKind kind_;

@@ -16,7 +16,7 @@ async::Task<std::vector<Volume>> VolumeApi::volumes() {
 }
 
 async::Task<driver::Limits> VolumeApi::limits() {
-  Call call{.name = "get limits", .path = "/limits"};
+  ServiceCall call{.name = "get limits", .path = "/limits"};
   const Element answer = co_await service_.ask(std::move(call));
   const Element absolute = answer.object("limits").object("absolute");
   co_return read_limits(absolute,
