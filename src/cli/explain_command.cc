@@ -36,6 +36,14 @@ Providers configured_providers(Session& session) {
   return providers;
 }
 
+// How long their machines take to come up.
+Task<> read_boot_times(Session& session, Providers& providers) {
+  for (auto& [name, facts] : providers) {
+    if (!facts.config || !report::makes_machines(facts)) continue;
+    facts.boot_times = co_await model::read_boot_record(session.store(), name);
+  }
+}
+
 // Providers that only hand out decide by what is in the records and the configuration.
 void foresee_hand_outs(Session& session, const driver::ProviderContext& context,
                        const Foresight& foresight, Providers& providers) {
@@ -129,6 +137,7 @@ Task<int> perform(Session& session, Explain command) {
     const Foresight* about = request == nullptr ? nullptr : &foresight;
     co_await ask_clouds(session, std::move(labels), about, providers);
   }
+  co_await read_boot_times(session, providers);
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
   const history::Journal journal = program::journal_of(session.config());
   const Knowledge knowledge{

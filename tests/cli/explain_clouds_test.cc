@@ -5,6 +5,7 @@
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "model/boot_record.h"
 #include "model/component.h"
 #include "model/image_paths.h"
 #include "model/image_upload.h"
@@ -120,6 +121,16 @@ TEST_F(ExplainCloudsTest, the_cloud_tells_the_rest_if_it_is_asked) {
 TEST_F(ExplainCloudsTest, a_cloud_that_does_not_answer_is_told_with_its_reason) {
   clouds_->cloud("north")->fail_next(drivers::fake::CloudCall::limits, {}, 100);
   EXPECT_THAT(explain("small", /*online=*/true), HasSubstr("    provider  not known: "));
+}
+
+TEST_F(ExplainCloudsTest, how_long_machines_take_is_said_where_it_is_known) {
+  EXPECT_THAT(explain("small"), Not(HasSubstr("boots")));
+  run(model::write_boot_record(store_, "north", {{"small", {4.0, 5.5, 5.0}}, {"built", {60.0}}}));
+  EXPECT_THAT(explain("small"),
+              HasSubstr("    boots     small: usually 5.0 s, the last 3 took 4.0 s to 5.5 s\n"));
+  EXPECT_THAT(
+      explain(add_node(NodeState::building, "", R"({"attempt": 1, "undo": false, "steps": {}})")),
+      HasSubstr("boots       small: usually 5.0 s"));
 }
 
 TEST_F(ExplainCloudsTest, a_diskimage_that_is_not_uploaded_is_a_problem_of_its_label) {

@@ -26,11 +26,13 @@ struct Awaited {
   std::uint64_t seen = 0;  // the listing that was seen last
   // How long before it was shown it may have been there, at most.
   async::Duration gap{};
+  bool too_late = false;  // the cloud did not let itself be looked at when that was due
 
   // How long it has taken, if the listing that was seen last is the first that shows it; nothing if
-  // nobody knows when it began. As likely too long as too short, by one step of looking at most.
+  // nobody knows when it began, or it was looked at too late to tell. As likely too long as too
+  // short, by one step of looking at most.
   std::optional<async::Duration> taken(async::Clock::TimePoint now) const {
-    if (!since) return std::nullopt;
+    if (!since || too_late) return std::nullopt;
     return now - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
   }
 };
@@ -68,8 +70,9 @@ class Listing {
 
   // The next listing, once there is one. Throws what asking throws, Cancelled.
   async::Task<Pointer> next(Awaited& awaited) {
+    TimePoint due = when_due(awaited);
     while (!is_new_for(awaited)) {
-      const auto due = when_due(awaited);
+      due = when_due(awaited);
       if (runtime_.clock.now() >= due) {
         co_await answer_.next();
       } else {
@@ -77,6 +80,8 @@ class Listing {
       }
     }
     if (awaited.since) awaited.gap = *looked_at_ - std::max(looked_before_, *awaited.since);
+    const async::Duration late = *looked_at_ - due;
+    awaited.too_late = late > pace_.unknown && late > awaited.gap / 2;
     awaited.seen = number_;
     co_return latest_;
   }

@@ -35,16 +35,13 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
       api_(api),
       cloud_(cloud),
       pace_(pace),
-      servers_(runtime, "OpenStack servers", [this] { return ask_servers(); }),
+      servers_(runtime, "OpenStack servers", {.unknown = pace.poll, .least = pace.expected_poll},
+               [this] { return ask_servers(); }),
       floating_ips_(runtime, "OpenStack floating IPs", [this] { return ask_floating_ips(); }),
       volumes_(runtime, "OpenStack volumes", [this] { return ask_volumes(); }),
       flavors_(runtime, "OpenStack flavors", [this] { return api_.compute().flavors(); }),
       topology_(runtime, "OpenStack networks", [this] { return ask_topology(); }),
       zones_(runtime, "OpenStack zones", [this] { return api_.compute().zones(); }) {}
-
-Task<std::shared_ptr<const ServerList>> CloudView::servers(async::Duration max_age) {
-  return servers_.get(max_age);
-}
 
 Task<std::shared_ptr<const std::vector<FloatingIp>>> CloudView::floating_ips() {
   return floating_ips_.get(pace_.poll);

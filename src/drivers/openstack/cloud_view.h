@@ -10,6 +10,7 @@
 
 #include "async/runtime.h"
 #include "async/shared_answer.h"
+#include "driver/statemachine/listing.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/pace.h"
@@ -40,8 +41,8 @@ class CloudView {
   // All outlive it.
   CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud, const Pace& pace);
 
-  // As it was no longer than `max_age` ago.
-  async::Task<std::shared_ptr<const ServerList>> servers(async::Duration max_age);
+  // In which launches and removals wait for what they have asked for.
+  driver::Listing<ServerList>& servers() { return servers_; }
   // Empty where the cloud has no such thing.
   async::Task<std::shared_ptr<const std::vector<FloatingIp>>> floating_ips();
   async::Task<std::shared_ptr<const std::vector<Volume>>> volumes();
@@ -76,7 +77,7 @@ class CloudView {
   CloudApi& api_;
   const Cloud& cloud_;
   const Pace& pace_;
-  async::SharedAnswer<ServerList> servers_;
+  driver::Listing<ServerList> servers_;
   async::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
   async::SharedAnswer<std::vector<Volume>> volumes_;
   async::SharedAnswer<std::vector<Flavor>> flavors_;

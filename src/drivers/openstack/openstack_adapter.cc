@@ -44,7 +44,7 @@ Task<> OpenStackAdapter::remove(model::Json external_id, driver::StateMachine& /
 
 Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
   std::vector<driver::Instance> instances;
-  const auto list = co_await view_.servers(endpoint_->pace().poll);
+  const auto list = co_await view_.servers().get(endpoint_->pace().poll);
   for (const Server& server : list->servers()) {
     if (server.status != "DELETED") instances.push_back(co_await describe(context_, server));
   }
@@ -53,7 +53,7 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
 
 Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await view_.servers(endpoint_->pace().poll);
+  const auto list = co_await view_.servers().get(endpoint_->pace().poll);
   for (const Server& server : list->servers()) {
     if (server.status == "DELETED") continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),

@@ -42,7 +42,8 @@ ServerLaunch::ServerLaunch(ServerContext context, driver::CreateSpec spec,
     : context_(std::move(context)),
       spec_(std::move(spec)),
       machine_(machine),
-      requested_at_(context_.runtime.clock.now()) {}
+      requested_at_(context_.runtime.clock.now()),
+      awaited_(context_.view.servers().await_earlier()) {}
 
 const OpenStackLabel& ServerLaunch::label() const {
   return context_.config.label(spec_.pool, spec_.label);
@@ -76,6 +77,7 @@ Task<std::string> ServerLaunch::make_server() {
     context_.view.forget();  // the flavor, image or network may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
+  awaited_ = context_.view.servers().await(spec_.expectation());
   machine_.set_external_id(to_external_id(id));
   co_return id;
 }
@@ -126,7 +128,8 @@ driver::Metadata ServerLaunch::metadata() const {
 // In a list from after the request: an older one may show what an earlier attempt made.
 Task<std::optional<std::string>> ServerLaunch::find_server() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
-  const auto list = co_await context_.view.servers(std::min(context_.pace.poll, since_request));
+  const auto list =
+      co_await context_.view.servers().get(std::min(context_.pace.poll, since_request));
   const auto ours = [this](const Server& server) {
     return driver::carries(server.metadata, spec_.metadata);
   };
@@ -140,11 +143,13 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   async::Clock& clock = context_.runtime.clock;
   auto last_seen = clock.now();
   while (true) {
-    co_await clock.sleep_for(context_.pace.poll);
-    const auto list = co_await servers_if_answered(context_, context_.pace.poll);
+    const auto list = co_await servers_if_answered(context_, awaited_);
     const Server* server = list ? list->find(id) : nullptr;
     if (server != nullptr) {
-      if (server->status == "ACTIVE") co_return *server;
+      if (server->status == "ACTIVE") {
+        spec_.learn(awaited_.taken(clock.now()));
+        co_return *server;
+      }
       if (server->status == "ERROR") throw failure_of(*server);
     }
     const bool is_there = server != nullptr && server->status != "DELETED";
@@ -208,9 +213,9 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
 }
 
 Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,
-                                                            async::Duration max_age) {
+                                                            driver::Awaited& awaited) {
   try {
-    co_return co_await context.view.servers(max_age);
+    co_return co_await context.view.servers().next(awaited);
   } catch (const CloudError& error) {
     if (!may_pass(error)) throw;
     context.log.warning("Servers cannot be listed for now: {}", error.what());

@@ -50,12 +50,13 @@ class ServerLaunch {
   driver::CreateSpec spec_;
   driver::StateMachine& machine_;
   async::Clock::TimePoint requested_at_;  // the server; or when this run began
+  driver::Awaited awaited_;
 };
 
-// The servers, no older than the pace says. nullptr if the cloud does not answer now: whoever waits
-// for something there looks again later. Throws CloudError for any other failure.
+// The next list of servers, once there is one. nullptr if the cloud does not answer now: whoever
+// waits for something there looks again later. Throws CloudError for any other failure.
 async::Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,
-                                                                   async::Duration max_age);
+                                                                   driver::Awaited& awaited);
 
 // What the launcher is told of a server.
 async::Task<driver::Instance> describe(ServerContext context, Server server);

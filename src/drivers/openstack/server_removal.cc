@@ -35,7 +35,7 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
   std::set<std::string> ids;
   const auto list = co_await context.view.floating_ips();
   if (list->empty()) co_return ids;
-  const auto servers = co_await context.view.servers(context.pace.poll);
+  const auto servers = co_await context.view.servers().get(context.pace.poll);
   const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
   // Older clouds do not say what the port belongs to.
   std::set<std::string> ports;
@@ -93,15 +93,11 @@ Task<> remove_server(ServerContext context, std::string server_id) {
   co_await remove_floating_ips(context, server_id);
   const bool was_there = co_await request_removal(context, server_id);
   if (!was_there) co_return;
-  async::Clock& clock = context.runtime.clock;
-  const auto requested_at = clock.now();
+  // A list from before the removal might not show the server yet, or a fault of before as one of
+  // the removal.
+  driver::Awaited awaited = context.view.servers().await_removal();
   while (true) {
-    co_await clock.sleep_for(context.pace.poll);
-    // A list from before the removal might not show the server yet, or a fault of before as one of
-    // the removal.
-    const async::Duration since_request = clock.now() - requested_at - async::Duration(1);
-    const async::Duration max_age = std::min(context.pace.poll, since_request);
-    const auto list = co_await servers_if_answered(context, max_age);
+    const auto list = co_await servers_if_answered(context, awaited);
     if (!list) continue;
     const Server* server = list->find(server_id);
     if (is_gone(server)) co_return;

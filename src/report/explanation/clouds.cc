@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
+#include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/state_machine_config.h"
 
@@ -46,7 +48,7 @@ std::string describe(const Resources& resources) {
   for (const auto& [name, amount] : resources.amounts()) {
     parts.push_back(fmt::format("{} {}", amount, name));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string need_of_all(const MachineRecords& records, const ProviderFacts& provider,
@@ -138,6 +140,20 @@ std::optional<std::string> image_failure(const MachineRecords& records,
   return fmt::format("the last build of {} has failed: {}", image, *builds.front()->failure);
 }
 
+// Nothing if no such machine has been seen coming up.
+void say_boot_time(Statements& to, const ProviderFacts& provider, const std::string& label) {
+  const auto known = provider.boot_times.find(label);
+  if (known == provider.boot_times.end()) return;
+  driver::BootTimes times;
+  times.recall(known->second);
+  if (!times.expectation()) return;
+  const auto [shortest, longest] = std::ranges::minmax(known->second);
+  const double usual = std::chrono::duration<double>(times.expectation()->usual).count();
+  say_of(to, "boots",
+         fmt::format("{}: usually {:.1f} s, the last {} took {:.1f} s to {:.1f} s", label, usual,
+                     known->second.size(), shortest, longest));
+}
+
 std::string describe(const MachineRecords& records, const driver::LaunchJournal::Step& step) {
   const std::string begun = duration_text(records.now - step.begun);
   if (step.result) return fmt::format("done: {}; begun {} ago", *step.result, begun);
@@ -173,6 +189,7 @@ void explain_room(Statements& to, const MachineRecords& records, const ProviderF
     if (const auto failure = image_failure(records, provider, pool, label)) {
       say_of(to, "image", *failure);
     }
+    say_boot_time(to, provider, label);
   }
 }
 
@@ -194,6 +211,8 @@ void explain_launch(Statements& to, const MachineRecords& records, const Provide
   for (const auto& [name, step] : journal.steps) {
     say_of(to, "step", fmt::format("{} {}", name, describe(records, step)));
   }
+  if (provider == nullptr) return;
+  for (const std::string& label : node.type) say_boot_time(to, *provider, label);
 }
 
 }  // namespace nodepool::report

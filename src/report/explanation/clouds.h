@@ -10,6 +10,7 @@
 
 #include "driver/driver.h"
 #include "driver/resources.h"
+#include "model/boot_record.h"
 #include "model/component.h"
 #include "model/image_table.h"
 #include "model/node.h"
@@ -26,6 +27,7 @@ struct ProviderFacts {
 
   std::shared_ptr<const driver::ProviderConfig> config;  // null: see failure
   std::string failure;  // why it is not configured here, or its cloud does not answer
+  model::BootRecord boot_times;
 
   // What its cloud has said, if it has been asked.
   std::optional<driver::Limits> available;  // as Provider::available()
@@ -51,12 +53,14 @@ struct MachineRecords {
 bool makes_machines(const ProviderFacts& provider);
 
 // For a pool and the labels of a request: what the nodes need, what the pool and the provider may
-// take and take, how many launches are under way, which labels cannot be served, and why their
-// images are not there. Nothing for a provider that makes no machines.
+// take and take, how many launches are under way, how long machines take to come up, which labels
+// cannot be served, and why their images are not there. Nothing for a provider that makes no
+// machines.
 void explain_room(Statements& to, const MachineRecords& records, const ProviderFacts& provider,
                   const model::Component& pool, const std::vector<std::string>& labels);
 
-// How far a launch has come: the attempt, and its steps. Nothing if the record has no journal.
+// How far a launch has come: the attempt, its steps, and how long machines with its label take to
+// come up. Nothing if the record has no journal.
 void explain_launch(Statements& to, const MachineRecords& records, const ProviderFacts* provider,
                     const model::Node& node);
 

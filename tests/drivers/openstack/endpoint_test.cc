@@ -107,6 +107,7 @@ class EndpointTest : public testing::Test {
     spec.label = "small";
     spec.image_name = "jammy";
     spec.metadata = {{"nodepool_node_id", id}};
+    spec.boot_times = &boot_times_;
     const driver::Instance instance = co_await adapter.create(std::move(spec), machine);
     EXPECT_FALSE(instance.interface_ip.value_or("").empty());
   }
@@ -153,6 +154,7 @@ class EndpointTest : public testing::Test {
       "test"};
   std::vector<std::unique_ptr<OpenStackAdapter>> adapters_;
   int launches_ = 0;
+  driver::BootTimes boot_times_;
   async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
                             ADD_FAILURE() << name << ": " << error;
                           }};
@@ -163,6 +165,7 @@ TEST_F(EndpointTest, providers_on_one_account_share_what_is_listed) {
   const auto run_two = [this](const std::shared_ptr<CloudEndpoint>& first,
                               const std::shared_ptr<CloudEndpoint>& second) {
     cloud_.forget_calls();
+    boot_times_ = driver::BootTimes();
     begin_launches(add_provider(first), 3);
     begin_launches(add_provider(second), 3);
     run_until_ended();
