@@ -34,21 +34,22 @@ Task<std::optional<Entry>> find(Store& store, std::string path) {
   co_return std::nullopt;
 }
 
-// Whether a transaction that is refused now has happened before. A record that was written tells,
-// unless it has been written again; after that, a contender that was to be given up: only its
-// session removes it.
+// Whether a transaction that is refused now has happened before. A contender that was to be given
+// up, and is there, tells that it has not, though somebody else may have written the same; a record
+// that was written tells, unless it has been written again; after that, a contender that is gone:
+// only its session removes it.
 Task<bool> has_happened(Store& store, const Transaction& transaction) {
   bool given_up = false;
+  for (const Operation& operation : transaction.operations()) {
+    if (operation.kind != Transaction::Kind::remove) continue;
+    if (co_await store.exists(operation.path)) co_return false;
+    given_up = true;
+  }
   for (const Operation& operation : transaction.operations()) {
     if (!names_version(operation)) continue;
     const std::optional<Entry> entry = co_await find(store, operation.path);
     const Evidence evidence = evidence_of(operation, entry);
     if (evidence != Evidence::none) co_return evidence == Evidence::happened;
-  }
-  for (const Operation& operation : transaction.operations()) {
-    if (operation.kind != Transaction::Kind::remove) continue;
-    if (co_await store.exists(operation.path)) co_return false;
-    given_up = true;
   }
   co_return given_up;
 }

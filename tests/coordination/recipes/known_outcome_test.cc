@@ -118,6 +118,18 @@ TEST_F(KnownOutcomeTest, a_lock_that_is_given_up_tells_though_the_record_has_cha
   EXPECT_EQ(data(), "used");
 }
 
+TEST_F(KnownOutcomeTest, a_lock_that_is_still_held_tells_though_somebody_has_written_the_same) {
+  Transaction transaction;
+  transaction.set("/record", "handed out", 0);
+  lock_.release_in(transaction);
+  store_.set_plan({.lost_request = 1});
+  commit(std::move(transaction));
+  loop_.run(b_.set("/record", "handed out", 0));
+  store_.set_plan({});
+  pass(seconds(1));
+  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+}
+
 TEST_F(KnownOutcomeTest, the_end_of_the_session_ends_it) {
   store_.set_plan({.lost_request = 1});
   commit(write("new"));
