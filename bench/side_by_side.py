@@ -1,14 +1,14 @@
 """Measures launchers side by side: see bench/side_by_side, which builds and starts this.
 
-Load: 100 clients that always want another node, 200 static hosts that nobody contacts. At rest: one
-client that asks now and then. Start: 10,000 node records and 2,000 requests of another provider are there already.
+Each scenario is measured in turns, so that what else happens on the machine falls upon both, on servers that are
+warm: ZooKeeper runs its first requests in an interpreter. The floor is what the clients write, with nobody to answer.
 """
 import argparse
 import json
 import os
 import pathlib
-import platform
 import re
+import resource
 import socket
 import subprocess
 import tempfile
@@ -19,6 +19,8 @@ from installation import BINARIES, OwnLauncher, PythonLauncher, Servers, Tree, s
 HOSTS = 200
 FOREIGN_NODES, FOREIGN_REQUESTS = 10_000, 2_000
 IDLE_SECONDS = 15
+WARMING = 5_000  # requests
+BOOT_SECONDS = 0.1  # of a fake machine; the Python Nodepool's takes as long
 TICKS = os.sysconf('SC_CLK_TCK')
 KINDS = {'ours': OwnLauncher, 'Python': PythonLauncher}
 
@@ -26,6 +28,12 @@ KINDS = {'ours': OwnLauncher, 'Python': PythonLauncher}
 def cpu_seconds(pid):
     fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def store_seconds(servers):
+    """CPU seconds of the ZooKeeper server, which is the child of the program that has started it."""
+    parent = servers.process.pid
+    return sum(cpu_seconds(pid) for pid in pathlib.Path(f'/proc/{parent}/task/{parent}/children').read_text().split())
 
 
 def memory(pid, key):
@@ -42,24 +50,43 @@ def transactions(servers):
     return int(re.search(r'Zxid: 0x(\w+)', answer)[1], 16) & 0xffffffff
 
 
-def run_clients(servers, requests, clients, pause=0):
+def run_clients(servers, requests, clients, pause=0, labels='bench'):
     """Figures of requests that are served while this waits."""
     done = subprocess.run([BINARIES / 'bench_zookeeper_load', str(servers.tls[0]), servers.ca, servers.cert,
-                           servers.key, str(requests), str(clients), 'bench', str(pause)],
+                           servers.key, str(requests), str(clients), labels, str(pause)],
                           stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
-class Installation:
-    """A launcher of either kind with 200 hosts, on an empty store."""
+def racks(_):
+    """Hosts that nobody contacts."""
+    return static_provider('rack', {f'127.0.1.{number}': ['bench'] for number in range(HOSTS)})
 
-    def __init__(self, kind, servers, directory, extra=None):
-        hosts = {f'127.0.1.{number}': ['bench'] for number in range(HOSTS)}
+
+def cloud(kind):
+    """Machines that do not exist."""
+    label = {'name': 'bench', 'cloud-image': 'Fake Precise', 'min-ram': 8000}
+    pool = {'name': 'main', 'host-key-checking': False, 'ignore-provider-quota': True, 'labels': [label]}
+    provider = {'name': 'cloud', 'driver': 'fake', 'cloud': 'fake', 'rate': 0.0001,
+                'cloud-images': [{'name': 'Fake Precise'}], 'pools': [pool]}
+    if kind == 'ours':
+        no_limits = {'instances': -1, 'cores': -1, 'ram': -1}
+        provider['fake-cloud'] = {'boot-time': BOOT_SECONDS, 'limits': no_limits}
+    return provider
+
+
+class Installation:
+    """A launcher of either kind with one provider, on an empty store."""
+
+    def __init__(self, kind, servers, directory, provider=racks):
+        directory = pathlib.Path(directory)
+        clouds = directory / 'clouds.yaml'
+        clouds.write_text('clouds: {fake: {auth: {}}}\n')
         self.servers = servers
         self.tree = Tree(servers)
         self.tree.clear()
-        self.launcher = KINDS[kind](pathlib.Path(directory) / 'launcher', servers,
-                                    [static_provider('rack', hosts)], ['bench', 'foreign'])
+        self.launcher = KINDS[kind](directory / 'launcher', servers, [provider(kind)], ['bench', 'foreign'],
+                                    environment={'OS_CLIENT_CONFIG_FILE': str(clouds)})
 
     @property
     def pid(self):
@@ -69,35 +96,55 @@ class Installation:
         wait_until('all hosts are registered', patience=300, condition=lambda:
                    len(self.tree.children('/nodepool/nodes')) >= HOSTS + more)
 
+    def await_registration(self):
+        wait_until('the launcher is registered', patience=60, condition=lambda:
+                   self.tree.children('/nodepool/components/pool'))
+
+    def await_rest(self):
+        wait_until('all nodes are back', patience=300, condition=lambda: not self.tree.leftovers())
+
     def close(self):
         self.launcher.stop()
         self.tree.clear()
         self.tree.close()
 
 
-def measure_load(kind, servers, requests, clients, pause=0):
+def measure_load(kind, servers, requests, clients, pause=0, provider=racks, nodes=1):
     with tempfile.TemporaryDirectory() as directory:
-        site = Installation(kind, servers, directory)
+        site = Installation(kind, servers, directory, provider)
         site.launcher.start()
-        site.await_hosts()
+        if provider is racks:
+            site.await_hosts()
+        site.await_registration()
         time.sleep(2)  # the launcher has come to rest
         before, cpu = transactions(servers), cpu_seconds(site.pid)
-        figures = run_clients(servers, requests, clients, pause)
+        store_cpu = store_seconds(servers)
+        figures = run_clients(servers, requests, clients, pause, ','.join(['bench'] * nodes))
         if clients > 1:
-            wait_until('all nodes are back', lambda: not site.tree.leftovers())
+            site.await_rest()
         writes = transactions(servers) - before - figures['writes'] - 2  # the client's session, its end
         cpu = cpu_seconds(site.pid) - cpu
+        store_cpu = store_seconds(servers) - store_cpu
         result = {} if pause else {'requests/s': figures['requests'] / figures['seconds']}
         result |= {
             'p50 ms': figures['p50_ms'],
+            'p95 ms': figures['p95_ms'],
             'p99 ms': figures['p99_ms'],
-            'launcher CPU s per 1,000': cpu * 1000 / requests,
-            'launcher peak RSS MB': memory(site.pid, 'VmHWM'),
-            'launcher writes per request': writes / requests,
-            'client CPU s per 1,000': figures['cpu_seconds'] * 1000 / requests,
+            'CPU s per 1,000': cpu * 1000 / requests,
+            'peak memory MB': memory(site.pid, 'VmHWM'),
+            'transactions per request': writes / requests,
+            'ZooKeeper CPU s per 1,000': store_cpu * 1000 / requests,
         }
         site.close()
         return result
+
+
+def measure_floor(servers, requests, clients):
+    figures = run_clients(servers, requests, clients, labels='-')
+    tree = Tree(servers)
+    tree.clear()
+    tree.close()
+    return figures['requests'] / figures['seconds']
 
 
 def measure_start(kind, servers):
@@ -116,6 +163,22 @@ def measure_start(kind, servers):
         result['RSS MB'] = memory(site.pid, 'VmRSS')
         site.close()
         return result
+
+
+def measure_list(kind, servers):
+    """`nodepool list` beside the records of another provider."""
+    with tempfile.TemporaryDirectory() as directory:
+        site = Installation(kind, servers, directory)
+        populate(site.tree.client)
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        rows = site.launcher.run('list').count('\n')
+        seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if rows < FOREIGN_NODES:
+            raise RuntimeError(f'{rows} lines for {FOREIGN_NODES} nodes')
+        site.tree.clear()
+        site.tree.close()
+        return {'seconds': seconds,
+                'CPU s': after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
 def populate(client):
@@ -159,51 +222,73 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
-def print_table(title, rounds):
-    """`rounds`: lists of figures by kind."""
-    print(f'\n{title}')
-    print(f'{"":32}{"Python":>12}{"ours":>12}{"ours/Python":>14}')
-    for name in rounds['ours'][0]:
-        ours, theirs = (median([one[name] for one in rounds[kind]]) for kind in ('ours', 'Python'))
-        ratio = f'{ours / theirs:14.3g}' if theirs else f'{"-":>14}'
-        print(f'{name:32}{theirs:12.4g}{ours:12.4g}{ratio}', flush=True)
+def summary(rounds):
+    """Of lists of figures by kind: median, least and most of each."""
+    return {kind: {name: [round(pick(round_[name] for round_ in turns), 4)
+                          for pick in (lambda values: median(list(values)), min, max)]
+                   for name in turns[0]}
+            for kind, turns in rounds.items()}
 
 
-def in_turns(rounds, measure):
-    results = {kind: [] for kind in KINDS}
+def print_scenario(name, figures):
+    print(f'\n{name}')
+    print(f'{"":28}' + ''.join(f'{kind:>12}{"least":>10}{"most":>10}' for kind in figures), flush=True)
+    for figure in next(iter(figures.values())):
+        print(f'{figure:28}' + ''.join(f'{middle:12.4g}{least:10.4g}{most:10.4g}'
+                                       for middle, least, most in (kind[figure] for kind in figures.values())))
+
+
+def in_turns(rounds, measure, kinds):
+    results = {kind: [] for kind in kinds}
     for _ in range(rounds):
-        for kind in KINDS:
+        for kind in kinds:
             results[kind].append(measure(kind))
     return results
 
 
+def stolen():
+    """Time that the host of a virtual machine gave to others, and all time, of all processors."""
+    fields = [int(field) for field in pathlib.Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:9]]
+    return fields[7], sum(fields)
+
+
 def main():
     parser = argparse.ArgumentParser(description='Measures the Python launcher and ours side by side.')
-    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured; medians are printed')
-    parser.add_argument('--requests', type=int, default=2000)
-    parser.add_argument('--clients', type=int, default=100)
-    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind, for profiling')
+    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
+    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
+    parser.add_argument('--scenario', action='append', help='only these')
+    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
     options = parser.parse_args()
-    if options.only:
-        del KINDS[options.only == 'ours' and 'Python' or 'ours']
-    print(f'{time.strftime("%Y-%m-%d %H:%M")}, {os.cpu_count()} CPUs, {platform.processor() or platform.machine()}, '
-          f'load average {os.getloadavg()[0]:.1f}, one ZooKeeper over TLS, medians of {options.rounds}')
+    kinds = [options.only] if options.only else list(KINDS)
     servers = Servers()
-    measurements = {
-        f'{options.requests} requests by {options.clients} clients on {HOSTS} static nodes':
-            lambda kind: measure_load(kind, servers, options.requests, options.clients),
-        'At rest: 30 requests, one at a time, at random times':
-            lambda kind: measure_load(kind, servers, 30, 1, pause=1000),
-        f'Start with {FOREIGN_NODES} node records and {FOREIGN_REQUESTS} requests of another provider':
-            lambda kind: measure_start(kind, servers),
+    scenarios = {
+        'static-burst': lambda kind: measure_load(kind, servers, 2000, 100),
+        'static-single': lambda kind: measure_load(kind, servers, 30, 1, pause=1000),
+        'cloud-burst': lambda kind: measure_load(kind, servers, 1000 if kind == 'ours' else 300, 100, provider=cloud),
+        'cloud-five': lambda kind: measure_load(kind, servers, 200 if kind == 'ours' else 60, 100, provider=cloud,
+                                                nodes=5),
+        'start': lambda kind: measure_start(kind, servers),
+        'list': lambda kind: measure_list(kind, servers),
     }
-    for title, measure in measurements.items():
-        rounds = in_turns(options.rounds, measure)
-        if options.only:
-            print(title, rounds, sep='\n', flush=True)
-        else:
-            print_table(title, rounds)
-    print(f'\nload average at the end {os.getloadavg()[0]:.1f}')
+    begun, load = stolen(), os.getloadavg()[0]
+    measure_floor(servers, WARMING, 100)
+    result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(),
+              'rounds': options.rounds, 'load average before': round(load, 2), 'scenarios': {}}
+    floors = [measure_floor(servers, WARMING, 100) for _ in range(options.rounds)]
+    for name, measure in scenarios.items():
+        if options.scenario and name not in options.scenario:
+            continue
+        figures = summary(in_turns(options.rounds, measure, kinds))
+        print_scenario(name, figures)
+        result['scenarios'][name] = figures
+    floors += [measure_floor(servers, WARMING, 100) for _ in range(options.rounds)]
+    result['floor requests/s'] = [round(pick(floors), 1) for pick in (median, min, max)]
+    print(f'\nfloor requests/s: {result["floor requests/s"]}')
+    ended = stolen()
+    result['stolen %'] = round((ended[0] - begun[0]) * 100 / (ended[1] - begun[1]), 1)
+    print(f'stolen: {result["stolen %"]} %')
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + '\n')
     servers.close()
 
 

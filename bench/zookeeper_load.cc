@@ -1,9 +1,11 @@
 // Many requestors on one ZooKeeper (bench/zuul_clients.h). The same program measures any launcher.
 //
 //   bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS LABEL[,LABEL…] PAUSE
+//   bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS - 0
 //
 // Each request wants all the labels. Before it a client pauses for a random time up to PAUSE
-// milliseconds.
+// milliseconds. Without labels clients write what they write for a request, and wait for nobody: no
+// launcher can be faster than that.
 //
 // Prints one line of JSON: how many requests, seconds, percentiles from the creation of a request
 // until it is seen fulfilled (milliseconds), own writes and CPU seconds. A request that failed or a
@@ -34,8 +36,11 @@ Task<bool> measure(async::Runtime runtime, coordination::zookeeper::ZooKeeperOpt
                    bench::Load load) {
   const auto store = co_await coordination::zookeeper::open_store(runtime, options);
   co_await coordination::ensure_path(*store, std::string(model::kRequestsRoot));
+  co_await coordination::ensure_path(*store, std::string(model::kNodesRoot));
+  const auto run = load.labels.front() == "-" ? bench::write_only : bench::serve;
   const async::Clock::TimePoint start = runtime.clock.now();
-  const bench::Served served = co_await bench::serve(runtime, *store, std::move(load));
+  Task<bench::Served> running = run(runtime, *store, std::move(load));
+  const bench::Served served = co_await std::move(running);
   const double seconds = std::chrono::duration<double>(runtime.clock.now() - start).count();
   co_await store->close();
   const std::vector<double>& times = served.milliseconds;

@@ -138,12 +138,16 @@ Task<> use_nodes(Clients& clients, std::vector<std::string> ids, std::string req
   }
 }
 
+Task<std::string> ask(Clients& clients) {
+  ++clients.served.writes;
+  co_return co_await clients.store.create(std::string(model::kRequestsRoot) + "/200-",
+                                          request_record(clients),
+                                          coordination::CreateMode::persistent_sequential);
+}
+
 Task<> one_request(Clients& clients) {
   const async::Clock::TimePoint start = clients.runtime.clock.now();
-  ++clients.served.writes;
-  const std::string path = co_await clients.store.create(
-      std::string(model::kRequestsRoot) + "/200-", request_record(clients),
-      coordination::CreateMode::persistent_sequential);
+  const std::string path = co_await ask(clients);
   const model::NodeRequest request = co_await await_answer(clients, path);
   if (request.state != model::RequestState::fulfilled) {
     ++clients.served.not_fulfilled;
@@ -151,6 +155,29 @@ Task<> one_request(Clients& clients) {
   }
   clients.served.milliseconds.push_back(Milliseconds(clients.runtime.clock.now() - start).count());
   co_await use_nodes(clients, request.nodes, path);
+}
+
+Task<> writer(Clients& clients) {
+  model::Node node;
+  node.type = clients.load.labels;
+  node.id = coordination::base_name(co_await clients.store.create(
+      model::node_path(""), to_record(node), coordination::CreateMode::persistent_sequential));
+  while (clients.to_do > 0) {
+    --clients.to_do;
+    const async::Clock::TimePoint start = clients.runtime.clock.now();
+    const std::string request = co_await ask(clients);
+    coordination::Lock lock(clients.store, clients.runtime.random, model::node_lock_path(node.id));
+    ++clients.served.writes;
+    co_await lock.try_acquire();
+    ++clients.served.writes;
+    co_await clients.store.remove(request, kAnyVersion);
+    co_await set_state(clients, node, model::NodeState::in_use);
+    co_await set_state(clients, node, model::NodeState::used);
+    ++clients.served.writes;
+    co_await lock.release();
+    clients.served.milliseconds.push_back(
+        Milliseconds(clients.runtime.clock.now() - start).count());
+  }
 }
 
 Task<> client(Clients& clients) {
@@ -165,9 +192,8 @@ Task<> client(Clients& clients) {
   }
 }
 
-}  // namespace
-
-Task<Served> serve(async::Runtime runtime, coordination::Store& store, Load load) {
+Task<Served> run_all(async::Runtime runtime, coordination::Store& store, Load load,
+                     Task<> (*one)(Clients& clients)) {
   RequestWatch watch(store);
   const int requests = load.requests;
   Clients clients{runtime, store, watch, std::move(load), requests, {}, {}};
@@ -176,11 +202,21 @@ Task<Served> serve(async::Runtime runtime, coordination::Store& store, Load load
     ++clients.served.not_fulfilled;
   });
   for (int i = 0; i < clients.load.clients; ++i) {
-    scope.spawn(fmt::format("client {}", i), client(clients));
+    scope.spawn(fmt::format("client {}", i), one(clients));
   }
   co_await scope.join();
   std::ranges::sort(clients.served.milliseconds);
   co_return std::move(clients.served);
+}
+
+}  // namespace
+
+Task<Served> serve(async::Runtime runtime, coordination::Store& store, Load load) {
+  return run_all(runtime, store, std::move(load), client);
+}
+
+Task<Served> write_only(async::Runtime runtime, coordination::Store& store, Load load) {
+  return run_all(runtime, store, std::move(load), writer);
 }
 
 double percentile(const std::vector<double>& sorted, double part) {

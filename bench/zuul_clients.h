@@ -31,6 +31,10 @@ struct Served {
 // with a request is said on standard error and counted as not fulfilled.
 async::Task<Served> serve(async::Runtime runtime, coordination::Store& store, Load load);
 
+// The requestors' writes alone, with nobody to answer: as fast as the store takes them. Each works
+// with a node of its own.
+async::Task<Served> write_only(async::Runtime runtime, coordination::Store& store, Load load);
+
 // Of `sorted`; 0 if there is nothing.
 double percentile(const std::vector<double>& sorted, double part);
 
