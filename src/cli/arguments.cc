@@ -28,8 +28,20 @@ void add_duration(CLI::App& command, const std::string& name, std::chrono::secon
   command.add_option_function<std::string>(name, read, description)->type_name("DURATION");
 }
 
-void add_json(CLI::App& command, bool& value) {
-  command.add_flag("--json", value, "print JSON");
+void add_format(CLI::App& command, Format& value) {
+  const auto read = [&value](const std::string& text) {
+    static const std::map<std::string, Format> kFormats = {
+        {"table", Format::text}, {"json", Format::json}, {"yaml", Format::yaml}};
+    const auto found = kFormats.find(text);
+    if (found == kFormats.end()) {
+      throw CLI::ValidationError("--output", "'" + text + "' is none of table, json, yaml");
+    }
+    value = found->second;
+  };
+  command.add_option_function<std::string>("-o,--output", read, "how to print it [table]")
+      ->type_name("table|json|yaml");
+  command.add_flag_function(
+      "--json", [&value](std::int64_t /*times*/) { value = Format::json; }, "the same as -o json");
 }
 
 void add_labels(CLI::App& command, std::vector<std::string>& labels) {
@@ -128,16 +140,16 @@ class Parser {
   void add_list_commands() {
     CLI::App& list = add<OnlineCommand>("list", "list nodes", list_nodes_);
     list.add_flag("--detail", list_nodes_.detail, "show everything that is known of each node");
-    add_json(list, list_nodes_.json);
+    add_format(list, list_nodes_.format);
     CLI::App& requests =
         add<OnlineCommand>("request-list", "list the requests for nodes", list_requests_);
-    add_json(requests, list_requests_.json);
+    add_format(requests, list_requests_.format);
     CLI::App& labels =
         add<OnlineCommand>("label-list", "list the labels that can be requested", list_labels_);
-    add_json(labels, list_labels_.json);
+    add_format(labels, list_labels_.format);
     CLI::App& info = add<OnlineCommand>("info", "show what is stored of a provider", info_);
     add_name(info, "PROVIDER", info_.provider, "the provider's name");
-    add_json(info, info_.json);
+    add_format(info, info_.format);
     CLI::App& explain = add<OnlineCommand>(
         "explain",
         "say why a request waits, what becomes of a node, how a label or a host is doing",
@@ -149,7 +161,7 @@ class Parser {
     CLI::App& history = add<OfflineCommand>(
         "history", "show what has happened to a node or request, also when it is gone", history_);
     add_name(history, "NODE|REQUEST", history_.id, "the id");
-    add_json(history, history_.json);
+    add_format(history, history_.format);
   }
 
   void add_operator_commands() {
@@ -171,7 +183,7 @@ class Parser {
         "leak-list", "list what carries a provider's name in its cloud and has no record",
         list_leaks_);
     list.add_option("PROVIDER", list_leaks_.provider, "only of this provider")->type_name("");
-    add_json(list, list_leaks_.json);
+    add_format(list, list_leaks_.format);
     CLI::App& remove = add<OnlineCommand>("leak-delete", "delete some of it", delete_leaks_);
     add_name(remove, "PROVIDER", delete_leaks_.provider, "the provider's name");
     remove.add_option("ID", delete_leaks_.ids, "what to delete, as leak-list shows it")
@@ -184,16 +196,16 @@ class Parser {
         add<OnlineCommand>("dib-image-list", "list the builds of images", list_builds_);
     builds.add_flag("--detail", list_builds_.detail,
                     "also show the real state, the log, and why a build has failed");
-    add_json(builds, list_builds_.json);
+    add_format(builds, list_builds_.format);
     CLI::App& uploads =
         add<OnlineCommand>("image-list", "list what has been uploaded to providers", list_uploads_);
     uploads.add_flag("--detail", list_uploads_.detail,
                      "also show the format, and why an upload has failed");
-    add_json(uploads, list_uploads_.json);
-    add_json(add<OnlineCommand>("image-status",
-                                "list the images: which are paused, which are to be built",
-                                image_status_),
-             image_status_.json);
+    add_format(uploads, list_uploads_.format);
+    add_format(add<OnlineCommand>("image-status",
+                                  "list the images: which are paused, which are to be built",
+                                  image_status_),
+               image_status_.format);
     add<OnlineCommand>("alien-image-list", "list the images in clouds that nobody knows",
                        list_aliens_)
         .add_option("PROVIDER", list_aliens_.provider, "only of this provider")
@@ -239,7 +251,7 @@ class Parser {
     add_labels(request, request_.labels);
     add_duration(request, "--lease", request_.lease, "how long to have them [2h]");
     add_duration(request, "--timeout", request_.timeout, "how long to wait for them [10m]");
-    add_json(request, request_.json);
+    request.add_flag("--json", request_.json, "print JSON");
     request.footer(
         "Exit status: 0 when the nodes are there, 2 when no pool can provide them, 3 "
         "when they were not there in time.");

@@ -8,16 +8,18 @@
 #include <variant>
 #include <vector>
 
+#include "cli/rendering/table_text.h"
+
 namespace nodepool::cli {
 
 // The commands, each with its arguments.
 struct ListNodes {
   bool detail = false;
-  bool json = false;
+  Format format = Format::text;
 };
 struct ProviderInfo {
   std::string provider;
-  bool json = false;
+  Format format = Format::text;
 };
 struct HoldNode {
   std::string node;
@@ -31,28 +33,28 @@ struct EraseProvider {
   bool force = false;
 };
 struct ListRequests {
-  bool json = false;
+  Format format = Format::text;
 };
 struct ListLabels {
-  bool json = false;
+  Format format = Format::text;
 };
 struct ListBuilds {
   bool detail = false;
-  bool json = false;
+  Format format = Format::text;
 };
 struct ListUploads {
   bool detail = false;
-  bool json = false;
+  Format format = Format::text;
 };
 struct ImageStatus {
-  bool json = false;
+  Format format = Format::text;
 };
 struct ListAlienImages {
   std::string provider;  // empty: all
 };
 struct ListLeaks {
   std::string provider;  // empty: all
-  bool json = false;
+  Format format = Format::text;
 };
 struct DeleteLeaks {
   std::string provider;
@@ -90,7 +92,7 @@ struct Explain {
 };
 struct ShowHistory {
   std::string id;  // of a node or request
-  bool json = false;
+  Format format = Format::text;
 };
 struct CopyStore {
   std::string from;  // "zookeeper", or "sqlite:///path"

@@ -22,7 +22,7 @@ int perform(Context& context, const Arguments& arguments, const ShowHistory& com
         fmt::format("the history in {} has nothing about {}", journal.directory, command.id));
   }
   const report::Table table = report::history_listing(entries);
-  context.out << (command.json ? table_json(table) : table_text(table)) << '\n';
+  context.out << table_as(command.format, table) << '\n';
   return 0;
 }
 

@@ -59,7 +59,7 @@ Task<int> perform(Session& session, ListLeaks command) {
     all_answered = false;
     log.error("Provider {} cannot be asked: {}", section.name, failure);
   }
-  session.context().out << (command.json ? table_json(table) : table_text(table)) << '\n';
+  session.context().out << table_as(command.format, table) << '\n';
   co_return all_answered ? 0 : 1;
 }
 

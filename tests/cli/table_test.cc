@@ -35,6 +35,7 @@ TEST(TableTest, without_rows_the_rule_is_there_twice) {
             "+----+-------+\n"
             "+----+-------+");
   EXPECT_EQ(table_json(table), "[]");
+  EXPECT_EQ(table_yaml(table), "[]");
 }
 
 TEST(TableTest, a_cell_with_several_lines_makes_a_high_row) {
@@ -88,6 +89,27 @@ TEST(TableTest, times_are_numbers_for_programs) {
   table.add({Time{0.5}, Duration{59}});
   EXPECT_EQ(table_json(table), R"([{"at": 0.500, "after": 59.000}])");
   EXPECT_THAT(table_text(table), testing::HasSubstr("59.000 s"));
+}
+
+TEST(TableTest, yaml_is_a_list_of_maps_in_which_texts_are_quoted) {
+  Table table({{"id", "ID"}, {"labels", "Labels"}, {"more", ""}, {"at", "At"}});
+  table.add({Json{R"("0000000001")"}, Json{R"(["yes", "b: \"c\""])"},
+             Json{R"({"null": null, "n": 1.5, "t": true})"}, Time{0.5}});
+  table.add({Json{R"("one\ntwo")"}, Json{"[]"}, Json{"{}"}, Time{1}});
+  EXPECT_EQ(table_yaml(table),
+            "- id: \"0000000001\"\n"
+            "  labels:\n"
+            "    - \"yes\"\n"
+            "    - \"b: \\\"c\\\"\"\n"
+            "  more:\n"
+            "    \"null\": ~\n"
+            "    n: 1.5\n"
+            "    t: true\n"
+            "  at: 0.500\n"
+            "- id: \"one\\ntwo\"\n"
+            "  labels: []\n"
+            "  more: {}\n"
+            "  at: 1.000");
 }
 
 TEST(TableTest, durations_for_people) {

@@ -153,4 +153,16 @@ std::string table_json(const report::Table& table) {
   return text + "]";
 }
 
+std::string table_as(Format format, const report::Table& table) {
+  switch (format) {
+    case Format::json:
+      return table_json(table);
+    case Format::yaml:
+      return table_yaml(table);
+    case Format::text:
+      break;
+  }
+  return table_text(table);
+}
+
 }  // namespace nodepool::cli

@@ -14,6 +14,15 @@ std::string table_text(const report::Table& table);
 // A JSON array of objects in the form of Python's json.dumps. Times are in seconds since the epoch.
 std::string table_json(const report::Table& table);
 
+// A YAML sequence of maps, in block style, with the values of table_json(): strings are quoted, so
+// that an id stays one. No newline at its end.
+std::string table_yaml(const report::Table& table);
+
+// What a listing is printed as.
+enum class Format { text, json, yaml };
+
+std::string table_as(Format format, const report::Table& table);
+
 // What a table shows of a value: nothing for null, the items of a list with commas between them,
 // texts and numbers as they are, anything else as Python's repr(). Control characters other than
 // the newline become escapes: a record must not steer the operator's terminal.
