@@ -80,8 +80,7 @@ class Listing {
       }
     }
     if (awaited.since) awaited.gap = *looked_at_ - std::max(looked_before_, *awaited.since);
-    const async::Duration late = *looked_at_ - due;
-    awaited.too_late = late > pace_.unknown && late > awaited.gap / 2;
+    awaited.too_late = *looked_at_ > due + std::max(pace_.unknown, awaited.gap / 2);
     awaited.seen = number_;
     co_return latest_;
   }
@@ -105,7 +104,7 @@ class Listing {
   }
 
   TimePoint when_due(const Awaited& awaited) const {
-    if (has_changed_) return looked_at_ ? *looked_at_ + pace_.least : TimePoint::min();
+    if (has_changed_) return looked_at_ ? *looked_at_ + pace_.least : runtime_.clock.now();
     return next_look(awaited.since, awaited.expected, looked_at_, pace_);
   }
 
