@@ -10,6 +10,7 @@ import pathlib
 import re
 import resource
 import socket
+import statistics
 import subprocess
 import tempfile
 import time
@@ -147,15 +148,15 @@ def measure_floor(servers, requests, clients):
     return figures['requests'] / figures['seconds']
 
 
-def measure_start(kind, servers):
+def measure_start(kind, servers, nodes=FOREIGN_NODES):
     with tempfile.TemporaryDirectory() as directory:
         site = Installation(kind, servers, directory)
-        populate(site.tree.client)
+        populate(site.tree.client, nodes)
         started = time.monotonic()
         site.launcher.start()
         run_clients(servers, 1, 1)
         result = {'first answer s': time.monotonic() - started, 'CPU s until then': cpu_seconds(site.pid)}
-        site.await_hosts(FOREIGN_NODES)
+        site.await_hosts(nodes)
         time.sleep(5)  # the launcher has come to rest
         cpu = cpu_seconds(site.pid)
         time.sleep(IDLE_SECONDS)
@@ -181,7 +182,7 @@ def measure_list(kind, servers):
                 'CPU s': after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
-def populate(client):
+def populate(client, nodes=FOREIGN_NODES):
     """Records of a provider that another launcher serves, and requests that wait for it."""
     pool = {'hostname': 'elsewhere', 'id': 'elsewhere-PoolWorker.foreign-main-0', 'kind': 'pool', 'model_api': 0,
             'name': 'main', 'paused': False, 'priority': 100, 'provider_name': 'foreign', 'state': 'running',
@@ -202,7 +203,7 @@ def populate(client):
                'event_id': None, 'tenant_name': None}
     client.ensure_path('/nodepool/nodes')
     client.ensure_path('/nodepool/requests')
-    create_many(client, '/nodepool/nodes/', node, FOREIGN_NODES)
+    create_many(client, '/nodepool/nodes/', node, nodes)
     create_many(client, '/nodepool/requests/200-', request, FOREIGN_REQUESTS)
 
 
@@ -218,14 +219,10 @@ def create_many(client, prefix, record, count):
         one.get()
 
 
-def median(values):
-    return sorted(values)[len(values) // 2]
-
-
 def summary(rounds):
     """Of lists of figures by kind: median, least and most of each."""
     return {kind: {name: [round(pick(round_[name] for round_ in turns), 4)
-                          for pick in (lambda values: median(list(values)), min, max)]
+                          for pick in (statistics.median, min, max)]
                    for name in turns[0]}
             for kind, turns in rounds.items()}
 
@@ -257,17 +254,18 @@ def main():
     parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
     parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
     parser.add_argument('--scenario', action='append', help='only these')
+    parser.add_argument('--nodes', type=int, default=FOREIGN_NODES, help='records that are there at the start')
     parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
     options = parser.parse_args()
     kinds = [options.only] if options.only else list(KINDS)
     servers = Servers()
     scenarios = {
-        'static-burst': lambda kind: measure_load(kind, servers, 2000, 100),
+        'static-burst': lambda kind: measure_load(kind, servers, 2000 if kind == 'ours' else 600, 100),
         'static-single': lambda kind: measure_load(kind, servers, 30, 1, pause=1000),
-        'cloud-burst': lambda kind: measure_load(kind, servers, 1000 if kind == 'ours' else 300, 100, provider=cloud),
-        'cloud-five': lambda kind: measure_load(kind, servers, 200 if kind == 'ours' else 60, 100, provider=cloud,
+        'cloud-burst': lambda kind: measure_load(kind, servers, 1000 if kind == 'ours' else 100, 100, provider=cloud),
+        'cloud-five': lambda kind: measure_load(kind, servers, 200 if kind == 'ours' else 20, 100, provider=cloud,
                                                 nodes=5),
-        'start': lambda kind: measure_start(kind, servers),
+        'start': lambda kind: measure_start(kind, servers, options.nodes),
         'list': lambda kind: measure_list(kind, servers),
     }
     begun, load = stolen(), os.getloadavg()[0]
@@ -282,7 +280,7 @@ def main():
         print_scenario(name, figures)
         result['scenarios'][name] = figures
     floors += [measure_floor(servers, WARMING, 100) for _ in range(options.rounds)]
-    result['floor requests/s'] = [round(pick(floors), 1) for pick in (median, min, max)]
+    result['floor requests/s'] = [round(pick(floors), 1) for pick in (statistics.median, min, max)]
     print(f'\nfloor requests/s: {result["floor requests/s"]}')
     ended = stolen()
     result['stolen %'] = round((ended[0] - begun[0]) * 100 / (ended[1] - begun[1]), 1)

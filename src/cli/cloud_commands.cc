@@ -21,29 +21,38 @@ std::set<std::string> ids_in_use(const model::ImageTable& images, const std::str
 }
 
 // Images that say that they are Nodepool's, and that no record knows.
+Task<> list_aliens_of(driver::Provider& provider, const model::ImageTable& images,
+                      report::Table& table) {
+  driver::ImageSupport* support = provider.images();
+  if (support == nullptr) co_return;
+  const std::string& name = provider.config().name();
+  const std::set<std::string> known = ids_in_use(images, name);
+  const std::vector<driver::CloudImage> found = co_await support->list();
+  for (const driver::CloudImage& image : found) {
+    if (!image.metadata.contains(driver::kBuildIdKey) || known.contains(image.id)) continue;
+    report::add_alien(table, name, image.name, image.id);
+  }
+}
+
 Task<> list_aliens(Session& session, const config::ProviderSection& section, report::Table& table) {
   const model::ImageTable* images = co_await session.images();
-  const std::function<Task<>(driver::Provider&)> list = [&](driver::Provider& provider) -> Task<> {
-    driver::ImageSupport* support = provider.images();
-    if (support == nullptr) co_return;
-    const std::set<std::string> known = ids_in_use(*images, section.name);
-    const std::vector<driver::CloudImage> found = co_await support->list();
-    for (const driver::CloudImage& image : found) {
-      if (!image.metadata.contains(driver::kBuildIdKey) || known.contains(image.id)) continue;
-      report::add_alien(table, section.name, image.name, image.id);
-    }
+  const std::function<Task<>(driver::Provider&)> list = [&](driver::Provider& provider) {
+    return list_aliens_of(provider, *images, table);
   };
   Task<> listing = with_own_provider(session, section, list);
   co_await std::move(listing);
+}
+
+Task<> find_missing(driver::Provider& provider, std::vector<std::string>& missing) {
+  missing = co_await provider.missing_in_cloud();
 }
 
 Task<bool> check_provider(Session& session, const config::ProviderSection& section,
                           const telemetry::Logger& log) {
   std::vector<std::string> missing;
   std::string failure;
-  const std::function<Task<>(driver::Provider&)> ask =
-      [&missing](driver::Provider& provider) -> Task<> {
-    missing = co_await provider.missing_in_cloud();
+  const std::function<Task<>(driver::Provider&)> ask = [&missing](driver::Provider& provider) {
+    return find_missing(provider, missing);
   };
   try {
     Task<> asking = with_own_provider(session, section, ask);

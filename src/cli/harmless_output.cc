@@ -19,8 +19,9 @@ class HarmlessOutput::Filter final : public std::streambuf {
   std::streambuf* target() const { return target_; }
 
   bool pass(std::string_view text) {
-    const auto size = static_cast<std::streamsize>(text.size());
-    return target_->sputn(text.data(), size) == size;
+    const std::streamsize passed =
+        target_->sputn(text.data(), static_cast<std::streamsize>(text.size()));
+    return static_cast<std::size_t>(passed) == text.size();
   }
 
  protected:

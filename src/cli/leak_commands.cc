@@ -11,11 +11,14 @@ namespace nodepool::cli {
 
 namespace {
 
+Task<> find_leaks(driver::Provider& provider, std::vector<driver::Leak>& leaks) {
+  if (auto* launching = provider.launching()) leaks = co_await launching->leaks();
+}
+
 Task<std::vector<driver::Leak>> leaks_of(Session& session, const config::ProviderSection& section) {
   std::vector<driver::Leak> leaks;
-  const std::function<Task<>(driver::Provider&)> look =
-      [&leaks](driver::Provider& provider) -> Task<> {
-    if (auto* launching = provider.launching()) leaks = co_await launching->leaks();
+  const std::function<Task<>(driver::Provider&)> look = [&leaks](driver::Provider& provider) {
+    return find_leaks(provider, leaks);
   };
   Task<> looking = with_own_provider(session, section, look);
   co_await std::move(looking);
@@ -36,6 +39,37 @@ std::vector<std::string> unknown_ids(const std::vector<std::string>& ids,
     return std::ranges::find(leaks, id, &driver::Leak::id) == leaks.end();
   });
   return unknown;
+}
+
+// Deletes those of `ids`, and says of each what has become of it. `status` is what the command ends
+// with. What has a record by now is none of its business, whatever was listed before.
+Task<> delete_leaks(driver::Provider& provider, const std::vector<std::string>& ids,
+                    Context& context, int& status) {
+  driver::LaunchingProvider* const launching = provider.launching();
+  std::vector<driver::Leak> leaks;
+  if (launching != nullptr) leaks = co_await launching->leaks();
+  for (const std::string& id : unknown_ids(ids, leaks)) {
+    context.err << "No leak of provider " << provider.config().name() << " has the id " << id
+                << ".\n";
+    status = 1;
+  }
+  for (const driver::Leak& leak : leaks) {
+    if (std::ranges::find(ids, leak.id) == ids.end()) continue;
+    std::string failure;
+    try {
+      co_await launching->remove_leak(leak);
+    } catch (const async::Cancelled&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    if (failure.empty()) {
+      context.out << "Deleted " << leak.type << " " << leak.id << ".\n" << std::flush;
+      continue;
+    }
+    context.err << leak.type << " " << leak.id << " could not be deleted: " << failure << "\n";
+    status = 1;
+  }
 }
 
 }  // namespace
@@ -63,7 +97,6 @@ Task<int> perform(Session& session, ListLeaks command) {
   co_return all_answered ? 0 : 1;
 }
 
-// What has a record by now is none of its business, whatever was listed before.
 Task<int> perform(Session& session, DeleteLeaks command) {
   Context& context = session.context();
   const config::ProviderSection* section = find_section(session, command.provider);
@@ -72,32 +105,8 @@ Task<int> perform(Session& session, DeleteLeaks command) {
     co_return 1;
   }
   int status = 0;
-  const std::function<Task<>(driver::Provider&)> remove =
-      [&](driver::Provider& provider) -> Task<> {
-    driver::LaunchingProvider* const launching = provider.launching();
-    std::vector<driver::Leak> leaks;
-    if (launching != nullptr) leaks = co_await launching->leaks();
-    for (const std::string& id : unknown_ids(command.ids, leaks)) {
-      context.err << "No leak of provider " << command.provider << " has the id " << id << ".\n";
-      status = 1;
-    }
-    for (const driver::Leak& leak : leaks) {
-      if (std::ranges::find(command.ids, leak.id) == command.ids.end()) continue;
-      std::string failure;
-      try {
-        co_await launching->remove_leak(leak);
-      } catch (const async::Cancelled&) {
-        throw;
-      } catch (const std::exception& error) {
-        failure = error.what();
-      }
-      if (failure.empty()) {
-        context.out << "Deleted " << leak.type << " " << leak.id << ".\n" << std::flush;
-        continue;
-      }
-      context.err << leak.type << " " << leak.id << " could not be deleted: " << failure << "\n";
-      status = 1;
-    }
+  const std::function<Task<>(driver::Provider&)> remove = [&](driver::Provider& provider) {
+    return delete_leaks(provider, command.ids, context, status);
   };
   Task<> removing = with_own_provider(session, *section, remove);
   co_await std::move(removing);

@@ -206,15 +206,20 @@ const config::ProviderSection* find_provider(const config::Config& config,
   return nullptr;
 }
 
+// `found`: whether there is such a node.
+Task<> delete_with(Session& session, driver::Provider& provider, std::string id, bool& found) {
+  const Action action = [&session, &provider](Node node, Lock& lock) {
+    return take_back(session, provider, std::move(node), lock);
+  };
+  found = co_await with_locked_node(session, id, action);
+}
+
 // Deletes the node in the foreground.
 Task<> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
   bool found = false;
-  const std::function<Task<>(driver::Provider&)> erase =
-      [&session, &id, &found](driver::Provider& provider) -> Task<> {
-    const Action action = [&session, &provider](Node node, Lock& lock) {
-      return take_back(session, provider, std::move(node), lock);
-    };
-    found = co_await with_locked_node(session, id, action);
+  const std::function<Task<>(driver::Provider&)> erase = [&session, &id,
+                                                          &found](driver::Provider& provider) {
+    return delete_with(session, provider, id, found);
   };
   Task<> erasing = with_own_provider(session, section, erase);
   co_await std::move(erasing);

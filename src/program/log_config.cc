@@ -1,5 +1,7 @@
 #include "program/log_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
@@ -188,7 +190,7 @@ LogConfig load_log_config(const std::string& path) {
   }
   const LogLevel least = level_of(*handler, path);
   for (auto& [name, level] : options.levels) level = std::max(level, least);
-  for (std::string& warning : result.warnings) warning = path + ": " + warning;
+  for (std::string& warning : result.warnings) warning = fmt::format("{}: {}", path, warning);
   return result;
 }
 

@@ -49,7 +49,7 @@ std::vector<std::string> candidates(const config::Environment& environment, std:
   for (const std::string& directory : directories(environment)) {
     for (const char* suffix : {".yaml", ".yml", ".json"}) {
       const std::string name = stem + suffix;
-      paths.push_back(directory == "." ? name : directory + "/" + name);
+      paths.push_back(directory == "." ? name : fmt::format("{}/{}", directory, name));
     }
   }
   return paths;
