@@ -43,8 +43,7 @@ using bench::Load;
 
 constexpr auto kRoundTrip = std::chrono::milliseconds(1);
 constexpr auto kPatience = std::chrono::minutes(10);
-constexpr int kForeignNodes = 10'000;
-constexpr int kForeignRequests = 2'000;
+constexpr int kForeignNodesPerRequest = 5;
 
 std::string hosts(int number) {
   std::string yaml = R"(
@@ -88,7 +87,8 @@ struct Scenario {
   std::string name;
   std::string yaml;
   Load load;
-  bool has_foreign = false;  // many nodes and requests that others serve are there before
+  int foreign_nodes = 0;  // that others serve, and a fifth as many requests: there before
+  bool measures_start = false;
 };
 
 const std::vector<Scenario>& scenarios() {
@@ -100,7 +100,10 @@ const std::vector<Scenario>& scenarios() {
       {"cloud-five",
        cloud(1000),
        {.requests = 200, .clients = 100, .labels = std::vector<std::string>(5, "bench")}},
-      {"start", hosts(10), {.requests = 1, .clients = 1, .labels = {"bench"}}, true},
+      {"start", hosts(10), {.requests = 1, .clients = 1, .labels = {"bench"}}, 10'000, true},
+      {"beside-1000", hosts(200), {.requests = 100, .clients = 1, .labels = {"bench"}}, 1'000},
+      {"beside-10000", hosts(200), {.requests = 100, .clients = 1, .labels = {"bench"}}, 10'000},
+      {"beside-100000", hosts(200), {.requests = 100, .clients = 1, .labels = {"bench"}}, 100'000},
   };
   return all;
 }
@@ -115,7 +118,7 @@ class World {
     }
   }
 
-  void add_foreign_records();
+  void add_foreign_records(int nodes);
   // Starts the launcher with the configuration, and waits until it is at rest if asked to.
   void start(const std::string& yaml, bool settles);
   void run(const Scenario& scenario);
@@ -194,7 +197,7 @@ void World::pass(async::Duration duration) {
   clock_.advance_to(end);
 }
 
-void World::add_foreign_records() {
+void World::add_foreign_records(int nodes) {
   const auto sequential = coordination::CreateMode::persistent_sequential;
   const std::string path = std::string(model::kComponentsRoot) + "/pool";
   loop_.run(coordination::ensure_path(requestors_, path));
@@ -212,14 +215,14 @@ void World::add_foreign_records() {
   node.pool = "main";
   node.type = {"foreign"};
   node.set_state(model::NodeState::hold, clock_.wall_seconds());
-  for (int i = 0; i < kForeignNodes; ++i) {
+  for (int i = 0; i < nodes; ++i) {
     loop_.run(requestors_.create(model::node_path(""), to_record(node), sequential));
   }
   model::NodeRequest request;
   request.node_types = {"foreign"};
   request.requestor = "somebody";
   request.set_state(model::RequestState::requested, clock_.wall_seconds());
-  for (int i = 0; i < kForeignRequests; ++i) {
+  for (int i = 0; i < nodes / kForeignNodesPerRequest; ++i) {
     loop_.run(requestors_.create(model::request_path("200-"), to_record(request), sequential));
   }
 }
@@ -234,12 +237,12 @@ void World::start(const std::string& yaml, bool settles) {
 }
 
 void World::run(const Scenario& scenario) {
-  if (scenario.has_foreign) add_foreign_records();
+  if (scenario.foreign_nodes > 0) add_foreign_records(scenario.foreign_nodes);
   allocations_ = 0;
   bench::StoreCounts before;
   async::Clock::TimePoint began = clock_.now();
-  start(scenario.yaml, !scenario.has_foreign);
-  if (!scenario.has_foreign) {  // else the start is what is measured
+  start(scenario.yaml, !scenario.measures_start);
+  if (!scenario.measures_start) {
     before = store_.counts();
     allocations_ = 0;
     began = clock_.now();

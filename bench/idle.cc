@@ -84,7 +84,7 @@ Task<> run(async::Runtime runtime, std::string database, std::string config) {
   const auto store = co_await coordination::sqlite::open_store(runtime, {.path = database});
   co_await fill(runtime, *store);
   const auto start = runtime.clock.now();
-  Child launcher({NODEPOOL_BINARIES "/nodepool-launcher", "-f", "-c", config});
+  Child launcher({NODEPOOL_BINARIES "/nodepool-launcher", "-f", "--no-webapp", "-c", config});
   co_await ask(runtime, *store);
   const double seconds = std::chrono::duration<double>(runtime.clock.now() - start).count();
   const double used = bench::cpu_seconds(launcher.pid());

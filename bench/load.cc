@@ -94,8 +94,8 @@ class Launcher {
 
  private:
   void start() {
-    child_ = std::make_unique<Child>(
-        std::vector<std::string>{NODEPOOL_BINARIES "/nodepool-launcher", "-f", "-c", config_});
+    child_ = std::make_unique<Child>(std::vector<std::string>{
+        NODEPOOL_BINARIES "/nodepool-launcher", "-f", "--no-webapp", "-c", config_});
   }
 
   std::string config_;

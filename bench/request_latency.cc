@@ -148,7 +148,8 @@ int main() {
                                    "          - {{name: {}, connection-port: {}, username: {}, "
                                    "labels: [bench]}}\n",
                                    database, sshd.address(), sshd.port(), sshd.user()));
-  test_support::Child launcher({NODEPOOL_BINARIES "/nodepool-launcher", "-f", "-c", config});
+  test_support::Child launcher(
+      {NODEPOOL_BINARIES "/nodepool-launcher", "-f", "--no-webapp", "-c", config});
   async::EventLoop loop;
   async::SystemClock clock;
   async::Random random = async::Random::from_system();

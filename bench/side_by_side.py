@@ -14,12 +14,15 @@ import statistics
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 from installation import BINARIES, OwnLauncher, PythonLauncher, Servers, Tree, static_provider, wait_until
 
 HOSTS = 200
 FOREIGN_NODES, FOREIGN_REQUESTS = 10_000, 2_000
 IDLE_SECONDS = 15
+WEB_PORT = 18005
+LOOKS = 5
 WARMING = 5_000  # requests
 BOOT_SECONDS = 0.1  # of a fake machine; the Python Nodepool's takes as long
 TICKS = os.sysconf('SC_CLK_TCK')
@@ -79,14 +82,14 @@ def cloud(kind):
 class Installation:
     """A launcher of either kind with one provider, on an empty store."""
 
-    def __init__(self, kind, servers, directory, provider=racks):
+    def __init__(self, kind, servers, directory, provider=racks, **more):
         directory = pathlib.Path(directory)
         clouds = directory / 'clouds.yaml'
         clouds.write_text('clouds: {fake: {auth: {}}}\n')
         self.servers = servers
         self.tree = Tree(servers)
         self.tree.clear()
-        self.launcher = KINDS[kind](directory / 'launcher', servers, [provider(kind)], ['bench', 'foreign'],
+        self.launcher = KINDS[kind](directory / 'launcher', servers, [provider(kind)], ['bench', 'foreign'], more,
                                     environment={'OS_CLIENT_CONFIG_FILE': str(clouds)})
 
     @property
@@ -182,6 +185,33 @@ def measure_list(kind, servers):
                 'CPU s': after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
 
 
+def measure_web(kind, servers):
+    """The status pages beside the records of another provider; each is asked for once its last body is too old."""
+    with tempfile.TemporaryDirectory() as directory:
+        site = Installation(kind, servers, directory, webapp={'port': WEB_PORT, 'listen_address': '127.0.0.1'})
+        populate(site.tree.client)
+        site.launcher.start()
+        site.await_hosts(FOREIGN_NODES)
+        time.sleep(5)  # the launcher has come to rest
+        cpu, result = cpu_seconds(site.pid), {}
+        for path in ['/node-list', '/request-list', '/label-list']:
+            for name, accept in [('text', 'text/plain'), ('JSON', 'application/json')]:
+                times = []
+                for _ in range(LOOKS):
+                    time.sleep(1.1)
+                    started = time.monotonic()
+                    request = urllib.request.Request(f'http://127.0.0.1:{WEB_PORT}{path}', headers={'Accept': accept})
+                    with urllib.request.urlopen(request) as answer:
+                        size = len(answer.read())
+                    times.append(time.monotonic() - started)
+                result[f'{path} {name}, ms'] = statistics.median(times) * 1000
+                result[f'{path} {name}, kB'] = size / 1000
+        result['CPU s for all'] = cpu_seconds(site.pid) - cpu
+        result['RSS MB'] = memory(site.pid, 'VmRSS')
+        site.close()
+        return result
+
+
 def populate(client, nodes=FOREIGN_NODES):
     """Records of a provider that another launcher serves, and requests that wait for it."""
     pool = {'hostname': 'elsewhere', 'id': 'elsewhere-PoolWorker.foreign-main-0', 'kind': 'pool', 'model_api': 0,
@@ -267,6 +297,7 @@ def main():
                                                 nodes=5),
         'start': lambda kind: measure_start(kind, servers, options.nodes),
         'list': lambda kind: measure_list(kind, servers),
+        'web': lambda kind: measure_web(kind, servers),
     }
     begun, load = stolen(), os.getloadavg()[0]
     measure_floor(servers, WARMING, 100)

@@ -57,10 +57,10 @@ endfunction()
 
 # A program of src/main: arguments and wiring only.
 #
-#   nodepool_program(NAME SOURCE file DEPENDS room...)
+#   nodepool_program(NAME SOURCES file... DEPENDS room...)
 function(nodepool_program name)
-  cmake_parse_arguments(program "" "SOURCE" "DEPENDS;LINKS" ${ARGN})
-  add_executable(${name} ${program_SOURCE})
+  cmake_parse_arguments(program "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  add_executable(${name} ${program_SOURCES})
   foreach(dependency IN LISTS program_DEPENDS)
     string(REPLACE "/" "_" dependency "nodepool_${dependency}")
     target_link_libraries(${name} PRIVATE ${dependency})

@@ -75,6 +75,16 @@ LiveTask::Wait WaitsFor::describe(Clock::TimePoint now) const {
   return wait;
 }
 
+std::shared_ptr<TaskWitness> witness_of(const Executor& executor) {
+  const auto* own = executor.target<TaskExecutor<LoopExecutor>>();
+  return own == nullptr ? nullptr : own->task()->witness();
+}
+
+void set_witness(const Executor& executor, std::weak_ptr<TaskWitness> witness) {
+  const auto* own = executor.target<TaskExecutor<LoopExecutor>>();
+  if (own != nullptr) own->task()->set_witness(std::move(witness));
+}
+
 std::vector<LiveTask> live_tasks(const Executor& executor) {
   std::vector<LiveTask> tasks;
   for (const TaskRecord& record : Registry::of(executor).records) {

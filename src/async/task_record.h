@@ -1,11 +1,14 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <boost/intrusive/list.hpp>
 
 #include "async/live_tasks.h"
 #include "async/runtime.h"
+#include "async/task_witness.h"
 
 namespace nodepool::async {
 
@@ -26,6 +29,10 @@ class TaskRecord : public boost::intrusive::list_base_hook<
   void add(WaitsFor& wait) { waits_.push_back(wait); }
   LiveTask describe() const;
 
+  // See task_witness.h.
+  std::shared_ptr<TaskWitness> witness() const { return witness_.lock(); }
+  void set_witness(std::weak_ptr<TaskWitness> witness) { witness_ = std::move(witness); }
+
  private:
   using Waits = boost::intrusive::list<WaitsFor, boost::intrusive::constant_time_size<false>>;
 
@@ -34,6 +41,7 @@ class TaskRecord : public boost::intrusive::list_base_hook<
   std::string name_;
   Clock::TimePoint since_;
   Waits waits_;
+  std::weak_ptr<TaskWitness> witness_;
 };
 
 }  // namespace nodepool::async

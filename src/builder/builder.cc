@@ -25,6 +25,7 @@ model::Component builder_component(const NodePoolBuilder::Options& options) {
   component.kind = model::Component::Kind::builder;
   component.hostname = options.hostname;
   component.version = telemetry::version();
+  options.state.describe(component);
   return component;
 }
 
@@ -134,6 +135,23 @@ Task<> NodePoolBuilder::start(config::Config config) {
             context_.providers.size(), context_.builder_id);
 }
 
+void NodePoolBuilder::tell(const model::DaemonState& state) {
+  model::Component component = registration_.component();
+  state.describe(component);
+  registration_.update(std::move(component));
+}
+
+// Which providers are not in service though they should be.
+void NodePoolBuilder::publish_problems() {
+  model::Component component = registration_.component();
+  component.problems.clear();
+  for (const auto& [provider, reason] : late_starts_.failures()) {
+    if (!wanted_.contains(provider)) continue;
+    component.problems.push_back("provider " + provider + " takes no images: " + reason);
+  }
+  registration_.update(std::move(component));
+}
+
 Task<> NodePoolBuilder::reconfigure(config::Config config) {
   if (images_dir(config) != context_.files.directory()) {
     log_.warning("The change of images-dir counts when the builder is started anew");
@@ -171,6 +189,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
     entry = context_.providers.erase(entry);
   }
   co_await start_missing_providers();
+  publish_problems();
   learn_settings();
   for (const auto& provider : replaced) {
     retired_providers_.spawn(
@@ -226,6 +245,7 @@ bool NodePoolBuilder::has_all_providers() const {
 
 Task<bool> NodePoolBuilder::start_late() {
   co_await start_missing_providers();
+  publish_problems();
   look_at_all();
   co_return has_all_providers();
 }

@@ -18,6 +18,7 @@
 #include "coordination/lock_sweeper.h"
 #include "driver/driver.h"
 #include "driver/late_starts.h"
+#include "model/daemon_state.h"
 #include "model/followed_installation.h"
 #include "model/records.h"
 #include "model/registration.h"
@@ -36,6 +37,7 @@ class NodePoolBuilder {
     bool fake = false;          // makes files that are no images
     Environment environment{};  // of the programs that are run
     telemetry::Metrics metrics = {};
+    model::DaemonState state = {};  // to begin with
     // How long a program may take to end when it is asked to.
     async::Duration grace = std::chrono::seconds(30);
   };
@@ -57,6 +59,9 @@ class NodePoolBuilder {
   // name, before anything has been changed.
   Task<> reconfigure(config::Config config);
 
+  // Publishes what the daemon knows of itself.
+  void tell(const model::DaemonState& state);
+
   // Begins nothing new; returns when what is under way has been completed. Throws Cancelled.
   Task<> finish();
 
@@ -74,6 +79,7 @@ class NodePoolBuilder {
   bool has_all_providers() const;
   Task<> retire(std::shared_ptr<ImageProvider> provider);
   void learn_settings();
+  void publish_problems();
   void look_at(const std::string& image);
   void look_at_all();
 

@@ -10,21 +10,21 @@ inline constexpr telemetry::Metric kBuildExitCode{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.rc"},
-    .help = "exit code of the last build,"};
+    .help = "exit code of the last build"};
 
 inline constexpr telemetry::Metric kBuildTime{
     .name = "nodepool_image_build_seconds",
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.duration"},
-    .help = "… how long it took,"};
+    .help = "how long builds took"};
 
 inline constexpr telemetry::Metric kLastBuild{
     .name = "nodepool_image_last_build_timestamp_seconds",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.last_build"},
-    .help = "… and when it ended, in seconds since 1970"};
+    .help = "when the last build ended, in seconds since 1970"};
 
 inline constexpr telemetry::Metric kImageSize{
     .name = "nodepool_image_size_bytes",
@@ -40,18 +40,17 @@ inline constexpr telemetry::Metric kImageUploads{
     .statsd = {"nodepool.image_update.<image>.<provider>"},
     .help = "uploads that are ready"};
 
-inline constexpr telemetry::Metric kBuildRequests{
-    .name = "nodepool_build_requests",
-    .kind = telemetry::Metric::Kind::gauge,
-    .statsd = {"nodepool.image_build_requests"},
-    .help = "wishes for a build; every minute, as the following"};
+inline constexpr telemetry::Metric kBuildRequests{.name = "nodepool_build_requests",
+                                                  .kind = telemetry::Metric::Kind::gauge,
+                                                  .statsd = {"nodepool.image_build_requests"},
+                                                  .help = "wishes for a build; every minute"};
 
 inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .name = "nodepool_image_build_requests",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.image.<image>.image_build_requests"},
-    .help = "the same by image"};
+    .help = "wishes for a build of the image; every minute"};
 
 inline constexpr telemetry::Metric kBuildState{
     .name = "nodepool_image_build_state",

@@ -21,7 +21,7 @@ constexpr double kPaused = 3;
 }  // namespace
 
 Task<> ImageGauges::run() {
-  while (context_.metrics.enabled()) {
+  while (context_.metrics.has_statsd()) {
     if (context_.images.ready()) report();
     co_await context_.runtime.clock.sleep_for(kGaugeInterval);
   }

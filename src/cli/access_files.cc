@@ -47,10 +47,6 @@ bool is_sound(const NodeAccess& node) {
          std::ranges::all_of(node.host_keys, is_host_key);
 }
 
-bool has_ssh_entry(const NodeAccess& node) {
-  return node.is_ssh() && is_sound(node);
-}
-
 // Ansible evaluates what looks like a template, on the requestor's host.
 bool has_inventory_entry(const NodeAccess& node) {
   return is_sound(node) && is_one_of(kConnectionTypes, node.connection_type) &&
@@ -103,6 +99,10 @@ std::string inventory_host(const NodeAccess& node, const AccessPaths& paths) {
 }
 
 }  // namespace
+
+bool has_ssh_entry(const NodeAccess& node) {
+  return node.is_ssh() && is_sound(node);
+}
 
 std::string ssh_config_text(const std::vector<NodeAccess>& nodes, const AccessPaths& paths) {
   std::string text;

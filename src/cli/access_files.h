@@ -17,6 +17,9 @@ struct AccessPaths {
   std::string inventory;
 };
 
+// Whether the node is reached by SSH, and its record can be trusted to be what it should.
+bool has_ssh_entry(const NodeAccess& node);
+
 // For ssh -F: each node under its name and its id; the first of a label also under the label.
 std::string ssh_config_text(const std::vector<NodeAccess>& nodes, const AccessPaths& paths);
 

@@ -8,77 +8,92 @@
 #include <variant>
 #include <vector>
 
-#include "cli/rendering/table_text.h"
+#include "report/filter.h"
+#include "report/rendering/table_text.h"
 
 namespace nodepool::cli {
 
-// The commands, each with its arguments.
+// How a listing is shown.
+struct Listing {
+  report::Format format = report::Format::text;
+  bool headers = true;
+  bool watch = false;  // again whenever something has changed
+  report::Filters filters = {};
+};
+
+// The commands, each with its arguments. `strict`: what is not there is a failure.
 struct ListNodes {
   bool detail = false;
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct ProviderInfo {
   std::string provider;
-  Format format = Format::text;
+  Listing listing = {};
 };
-struct HoldNode {
-  std::string node;
+struct HoldNodes {
+  std::vector<std::string> ids;
+  std::string reason = {};  // for the nodes' comment; empty: that stays
+  bool strict = false;
 };
-struct DeleteNode {
-  std::string node;
+struct DeleteNodes {
+  std::vector<std::string> ids;
   bool now = false;
+  bool strict = false;
 };
 struct EraseProvider {
   std::string provider;
   bool force = false;
 };
 struct ListRequests {
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct ListLabels {
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct ListBuilds {
   bool detail = false;
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct ListUploads {
   bool detail = false;
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct ImageStatus {
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct ListAlienImages {
   std::string provider;  // empty: all
+  Listing listing = {};
 };
 struct ListLeaks {
   std::string provider;  // empty: all
-  Format format = Format::text;
+  Listing listing = {};
 };
 struct DeleteLeaks {
   std::string provider;
   std::vector<std::string> ids;
 };
-struct BuildImage {
-  std::string image;
+struct BuildImages {
+  std::vector<std::string> images;
   bool follow = false;  // show the build's output, and how it ends
   bool wait = false;    // also for a builder, or for the end of a pause
 };
-struct PauseImage {
-  std::string image;
+struct PauseImages {
+  std::vector<std::string> images;
 };
-struct UnpauseImage {
-  std::string image;
+struct UnpauseImages {
+  std::vector<std::string> images;
 };
-struct DeleteBuild {
-  std::string id;  // "<image>-<build id>"
+struct DeleteBuilds {
+  std::vector<std::string> ids;  // "<image>-<build id>"
+  bool strict = false;
 };
 struct DeleteUpload {
   std::string provider;
   std::string image;
   std::string build_id;
   std::string upload_id;
+  bool strict = false;
 };
 struct ExportImageData {
   std::string path;  // of a file
@@ -87,12 +102,13 @@ struct ImportImageData {
   std::string path;
 };
 struct Explain {
-  std::string subject;  // the id of a request or node, or a label
-  bool online = false;  // asks the clouds that are concerned
+  std::vector<std::string> subjects;  // ids of requests, nodes or leases; labels; static hosts
+  bool online = false;                // asks the clouds that are concerned
+  bool json = false;
 };
 struct ShowHistory {
-  std::string id;  // of a node or request
-  Format format = Format::text;
+  std::vector<std::string> ids;  // of nodes or requests
+  Listing listing = {};
 };
 struct CopyStore {
   std::string from;  // "zookeeper", or "sqlite:///path"
@@ -107,16 +123,31 @@ struct CheckClouds {};
 struct PrintConfigSchema {};
 struct RequestNodes {
   std::vector<std::string> labels;
-  std::chrono::seconds lease = std::chrono::hours(2);
+  std::optional<std::chrono::seconds> lease = {};  // kUsualLease, if the site allows that
   std::chrono::seconds timeout = std::chrono::minutes(10);
   bool json = false;
+  std::string ssh_config = {};  // files to write; empty: none
+  std::string inventory = {};
+};
+struct ListLeases {
+  Listing listing = {};
 };
 struct ReleaseNodes {
   std::vector<std::string> ids;  // of leases or nodes
+  bool all = false;              // leases
+  bool mine = false;             // all leases of who uses the program
+  std::optional<std::string> hold_reason = {};
 };
-struct RenewLease {
-  std::string lease;
-  std::chrono::seconds duration = std::chrono::hours(2);
+struct RenewLeases {
+  std::vector<std::string> leases;
+  std::optional<std::chrono::seconds> duration = {};  // as RequestNodes::lease
+};
+inline constexpr std::chrono::seconds kUsualLease = std::chrono::hours(2);
+// Logs in at a node by SSH, or runs a command there.
+struct UseShell {
+  std::string id;  // of a node, or of a lease of one node
+  std::string identity = {};
+  std::vector<std::string> command;  // empty: a shell
 };
 // The exit status of `run` when its command has not been started, as `timeout`, `env` and others
 // have it: to be told from the command's own.
@@ -125,24 +156,55 @@ struct RunCommand {
   std::vector<std::string> labels;
   std::chrono::seconds timeout = std::chrono::minutes(10);
   std::vector<std::string> command;
+  bool hold_on_failure = false;
+};
+
+// Makes a token of the request API.
+struct CreateToken {
+  std::string name;
+  std::string scope = "request";
+  std::string tenant = {};
+  std::string max_nodes = {};
+  std::string max_lease = {};
+  std::string expires = {};
+};
+
+// The exit statuses of `status`, beside 0: something needs somebody; nobody hands out nodes, or
+// that cannot be found out.
+inline constexpr int kNeedsSomebody = 1;
+inline constexpr int kCritical = 2;
+struct ShowStatus {
+  std::chrono::seconds waiting = std::chrono::minutes(10);  // that a request may
+  Listing listing = {};
 };
 
 // Those that do not work with the configured store.
-using OfflineCommand = std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore>;
+using OfflineCommand =
+    std::variant<ValidateConfig, PrintConfigSchema, ShowHistory, CopyStore, CreateToken>;
 using OnlineCommand =
-    std::variant<ListNodes, ProviderInfo, Explain, HoldNode, DeleteNode, EraseProvider,
+    std::variant<ListNodes, ProviderInfo, Explain, HoldNodes, DeleteNodes, EraseProvider,
                  ListRequests, ListLabels, ListBuilds, ListUploads, ImageStatus, ListAlienImages,
-                 ListLeaks, DeleteLeaks, BuildImage, PauseImage, UnpauseImage, DeleteBuild,
+                 ListLeaks, DeleteLeaks, BuildImages, PauseImages, UnpauseImages, DeleteBuilds,
                  DeleteUpload, ExportImageData, ImportImageData, RequestNodes, ReleaseNodes,
-                 RenewLease, RunCommand, CheckClouds>;
+                 RenewLeases, RunCommand, CheckClouds, ListLeases, UseShell, ShowStatus>;
 using Command = std::variant<OfflineCommand, OnlineCommand>;
 
+inline constexpr const char* kUsualConfig = "/etc/nodepool/nodepool.yaml";
+
+// The request API (docs/api.md), where there is no store; what is not given is in the environment.
+struct Remote {
+  std::optional<std::string> url = {};         // $NODEPOOL_URL
+  std::optional<std::string> token_file = {};  // $NODEPOOL_TOKEN_FILE, or $NODEPOOL_TOKEN
+  std::optional<std::string> ca_file = {};     // $NODEPOOL_CA_FILE
+};
+
 struct Arguments {
-  std::string config = "/etc/nodepool/nodepool.yaml";
-  std::optional<std::string> secure;
-  std::optional<std::string> log_config;
+  std::string config = kUsualConfig;
+  std::optional<std::string> secure = {};
+  std::optional<std::string> log_config = {};
   bool debug = false;
-  Command command;
+  Remote remote = {};
+  Command command = {};
 };
 
 // What to do when there is nothing to perform: help has been shown, or an error.
@@ -150,9 +212,9 @@ struct Exit {
   int status = 0;
 };
 
-// Reads the arguments, without the program's name. Long options may be abbreviated as long as they
-// are unambiguous. Help and version go to `out`, errors with the usage to `err`.
-std::variant<Arguments, Exit> parse_arguments(std::vector<std::string> arguments,
+// Reads the arguments, without the program's name, as the commands are declared (declarations.h).
+// Help and version go to `out`, errors with the usage to `err`.
+std::variant<Arguments, Exit> parse_arguments(const std::vector<std::string>& arguments,
                                               std::string_view version, std::ostream& out,
                                               std::ostream& err);
 

@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/own_provider.h"
-#include "cli/rendering/table_text.h"
+#include "cli/show.h"
 #include "report/image_listings.h"
 
 namespace nodepool::cli {
@@ -90,7 +90,7 @@ Task<int> perform(Session& session, ListAlienImages command) {
       log.warning("Exception listing images for {}: {}", section.name, failure);
     }
   }
-  session.context().out << table_text(table) << '\n';
+  print(session.context(), table, command.listing);
   co_return 0;
 }
 

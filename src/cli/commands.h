@@ -16,6 +16,10 @@ int perform(Context& context, const Arguments& arguments, const ValidateConfig& 
 int perform(Context& context, const Arguments& arguments, const PrintConfigSchema& command,
             const std::shared_ptr<telemetry::Log>& log);
 
+// token_command.cc
+int perform(Context& context, const Arguments& arguments, const CreateToken& command,
+            const std::shared_ptr<telemetry::Log>& log);
+
 // history_command.cc
 int perform(Context& context, const Arguments& arguments, const ShowHistory& command,
             const std::shared_ptr<telemetry::Log>& log);
@@ -42,10 +46,10 @@ Task<int> perform(Session& session, ListLeaks command);
 Task<int> perform(Session& session, DeleteLeaks command);
 
 // image_commands.cc
-Task<int> perform(Session& session, BuildImage command);
-Task<int> perform(Session& session, PauseImage command);
-Task<int> perform(Session& session, UnpauseImage command);
-Task<int> perform(Session& session, DeleteBuild command);
+Task<int> perform(Session& session, BuildImages command);
+Task<int> perform(Session& session, PauseImages command);
+Task<int> perform(Session& session, UnpauseImages command);
+Task<int> perform(Session& session, DeleteBuilds command);
 Task<int> perform(Session& session, DeleteUpload command);
 
 // image_data_commands.cc
@@ -55,17 +59,26 @@ Task<int> perform(Session& session, ImportImageData command);
 // explain_command.cc
 Task<int> perform(Session& session, Explain command);
 
+// status_command.cc
+Task<int> perform(Session& session, ShowStatus command);
+
 // node_commands.cc
-Task<int> perform(Session& session, HoldNode command);
-Task<int> perform(Session& session, DeleteNode command);
+Task<int> perform(Session& session, HoldNodes command);
+Task<int> perform(Session& session, DeleteNodes command);
 
 // erase_command.cc
 Task<int> perform(Session& session, EraseProvider command);
 
 // request_commands.cc
 Task<int> perform(Session& session, RequestNodes command);
+
+// lease_commands.cc
+Task<int> perform(Session& session, ListLeases command);
 Task<int> perform(Session& session, ReleaseNodes command);
-Task<int> perform(Session& session, RenewLease command);
+Task<int> perform(Session& session, RenewLeases command);
+
+// shell_command.cc
+Task<int> perform(Session& session, UseShell command);
 
 // run_command.cc
 Task<int> perform(Session& session, RunCommand command);

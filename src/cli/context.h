@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -22,7 +23,10 @@ struct Context {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
-  bool err_is_terminal = false;     // somebody watches the progress
+  bool err_is_terminal = false;  // somebody watches the progress
+  bool out_is_terminal = false;  // … reads what is listed
+  // How many columns its terminal has now; 0: nobody knows.
+  std::function<std::size_t()> terminal_width = [] { return std::size_t{0}; };
   config::Environment environment;  // of commands that are run, and for the configuration
   std::string identity;             // who uses the program: "ada@build1"
   async::EventLoop& loop;
@@ -36,6 +40,9 @@ struct Context {
 
 // The user and the host of this process, as "ada@build1".
 std::string process_identity();
+
+// How many columns the terminal of the standard output has; 0 if it is none.
+std::size_t terminal_width();
 
 // Performs the command that the arguments give; returns the exit status. Errors are reported on
 // Context::err.

@@ -6,55 +6,19 @@
 
 #include "async/thread_pool.h"
 #include "cli/commands.h"
-#include "cli/foresight.h"
+#include "cli/explanations.h"
 #include "cli/own_provider.h"
-#include "cli/rendering/explanation_text.h"
+#include "config/wording.h"
 #include "program/journal.h"
-#include "report/explanation/explanation.h"
-#include "report/explanation/hosts.h"
+#include "report/explanation/explainer.h"
 
 namespace nodepool::cli {
 
 namespace {
 
-using report::Knowledge;
+using report::Foresight;
 using report::ProviderFacts;
 using report::Providers;
-
-// The providers as this host's configuration has them.
-Providers configured_providers(Session& session) {
-  Providers providers;
-  for (const config::ProviderSection& section : session.config().providers) {
-    ProviderFacts& facts = providers[section.name];
-    try {
-      facts.config =
-          session.context().drivers.driver(section.driver).configure(section, session.config());
-    } catch (const config::ConfigError& error) {
-      facts.failure = error.what();
-    }
-  }
-  return providers;
-}
-
-// How long their machines take to come up.
-Task<> read_boot_times(Session& session, Providers& providers) {
-  for (auto& [name, facts] : providers) {
-    if (!facts.config || !report::makes_machines(facts)) continue;
-    facts.boot_times = co_await model::read_boot_record(session.store(), name);
-  }
-}
-
-// Providers that only hand out decide by what is in the records and the configuration.
-void foresee_hand_outs(Session& session, const driver::ProviderContext& context,
-                       const Foresight& foresight, Providers& providers) {
-  for (const config::ProviderSection& section : session.config().providers) {
-    ProviderFacts& facts = providers.at(section.name);
-    if (!facts.config || report::makes_machines(facts)) continue;
-    const auto provider =
-        session.context().drivers.driver(section.driver).provider(facts.config, context);
-    foresee(foresight, *provider, {}, facts);
-  }
-}
 
 std::int64_t launches_under_way(const model::NodeTable& nodes, const std::string& provider) {
   return std::ranges::count_if(nodes.of_provider(provider), [&nodes](const std::string& id) {
@@ -108,65 +72,55 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Fores
   }
 }
 
-}  // namespace
+std::runtime_error nothing_known_of(const Session& session, const std::string& subject) {
+  const std::string meant = config::did_you_mean(subject, config::keys_of(session.config().labels));
+  return std::runtime_error(fmt::format(
+      "there is no request, node, lease, label or host {}; {}", subject,
+      meant.empty() ? fmt::format("`nodepool history {}` tells of what is gone", subject) : meant));
+}
 
-Task<int> perform(Session& session, Explain command) {
+Task<report::Explanation> explain(Session& session, std::string subject, bool online) {
   model::NodeTable* nodes = co_await session.nodes();
   model::ImageTable* images = co_await session.images();
   const model::RequestTable* requests = co_await session.requests();
   const model::ComponentTable* components = co_await session.components();
-  const std::string& subject = command.subject;
-  Providers providers = configured_providers(session);
-  const model::NodeRequest* request = requests->find(subject);
-  const Foresight foresight{
-      session.now(), *nodes, *requests, *components, session.config().tenant_limits, subject};
-  if (request != nullptr) {
-    async::ThreadPool threads(1, "blocking calls");
-    foresee_hand_outs(session,
-                      {.runtime = session.runtime(),
-                       .store = session.store(),
-                       .nodes = *nodes,
-                       .images = *images,
-                       .threads = threads,
-                       .log = session.logger("nodepool.explain")},
-                      foresight, providers);
-  }
-  if (command.online && nodes->find(subject) == nullptr) {
-    std::vector<std::string> labels =
-        request == nullptr ? std::vector<std::string>{subject} : request->node_types;
-    const Foresight* about = request == nullptr ? nullptr : &foresight;
-    co_await ask_clouds(session, std::move(labels), about, providers);
-  }
-  co_await read_boot_times(session, providers);
-  std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
+  async::ThreadPool threads(1, "blocking calls");
   const history::Journal journal = program::journal_of(session.config());
-  const Knowledge knowledge{
-      session.now(),
-      *nodes,
-      *images,
-      *requests,
-      components->pools(),
-      session.config(),
-      providers,
-      std::move(hosts),
-      [&journal](const std::string& id) { return history::entries_of(journal, id); }};
-  report::Explanation explanation;
-  if (request != nullptr) {
-    explanation = report::explain_request(knowledge, *request);
-  } else if (const model::Node* node = nodes->find(subject)) {
-    explanation = report::explain_node(knowledge, *node);
-  } else if (session.config().labels.contains(subject)) {
-    explanation = report::explain_label(knowledge, subject);
-  } else if (report::knows_host(knowledge, subject)) {
-    explanation = report::explain_host(knowledge, subject);
-  } else {
-    throw std::runtime_error(
-        fmt::format("there is no request, node, label or host {}; `nodepool history {}` tells of "
-                    "what is gone",
-                    subject, subject));
+  report::Sources sources{.runtime = session.runtime(),
+                          .store = session.store(),
+                          .nodes = *nodes,
+                          .images = *images,
+                          .requests = *requests,
+                          .components = *components,
+                          .config = session.config(),
+                          .drivers = session.context().drivers,
+                          .threads = threads,
+                          .log = session.logger("nodepool.explain"),
+                          .history = [&journal, now = session.now()](const std::string& id) {
+                            return history::entries_of(journal, id, now);
+                          }};
+  report::AskClouds ask;
+  if (online) {
+    ask = [&session](std::vector<std::string> labels, const Foresight* foresight,
+                     Providers& providers) {
+      return ask_clouds(session, std::move(labels), foresight, providers);
+    };
   }
-  session.context().out << explanation_text(explanation);
-  co_return 0;
+  Task<std::optional<report::Explanation>> explaining =
+      report::explain(std::move(sources), subject, std::move(ask));
+  std::optional<report::Explanation> explanation = co_await std::move(explaining);
+  if (!explanation) throw nothing_known_of(session, subject);
+  co_return std::move(*explanation);
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, Explain command) {
+  const Explaining explaining = [&session, online = command.online](std::string subject) {
+    return explain(session, std::move(subject), online);
+  };
+  co_return co_await print_explanations(session.context(), std::move(command.subjects),
+                                        command.json, explaining);
 }
 
 }  // namespace nodepool::cli

@@ -56,10 +56,18 @@ HarmlessOutput::~HarmlessOutput() {
   stream_.rdbuf(filter_->target());
 }
 
+void write_unfiltered(std::ostream& stream, std::string_view text) {
+  dynamic_cast<HarmlessOutput::Filter&>(*stream.rdbuf()).pass(text);
+}
+
 std::ostream& erase_line(std::ostream& stream) {
-  auto& filter = dynamic_cast<HarmlessOutput::Filter&>(*stream.rdbuf());
-  filter.pass("\r\x1b[K");
+  write_unfiltered(stream, "\r\x1b[K");
   return stream.flush();
+}
+
+std::ostream& erase_screen(std::ostream& stream) {
+  write_unfiltered(stream, "\x1b[H\x1b[2J");
+  return stream;
 }
 
 }  // namespace nodepool::cli

@@ -2,6 +2,7 @@
 
 #include <iosfwd>
 #include <memory>
+#include <string_view>
 
 namespace nodepool::cli {
 
@@ -17,14 +18,20 @@ class HarmlessOutput {
 
  private:
   class Filter;
-  friend std::ostream& erase_line(std::ostream& stream);
+  friend void write_unfiltered(std::ostream& stream, std::string_view text);
 
   std::ostream& stream_;
   std::unique_ptr<Filter> filter_;
 };
 
-// Goes back to the beginning of the terminal's line and erases it: the one thing that this program
-// tells a terminal. For streams that a HarmlessOutput guards.
+// What this program tells a terminal, and text that is known to be harmless. For streams that a
+// HarmlessOutput guards.
+void write_unfiltered(std::ostream& stream, std::string_view text);
+
+// Goes back to the beginning of the terminal's line and erases it.
 std::ostream& erase_line(std::ostream& stream);
+
+// Erases the terminal's screen and begins at its top.
+std::ostream& erase_screen(std::ostream& stream);
 
 }  // namespace nodepool::cli

@@ -6,6 +6,7 @@
 
 #include "cli/build_follower.h"
 #include "cli/commands.h"
+#include "cli/each.h"
 #include "config/names.h"
 #include "coordination/tree.h"
 #include "model/image_build.h"
@@ -75,73 +76,97 @@ std::pair<std::string, std::string> split_build(const std::string& id) {
   return {id.substr(0, dash), id.substr(dash + 1)};
 }
 
-}  // namespace
-
-Task<int> perform(Session& session, BuildImage command) {
+// Throws std::runtime_error if the image cannot be built.
+Task<int> build(Session& session, std::string image, BuildImages command) {
   const auto& images = session.config().diskimages;
-  const auto found = images.find(command.image);
+  const auto found = images.find(image);
   if (found == images.end()) {
-    throw std::runtime_error("Trying to build a non disk-image-builder image: " + command.image);
+    throw std::runtime_error("Trying to build a non disk-image-builder image: " + image);
   }
   if (found->second.pause) {
-    throw std::runtime_error("Skipping build request for image " + command.image + "; paused");
+    throw std::runtime_error("Skipping build request for image " + image + "; paused");
   }
   std::optional<BuildFollower> follower;
   if (command.follow) {
     model::ComponentTable* components = co_await session.components();
-    follower.emplace(session, *co_await session.images(), *components, command.image, command.wait);
+    follower.emplace(session, *co_await session.images(), *components, image, command.wait);
   }
-  co_await coordination::ensure_path(session.store(), model::build_request_path(command.image));
+  co_await coordination::ensure_path(session.store(), model::build_request_path(image));
   if (follower) co_return co_await follower->run();
   co_return 0;
 }
 
-Task<int> perform(Session& session, PauseImage command) {
-  require_name(command.image);
+Task<int> pause(Session& session, std::string image) {
+  require_name(image);
   bool unknown = false;
   try {
-    co_await session.store().create(model::image_pause_path(command.image), "",
+    co_await session.store().create(model::image_pause_path(image), "",
                                     coordination::CreateMode::persistent);
   } catch (const StoreError& error) {
     unknown = error.kind() == StoreError::Kind::no_node;
     if (!unknown && error.kind() != StoreError::Kind::node_exists) throw;
   }
   if (unknown) {
-    throw std::runtime_error("nothing is known of image " + command.image +
+    throw std::runtime_error("nothing is known of image " + image +
                              ": it has never been built or requested");
   }
   co_return 0;
 }
 
-Task<int> perform(Session& session, UnpauseImage command) {
-  require_name(command.image);
+Task<int> unpause(Session& session, std::string image) {
+  require_name(image);
   try {
-    co_await session.store().remove(model::image_pause_path(command.image),
-                                    coordination::kAnyVersion);
+    co_await session.store().remove(model::image_pause_path(image), coordination::kAnyVersion);
   } catch (const StoreError& error) {
     if (error.kind() != StoreError::Kind::no_node) throw;
   }
   co_return 0;
 }
 
-Task<int> perform(Session& session, DeleteBuild command) {
-  const auto [image, build_id] = split_build(command.id);
+Task<int> delete_build(Session& session, std::string id, bool strict) {
+  const auto [image, build_id] = split_build(id);
   const std::string path = model::build_path(image, build_id);
   while (true) {
     const std::optional<Entry> entry = co_await read(session.store(), path);
     if (!entry) {
-      session.context().out << "Build " << command.id << " not found\n";
-      co_return 0;
+      session.context().out << "Build " << id << " not found\n";
+      co_return strict ? 1 : 0;
     }
     ImageBuild build =
         parsed(path, [&] { return model::parse_image_build(image, build_id, *entry); });
     if (build.state == BuildState::building) {
       session.context().out << "Cannot delete a build in progress\n";
-      co_return 0;
+      co_return strict ? 1 : 0;
     }
     build.set_state(BuildState::deleting, session.now());
     if (co_await write(session.store(), path, to_record(build), build.stat.version)) co_return 0;
   }
+}
+
+}  // namespace
+
+Task<int> perform(Session& session, BuildImages command) {
+  const Act act = [&session, &command](std::string image) {
+    return build(session, std::move(image), command);
+  };
+  co_return co_await for_each(session.context(), command.images, act);
+}
+
+Task<int> perform(Session& session, PauseImages command) {
+  const Act act = [&session](std::string image) { return pause(session, std::move(image)); };
+  return for_each(session.context(), std::move(command.images), act);
+}
+
+Task<int> perform(Session& session, UnpauseImages command) {
+  const Act act = [&session](std::string image) { return unpause(session, std::move(image)); };
+  return for_each(session.context(), std::move(command.images), act);
+}
+
+Task<int> perform(Session& session, DeleteBuilds command) {
+  const Act act = [&session, strict = command.strict](std::string id) {
+    return delete_build(session, std::move(id), strict);
+  };
+  return for_each(session.context(), std::move(command.ids), act);
 }
 
 Task<int> perform(Session& session, DeleteUpload command) {
@@ -155,7 +180,7 @@ Task<int> perform(Session& session, DeleteUpload command) {
     const std::optional<Entry> entry = co_await read(session.store(), path);
     if (!entry) {
       session.context().out << "Image upload not found\n";
-      co_return 0;
+      co_return command.strict ? 1 : 0;
     }
     ImageUpload upload = parsed(path, [&] {
       return model::parse_image_upload(command.image, command.build_id, command.provider,
@@ -163,7 +188,7 @@ Task<int> perform(Session& session, DeleteUpload command) {
     });
     if (upload.state == UploadState::uploading) {
       session.context().out << "Cannot delete because image upload in progress\n";
-      co_return 0;
+      co_return command.strict ? 1 : 0;
     }
     upload.set_state(UploadState::deleting, session.now());
     if (co_await write(session.store(), path, to_record(upload), upload.stat.version)) co_return 0;

@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/own_provider.h"
-#include "cli/rendering/table_text.h"
+#include "cli/show.h"
 #include "report/leak_listing.h"
 
 namespace nodepool::cli {
@@ -93,7 +93,7 @@ Task<int> perform(Session& session, ListLeaks command) {
     all_answered = false;
     log.error("Provider {} cannot be asked: {}", section.name, failure);
   }
-  session.context().out << table_as(command.format, table) << '\n';
+  print(session.context(), table, command.listing);
   co_return all_answered ? 0 : 1;
 }
 

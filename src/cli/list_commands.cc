@@ -1,94 +1,125 @@
-#include <algorithm>
+#include <optional>
 #include <ostream>
+#include <utility>
 
 #include "cli/commands.h"
-#include "cli/rendering/table_text.h"
+#include "cli/show.h"
 #include "report/explanation/hosts.h"
+#include "report/filter.h"
 #include "report/image_listings.h"
 #include "report/listings.h"
+#include "report/rendering/table_text.h"
 
 namespace nodepool::cli {
 
 namespace {
 
 using report::Detail;
+using report::Format;
 using report::Table;
 
-void print(Session& session, const Table& table, Format format) {
-  session.context().out << table_as(format, table) << '\n';
+Task<Table> node_table(Session& session, Detail detail) {
+  const model::NodeTable* nodes = co_await session.nodes();
+  co_return report::node_listing(*nodes, session.now(), detail);
+}
+
+Task<Table> request_table(Session& session, Detail detail) {
+  const model::RequestTable* requests = co_await session.requests();
+  co_return report::request_listing(*requests, session.now(), detail);
+}
+
+Task<Table> label_table(Session& session) {
+  const model::ComponentTable* components = co_await session.components();
+  const model::NodeTable* nodes = co_await session.nodes();
+  co_return report::label_listing(components->pools(), *nodes);
+}
+
+Task<Table> build_table(Session& session, Detail detail) {
+  const model::ImageTable* images = co_await session.images();
+  if (detail == Detail::brief) co_return report::build_listing(*images, session.now());
+  co_return report::build_details(*images, session.now(), session.config().build_log_dir);
+}
+
+Task<Table> upload_table(Session& session, Detail detail) {
+  const model::ImageTable* images = co_await session.images();
+  if (detail == Detail::brief) co_return report::upload_listing(*images, session.now());
+  co_return report::upload_details(*images, session.now());
+}
+
+Task<Table> image_table(Session& session) {
+  const model::ImageTable* images = co_await session.images();
+  co_return report::image_status_listing(*images, session.now());
+}
+
+Detail full_if(bool detail) {
+  return detail ? Detail::full : Detail::brief;
 }
 
 }  // namespace
 
 Task<int> perform(Session& session, ListNodes command) {
-  // What programs read always has all that is known.
-  const bool is_full = command.detail || command.format != Format::text;
-  const model::NodeTable* nodes = co_await session.nodes();
-  print(session,
-        report::node_listing(*nodes, session.now(), is_full ? Detail::full : Detail::brief),
-        command.format);
+  const Source source = [&session](Detail detail) { return node_table(session, detail); };
+  const int status = co_await show(session, command.listing, full_if(command.detail), source);
+  if (command.listing.watch) co_return status;
   // There is no record of a node that such a host stands for.
   const std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
   const std::string missing = report::hosts_out_of_order(hosts);
   if (!missing.empty()) session.context().err << "nodepool: " << missing << '\n';
-  co_return 0;
+  co_return status;
 }
 
 Task<int> perform(Session& session, ListRequests command) {
-  const model::RequestTable* requests = co_await session.requests();
-  print(session, report::request_listing(*requests), command.format);
-  co_return 0;
+  const Source source = [&session](Detail detail) { return request_table(session, detail); };
+  return show(session, std::move(command.listing), Detail::brief, source);
 }
 
 Task<int> perform(Session& session, ListLabels command) {
-  const model::ComponentTable* components = co_await session.components();
-  const model::NodeTable* nodes = co_await session.nodes();
-  print(session, report::label_listing(components->pools(), *nodes), command.format);
-  co_return 0;
+  const Source source = [&session](Detail /*all*/) { return label_table(session); };
+  return show(session, std::move(command.listing), Detail::brief, source);
 }
 
 Task<int> perform(Session& session, ListBuilds command) {
-  const model::ImageTable* images = co_await session.images();
-  const Table table =
-      command.detail ? report::build_details(*images, session.now(), session.config().build_log_dir)
-                     : report::build_listing(*images, session.now());
-  print(session, table, command.format);
-  co_return 0;
+  const Source source = [&session](Detail detail) { return build_table(session, detail); };
+  return show(session, std::move(command.listing), full_if(command.detail), source);
 }
 
 Task<int> perform(Session& session, ListUploads command) {
-  const model::ImageTable* images = co_await session.images();
-  const Table table = command.detail ? report::upload_details(*images, session.now())
-                                     : report::upload_listing(*images, session.now());
-  print(session, table, command.format);
-  co_return 0;
+  const Source source = [&session](Detail detail) { return upload_table(session, detail); };
+  return show(session, std::move(command.listing), full_if(command.detail), source);
 }
 
 Task<int> perform(Session& session, ImageStatus command) {
-  const model::ImageTable* images = co_await session.images();
-  print(session, report::image_status_listing(*images, session.now()), command.format);
-  co_return 0;
+  const Source source = [&session](Detail /*all*/) { return image_table(session); };
+  return show(session, std::move(command.listing), Detail::brief, source);
 }
 
 Task<int> perform(Session& session, ProviderInfo command) {
   const model::ImageTable* images = co_await session.images();
   const model::NodeTable* nodes = co_await session.nodes();
-  std::ostream& out = session.context().out;
+  Context& context = session.context();
   const Table uploads = report::provider_upload_listing(*images, command.provider);
   const Table servers = report::server_listing(*nodes, command.provider);
-  if (command.format == Format::json) {
-    out << "{\"images\": " << table_json(uploads) << ", \"nodes\": " << table_json(servers)
-        << "}\n";
-    co_return 0;
+  switch (command.listing.format) {
+    case Format::json:
+      context.out << "{\"images\": " << report::table_json(uploads)
+                  << ", \"nodes\": " << report::table_json(servers) << "}\n";
+      break;
+    case Format::yaml:
+      context.out << "images:\n"
+                  << report::table_yaml(uploads) << "\nnodes:\n"
+                  << report::table_yaml(servers) << '\n';
+      break;
+    case Format::names:
+      print(context, servers, command.listing);
+      break;
+    case Format::text:
+    case Format::wide:
+      context.out << "ZooKeeper data for provider " << command.provider << "\n\nImage data:\n";
+      print(context, uploads, command.listing);
+      context.out << "\nNodes:\n";
+      print(context, servers, command.listing);
+      break;
   }
-  if (command.format == Format::yaml) {
-    out << "images:\n" << table_yaml(uploads) << "\nnodes:\n" << table_yaml(servers) << '\n';
-    co_return 0;
-  }
-  out << "ZooKeeper data for provider " << command.provider << "\n\nImage data:\n";
-  print(session, uploads, Format::text);
-  out << "\nNodes:\n";
-  print(session, servers, Format::text);
   co_return 0;
 }
 

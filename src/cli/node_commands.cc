@@ -9,8 +9,8 @@
 
 #include "async/deadline.h"
 #include "cli/commands.h"
+#include "cli/each.h"
 #include "cli/own_provider.h"
-#include "cli/rendering/table_text.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
@@ -18,6 +18,8 @@
 #include "model/lease.h"
 #include "model/paths.h"
 #include "report/listings.h"
+#include "report/rendering/table_text.h"
+#include "requestor/lease.h"
 
 namespace nodepool::cli {
 
@@ -56,8 +58,10 @@ Task<std::vector<std::string>> contenders(Store& store, std::string id) {
   co_return coordination::contenders_in_line(std::move(names));
 }
 
-void print_not_found(Session& session, const std::string& id) {
+// Says that there is no such node; returns the exit status.
+int not_found(Session& session, const std::string& id, bool strict) {
   session.context().out << "Node id " << id << " not found\n";
+  return strict ? 1 : 0;
 }
 
 // The table with this one node, as it is now.
@@ -68,7 +72,7 @@ Task<> print_node(Session& session, std::string id) {
     const std::vector<std::string> line = co_await contenders(session.store(), id);
     report::add_node(table, *node, !line.empty(), session.now(), report::Detail::brief);
   }
-  session.context().out << table_text(table) << '\n';
+  session.context().out << report::table_text(table) << '\n';
 }
 
 // Why the lock could not be had.
@@ -115,9 +119,16 @@ Task<bool> with_locked_node(Session& session, std::string id, Action action) {
   co_return co_await coordination::with_lock(lock, std::move(acting));
 }
 
+// What a node becomes.
+struct Fate {
+  NodeState state;
+  std::string comment;  // empty: as it was
+};
+
 // Writes the node's new state and unlocks it, at once.
-Task<> store_state(Session& session, NodeState state, Node node, Lock& lock) {
-  node.set_state(state, session.now());
+Task<> store_state(Session& session, Fate fate, Node node, Lock& lock) {
+  node.set_state(fate.state, session.now());
+  if (!fate.comment.empty()) node.comment = fate.comment;
   Transaction transaction;
   transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   lock.release_in(transaction);
@@ -125,20 +136,34 @@ Task<> store_state(Session& session, NodeState state, Node node, Lock& lock) {
   lock.released();
 }
 
-Task<int> change_state(Session& session, std::string id, NodeState state) {
-  const std::optional<Node> node = co_await read_node(session.store(), id);
-  bool found = node.has_value();
-  if (found) {
-    const Action action = [&session, state](Node locked, Lock& lock) {
-      return store_state(session, state, std::move(locked), lock);
-    };
-    found = co_await with_locked_node(session, id, action);
+// Returns false if there is no such node.
+Task<bool> change_state(Session& session, std::string id, Fate fate) {
+  const Action action = [&session, fate = std::move(fate)](Node locked, Lock& lock) {
+    return store_state(session, fate, std::move(locked), lock);
+  };
+  return with_locked_node(session, std::move(id), action);
+}
+
+// A leased node stays locked by its lease: it is taken out of that.
+Task<bool> keep(Session& session, Node node, std::string reason) {
+  const std::optional<model::Lease> lease = lease_of(node);
+  if (lease && node.state == NodeState::in_use) {
+    const bool kept = co_await requestor::keep_leased_node(session.runtime(), session.store(),
+                                                           node.id, lease->id, reason);
+    if (kept) co_return true;
   }
-  if (found) {
-    co_await print_node(session, id);
-  } else {
-    print_not_found(session, id);
+  Task<bool> changing =
+      change_state(session, std::move(node.id), {NodeState::hold, std::move(reason)});
+  co_return co_await std::move(changing);
+}
+
+Task<int> hold(Session& session, std::string id, HoldNodes command) {
+  std::optional<Node> node = co_await read_node(session.store(), id);
+  if (!node) co_return not_found(session, id, command.strict);
+  if (!co_await keep(session, std::move(*node), std::move(command.reason))) {
+    co_return not_found(session, id, command.strict);
   }
+  co_await print_node(session, id);
   co_return 0;
 }
 
@@ -199,7 +224,7 @@ Task<> take_back(Session& session, driver::Provider& provider, Node node, Lock& 
 }
 
 const config::ProviderSection* find_provider(const config::Config& config,
-                                             const std::optional<std::string>& name) {
+                                             const model::SharedText& name) {
   for (const config::ProviderSection& section : config.providers) {
     if (section.name == name) return &section;
   }
@@ -214,8 +239,8 @@ Task<> delete_with(Session& session, driver::Provider& provider, std::string id,
   found = co_await with_locked_node(session, id, action);
 }
 
-// Deletes the node in the foreground.
-Task<> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
+// Deletes the node in the foreground. Returns false if there is none.
+Task<bool> delete_now(Session& session, std::string id, const config::ProviderSection& section) {
   bool found = false;
   const std::function<Task<>(driver::Provider&)> erase = [&session, &id,
                                                           &found](driver::Provider& provider) {
@@ -223,36 +248,44 @@ Task<> delete_now(Session& session, std::string id, const config::ProviderSectio
   };
   Task<> erasing = with_own_provider(session, section, erase);
   co_await std::move(erasing);
-  if (!found) {
-    print_not_found(session, id);
+  co_return found;
+}
+
+Task<int> remove(Session& session, std::string id, DeleteNodes command) {
+  const std::optional<Node> node = co_await read_node(session.store(), id);
+  if (!node) co_return not_found(session, id, command.strict);
+  bool found = false;
+  if (command.now) {
+    const config::ProviderSection* section = find_provider(session.config(), node->provider);
+    if (section == nullptr) {
+      session.context().out << "Provider " << node->provider.value_or("None") << " for node "
+                            << node->id << " not defined on this launcher\n";
+      co_return command.strict ? 1 : 0;
+    }
+    found = co_await delete_now(session, id, *section);
   } else {
-    co_await print_node(session, id);
+    Task<bool> changing = change_state(session, id, {NodeState::deleting, {}});
+    found = co_await std::move(changing);
   }
+  if (!found) co_return not_found(session, id, command.strict);
+  co_await print_node(session, id);
+  co_return 0;
 }
 
 }  // namespace
 
-Task<int> perform(Session& session, HoldNode command) {
-  return change_state(session, std::move(command.node), NodeState::hold);
+Task<int> perform(Session& session, HoldNodes command) {
+  const Act act = [&session, &command](std::string id) {
+    return hold(session, std::move(id), command);
+  };
+  co_return co_await for_each(session.context(), command.ids, act);
 }
 
-Task<int> perform(Session& session, DeleteNode command) {
-  if (!command.now) {
-    co_return co_await change_state(session, std::move(command.node), NodeState::deleting);
-  }
-  const std::optional<Node> node = co_await read_node(session.store(), command.node);
-  if (!node) {
-    print_not_found(session, command.node);
-    co_return 0;
-  }
-  const config::ProviderSection* section = find_provider(session.config(), node->provider);
-  if (section == nullptr) {
-    session.context().out << "Provider " << node->provider.value_or("None") << " for node "
-                          << node->id << " not defined on this launcher\n";
-    co_return 0;
-  }
-  co_await delete_now(session, command.node, *section);
-  co_return 0;
+Task<int> perform(Session& session, DeleteNodes command) {
+  const Act act = [&session, &command](std::string id) {
+    return remove(session, std::move(id), command);
+  };
+  co_return co_await for_each(session.context(), command.ids, act);
 }
 
 }  // namespace nodepool::cli

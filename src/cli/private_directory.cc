@@ -10,14 +10,14 @@ namespace nodepool::cli {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& doing) {
+[[noreturn]] void fail_while(const std::string& doing) {
   throw std::system_error(errno, std::generic_category(), doing);
 }
 
 }  // namespace
 
 PrivateDirectory::PrivateDirectory(const std::string& parent) : path_(parent + "/nodepool-XXXXXX") {
-  if (::mkdtemp(path_.data()) == nullptr) fail("cannot make a directory in " + parent);
+  if (::mkdtemp(path_.data()) == nullptr) fail_while("cannot make a directory in " + parent);
 }
 
 PrivateDirectory::~PrivateDirectory() {
@@ -34,7 +34,7 @@ void PrivateDirectory::write(std::string_view name, std::string_view content) co
   std::ofstream file(path, std::ios::binary);
   file.write(content.data(), static_cast<std::streamsize>(content.size()));
   file.close();
-  if (!file) fail("cannot write " + path);
+  if (!file) fail_while("cannot write " + path);
 }
 
 }  // namespace nodepool::cli

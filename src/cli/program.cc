@@ -1,4 +1,5 @@
 #include <pwd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/harmless_output.h"
+#include "cli/remote_commands.h"
 #include "cli/session.h"
 #include "config/load.h"
 #include "program/log_config.h"
@@ -54,10 +56,15 @@ Task<> close(Session& session, bool failed) {
 // first to use a store.
 struct UseOf {
   template <typename Command>
-  coordination::StoreUse operator()(const Command& /*command*/) const {
-    constexpr bool reads = is_one_of<Command, ListNodes, ListRequests, ListLabels, ProviderInfo,
-                                     ListBuilds, ListUploads, ImageStatus, ListAlienImages,
-                                     CheckClouds, ExportImageData, Explain, ListLeaks>;
+  coordination::StoreUse operator()(const Command& command) const {
+    // Who only reads hears of no changes.
+    if constexpr (requires { command.listing.watch; }) {
+      if (command.listing.watch) return coordination::StoreUse::write;
+    }
+    constexpr bool reads =
+        is_one_of<Command, ListNodes, ListRequests, ListLabels, ProviderInfo, ListBuilds,
+                  ListUploads, ImageStatus, ListAlienImages, CheckClouds, ExportImageData, Explain,
+                  ListLeaks, ListLeases, UseShell, ShowStatus>;
     if (reads) return coordination::StoreUse::read;
     return std::is_same_v<Command, ImportImageData> ? coordination::StoreUse::create
                                                     : coordination::StoreUse::write;
@@ -99,6 +106,14 @@ Task<int> perform_online(Context& context, config::Config config,
 
 int perform_any(Context& context, const Arguments& arguments) {
   const auto log = std::make_shared<telemetry::Log>(log_options(arguments));
+  const auto* offline_one = std::get_if<OfflineCommand>(&arguments.command);
+  // The others are about files that are here.
+  const bool may_be_remote =
+      offline_one == nullptr || std::holds_alternative<ShowHistory>(*offline_one);
+  auto address = may_be_remote ? remote_address(context, arguments) : std::nullopt;
+  if (address) {
+    return context.loop.run(perform_remotely(context, *std::move(address), arguments.command, log));
+  }
   std::optional<OnlineCommand> online;
   if (const auto* offline = std::get_if<OfflineCommand>(&arguments.command)) {
     const int status = std::visit(
@@ -113,10 +128,16 @@ int perform_any(Context& context, const Arguments& arguments) {
   return context.loop.run(perform_online(context, std::move(config), log, *std::move(online)));
 }
 
+// As ssh has it, to be told from that of the command it runs.
+constexpr int kSshFailed = 255;
+
 // The exit status when the command has thrown.
 int failure_status(const Arguments& arguments) {
   const auto* online = std::get_if<OnlineCommand>(&arguments.command);
-  return online != nullptr && std::holds_alternative<RunCommand>(*online) ? kNotRun : 1;
+  if (online == nullptr) return 1;
+  if (std::holds_alternative<RunCommand>(*online)) return kNotRun;
+  if (std::holds_alternative<ShowStatus>(*online)) return kCritical;
+  return std::holds_alternative<UseShell>(*online) ? kSshFailed : 1;
 }
 
 }  // namespace
@@ -127,6 +148,11 @@ std::string process_identity() {
   const passwd* user = ::getpwuid(::getuid());
   const std::string name = user == nullptr ? std::to_string(::getuid()) : user->pw_name;
   return name + "@" + host.data();
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 int run(Context& context) {

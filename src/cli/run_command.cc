@@ -1,20 +1,19 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
 #include <csignal>
 #include <exception>
 #include <optional>
 #include <ostream>
-#include <system_error>
 
 #include "async/finally.h"
 #include "async/signals.h"
-#include "async/subprocess.h"
 #include "cli/access_files.h"
+#include "cli/child.h"
 #include "cli/commands.h"
 #include "cli/private_directory.h"
 #include "cli/waiting.h"
+#include "cli/with_nodes.h"
 #include "requestor/held_nodes.h"
 
 namespace nodepool::cli {
@@ -22,46 +21,7 @@ namespace nodepool::cli {
 namespace {
 
 using async::Signals;
-using async::Subprocess;
 using requestor::HeldNodes;
-
-// As `timeout`, `env` and others have it, to be told from the command's own.
-constexpr int kCannotRun = 126;
-constexpr int kNotFound = 127;
-
-std::string variable(const config::Environment& environment, std::string_view name,
-                     std::string fallback) {
-  for (const auto& [key, value] : environment) {
-    if (key == name && !value.empty()) return value;
-  }
-  return fallback;
-}
-
-// Whether what is typed at the terminal reaches this process, and the command with it.
-bool is_in_foreground() {
-  const int terminal = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (terminal < 0) return false;
-  const bool in_foreground = ::tcgetpgrp(terminal) == ::getpgrp();
-  ::close(terminal);
-  return in_foreground;
-}
-
-// Passes a signal on to the command, unless the terminal has sent it to the command already.
-void pass_on(int signal, Subprocess& process) {
-  const bool typed = signal == SIGINT || signal == SIGQUIT;
-  if (!typed || !is_in_foreground()) process.send_signal(signal);
-}
-
-Subprocess::Command command_line(const RunCommand& command,
-                                 const config::Environment& environment) {
-  Subprocess::Command line;
-  line.arguments = command.command;
-  for (const auto& [name, value] : environment)
-    line.environment.push_back(fmt::format("{}={}", name, value));
-  // The nodes are given back when this process dies: nobody may go on using them.
-  line.signal_when_orphaned = SIGTERM;
-  return line;
-}
 
 Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
               std::optional<requestor::Answer>& answer) {
@@ -70,45 +30,19 @@ Task<> obtain(Session& session, RunCommand command, HeldNodes& held,
   co_await held.accept(answer->request);
 }
 
-Task<> await_end(Subprocess& process, std::optional<Subprocess::Ending>& ending) {
-  ending = co_await process.wait();
-}
-
-Task<int> supervise(Signals& signals, Subprocess& process) {
-  std::optional<Subprocess::Ending> ending;
-  while (!ending) {
-    Task<> waiting = await_end(process, ending);
-    const std::optional<int> signal = co_await signals.until_next(std::move(waiting));
-    if (signal && !ending) pass_on(*signal, process);
-  }
-  co_return ending->shell_status();
-}
-
-Task<int> run_with_nodes(Session& session, RunCommand command, Signals& signals,
-                         const HeldNodes& held) {
-  Context& context = session.context();
-  const std::vector<NodeAccess> nodes = access_to(held.nodes(), command.labels);
-  const PrivateDirectory directory(variable(context.environment, "TMPDIR", "/tmp"));
-  const AccessPaths paths{directory.path_of("ssh_config"), directory.path_of("known_hosts"),
-                          directory.path_of("inventory.yaml")};
-  directory.write("ssh_config", ssh_config_text(nodes, paths));
-  directory.write("known_hosts", known_hosts_text(nodes));
-  directory.write("inventory.yaml", inventory_text(nodes, paths));
-  const config::Environment environment = access_environment(context.environment, nodes, paths);
-  std::optional<Subprocess> process;
-  try {
-    process.emplace(session.runtime().executor, command_line(command, environment));
-  } catch (const std::system_error& error) {
-    context.err << "nodepool: " << error.what() << '\n';
-    co_return error.code() == std::errc::no_such_file_or_directory ? kNotFound : kCannotRun;
-  }
-  co_return co_await supervise(signals, *process);
+// Runs the command; what it has left to look at is kept: `keep` is set to why.
+Task<int> run_and_judge(Context& context, RunCommand command, Signals& signals,
+                        const HeldNodes& held, std::optional<std::string>& keep) {
+  const bool hold_on_failure = command.hold_on_failure;
+  const ChildEnd end = co_await run_with_nodes(context, std::move(command), signals, held.nodes());
+  if (hold_on_failure) keep = reason_to_keep(context, end, held.nodes());
+  co_return end.status;
 }
 
 // What the command has done counts, whatever becomes of the nodes.
-Task<> give_back(Context& context, HeldNodes& held) {
+Task<> give_back(Context& context, HeldNodes& held, std::optional<std::string> keep) {
   try {
-    co_await held.release();
+    co_await held.release(std::move(keep));
   } catch (const coordination::StoreError& error) {
     context.err << "nodepool: the nodes go back with the end of this session, because they could "
                    "not be given back: "
@@ -117,6 +51,32 @@ Task<> give_back(Context& context, HeldNodes& held) {
 }
 
 }  // namespace
+
+Task<ChildEnd> run_with_nodes(Context& context, RunCommand command, Signals& signals,
+                              std::vector<model::Node> records) {
+  const std::vector<NodeAccess> nodes = access_to(records, command.labels);
+  const PrivateDirectory directory(variable(context.environment, "TMPDIR", "/tmp"));
+  const AccessPaths paths{directory.path_of("ssh_config"), directory.path_of("known_hosts"),
+                          directory.path_of("inventory.yaml")};
+  directory.write("ssh_config", ssh_config_text(nodes, paths));
+  directory.write("known_hosts", known_hosts_text(nodes));
+  directory.write("inventory.yaml", inventory_text(nodes, paths));
+  const config::Environment environment = access_environment(context.environment, nodes, paths);
+  co_return co_await run_child(context, signals, std::move(command.command), environment);
+}
+
+std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
+                                          const std::vector<model::Node>& nodes) {
+  if (!end.has_run || end.status == 0) return std::nullopt;
+  std::vector<std::string> ids;
+  for (const model::Node& node : nodes) ids.push_back(node.id);
+  context.err << fmt::format(
+      "nodepool: the command has ended with status {}; {} kept: `nodepool ssh ID` goes there, "
+      "`nodepool delete ID` gives it back\n",
+      end.status, fmt::join(ids, ", "));
+  return fmt::format("the command of nodepool:{} has ended with status {}", context.identity,
+                     end.status);
+}
 
 Task<int> perform(Session& session, RunCommand command) {
   Context& context = session.context();
@@ -131,11 +91,12 @@ Task<int> perform(Session& session, RunCommand command) {
   }
   if (interrupted) {
     context.err << "nodepool: interrupted; the request has been withdrawn\n";
-    co_await give_back(context, held);
+    co_await give_back(context, held, std::nullopt);
     co_return 128 + *interrupted;
   }
-  Task<int> running = run_with_nodes(session, std::move(command), signals, held);
-  const auto end = [&context, &held] { return give_back(context, held); };
+  std::optional<std::string> keep;
+  Task<int> running = run_and_judge(context, std::move(command), signals, held, keep);
+  const auto end = [&context, &held, &keep] { return give_back(context, held, keep); };
   co_return co_await async::finally(std::move(running), end);
 }
 

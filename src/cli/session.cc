@@ -32,6 +32,17 @@ template Task<model::RequestTable*> Session::complete(Kind, model::RequestTable&
 template Task<model::ComponentTable*> Session::complete(Kind, model::ComponentTable&);
 template Task<model::ImageTable*> Session::complete(Kind, model::ImageTable&);
 
+std::vector<coordination::Subscription> Session::observe(const std::function<void()>& observer) {
+  const auto call = [observer](const auto& /*change*/) { observer(); };
+  std::vector<coordination::Subscription> subscriptions;
+  subscriptions.push_back(records_.nodes.observe(call));
+  subscriptions.push_back(records_.nodes.observe_locks(call));
+  subscriptions.push_back(records_.requests.observe(call));
+  subscriptions.push_back(records_.components.observe(call));
+  subscriptions.push_back(records_.images.observe(call));
+  return subscriptions;
+}
+
 Task<> Session::close() {
   co_await scope_.stop();
   co_await store_->close();

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "async/event.h"
 #include "async/task_scope.h"
@@ -36,6 +38,9 @@ class Session {
     return complete(Kind::components, records_.components);
   }
   Task<model::ImageTable*> images() { return complete(Kind::images, records_.images); }
+
+  // Calls `observer` after each change of the records that have been asked for.
+  std::vector<coordination::Subscription> observe(const std::function<void()>& observer);
 
   // Ends everything; the session's locks and requests are gone.
   Task<> close();

@@ -3,16 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <functional>
 #include <ostream>
 
+#include "async/event.h"
+#include "async/finally.h"
+#include "async/task_scope.h"
 #include "cli/harmless_output.h"
+#include "cli/lease_length.h"
+#include "config/wording.h"
 
 namespace nodepool::cli {
 
 namespace {
 
 using model::NodeRequest;
+
+// Which labels that are offered the missing ones may be slips of, as the end of a sentence.
+std::string likely_meant(const std::vector<const model::Component*>& pools,
+                         const std::vector<std::string>& missing) {
+  std::vector<std::string_view> offered;
+  for (const model::Component* pool : pools) {
+    offered.insert(offered.end(), pool->supported_labels.begin(), pool->supported_labels.end());
+  }
+  for (const std::string& label : missing) {
+    const std::string meant = config::did_you_mean(label, offered);
+    if (!meant.empty()) return "; " + meant;
+  }
+  return {};
+}
 
 // What of the labels can be had at present; empty if some pool offers all of them.
 std::string shortage(const std::vector<const model::Component*>& pools,
@@ -25,19 +46,34 @@ std::string shortage(const std::vector<const model::Component*>& pools,
     if (!offered && !named) missing.push_back(label);
   }
   if (!missing.empty()) {
-    return fmt::format("no pool offers {} at present", fmt::join(missing, ", "));
+    return fmt::format("no pool offers {} at present, waiting for one that does{}",
+                       fmt::join(missing, ", "), likely_meant(pools, missing));
   }
   const bool together = std::ranges::any_of(
       pools, [&labels](const model::Component* pool) { return pool->supports(labels); });
-  return together ? "" : "no single pool offers all of these labels at present";
+  return together
+             ? ""
+             : "no single pool offers all of these labels at present, waiting for one that does";
+}
+
+// "1st", "2nd", "3rd", "4th", … "11th", … "21st".
+std::string ordinal(std::size_t number) {
+  constexpr std::array<std::string_view, 4> kEndings = {"th", "st", "nd", "rd"};
+  const bool is_teen = number / 10 % 10 == 1;
+  const std::size_t last = is_teen ? 0 : number % 10;
+  return std::to_string(number).append(kEndings.at(last < kEndings.size() ? last : 0));
 }
 
 // Tells how a request fares.
 class Reporter {
  public:
-  Reporter(Session& session, const model::ComponentTable& components,
+  // `requests`: for its place in line; nullptr: nobody watches.
+  Reporter(Session& session, const model::ComponentTable& components, model::RequestTable* requests,
            std::vector<std::string> labels)
-      : session_(session), components_(components), labels_(std::move(labels)) {}
+      : session_(session),
+        components_(components),
+        requests_(requests),
+        labels_(std::move(labels)) {}
   ~Reporter() { clear_line(); }
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
@@ -45,18 +81,52 @@ class Reporter {
   void report(const NodeRequest& request) {
     hint();
     if (!session_.context().err_is_terminal) return;
-    std::string line = fmt::format("Request {} for {}: {}", request.id, fmt::join(labels_, ", "),
-                                   to_string(request.state));
+    id_ = request.id;
+    fate_ = to_string(request.state);
     if (!request.declined_by.empty()) {
-      line += fmt::format(", declined by {} of {} pools", request.declined_by.size(),
-                          std::max(request.declined_by.size(), components_.pools().size()));
+      fate_ += fmt::format(", declined by {} of {} pools", request.declined_by.size(),
+                           std::max(request.declined_by.size(), components_.pools().size()));
     }
-    clear_line();
-    session_.context().err << line << std::flush;
-    line_shown_ = true;
+    show();
+  }
+
+  // Keeps the place in line up to date until it is cancelled.
+  Task<> follow_line() {
+    const coordination::Subscription subscription =
+        requests_->observe([this](const auto& /*change*/) { line_changed_.set(); });
+    while (true) {
+      co_await line_changed_.wait();
+      show();
+      co_await session_.runtime().clock.sleep_for(kRest);
+    }
   }
 
  private:
+  // Between two looks at a line that moves all the time: people do not read faster.
+  static constexpr auto kRest = std::chrono::milliseconds(200);
+
+  // "3rd of 12 in line", by order of service; empty if it does not wait.
+  std::string place() const {
+    std::size_t position = 0;
+    for (const auto& [order, id] : requests_->waiting()) {
+      ++position;
+      if (id == id_)
+        return fmt::format("{} of {} in line", ordinal(position), requests_->waiting().size());
+    }
+    return {};
+  }
+
+  void show() {
+    if (id_.empty()) return;
+    std::string line = fmt::format("Request {} for {}: {}", id_, fmt::join(labels_, ", "), fate_);
+    if (const std::string place_now = place(); !place_now.empty()) line += ", " + place_now;
+    if (line_shown_ && line == line_) return;
+    clear_line();
+    session_.context().err << line << std::flush;
+    line_ = std::move(line);
+    line_shown_ = true;
+  }
+
   // Once, so that a mistyped label is noticed before the time is over.
   void hint() {
     if (hinted_) return;
@@ -64,7 +134,7 @@ class Reporter {
     if (text.empty()) return;
     hinted_ = true;
     clear_line();
-    session_.context().err << "nodepool: " << text << ", waiting for one that does\n" << std::flush;
+    session_.context().err << "nodepool: " << text << '\n' << std::flush;
   }
 
   void clear_line() {
@@ -74,9 +144,14 @@ class Reporter {
 
   Session& session_;
   const model::ComponentTable& components_;
+  model::RequestTable* requests_;
   std::vector<std::string> labels_;
+  std::string id_;
+  std::string fate_;  // its state, and who has declined it
+  std::string line_;  // as it was last shown
   bool hinted_ = false;
   bool line_shown_ = false;
+  async::Event line_changed_{"another request has come or gone"};
 };
 
 }  // namespace
@@ -85,15 +160,21 @@ Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::stri
                                          async::Duration timeout) {
   const auto deadline = session.runtime().clock.now() + timeout;
   const model::ComponentTable* components = co_await session.components();
-  Reporter reporter(session, *components, labels);
-  requestor::Wish wish{labels, "nodepool:" + session.context().identity};
+  model::RequestTable* requests = nullptr;
+  if (session.context().err_is_terminal) requests = co_await session.requests();
+  Reporter reporter(session, *components, requests, labels);
+  requestor::Wish wish{labels, holder_of(session.context())};
   const std::string id =
       co_await requestor::ask(session.runtime(), session.store(), std::move(wish));
   requestor::Progress progress = [&reporter](const NodeRequest& request) {
     reporter.report(request);
   };
-  co_return co_await requestor::await_answer(session.runtime(), session.store(), id, deadline,
-                                             std::move(progress));
+  async::TaskScope scope(session.runtime(), [](const std::string&, const std::string&) {});
+  if (requests != nullptr) scope.spawn("place in line", reporter.follow_line());
+  Task<requestor::Answer> awaiting = requestor::await_answer(session.runtime(), session.store(), id,
+                                                             deadline, std::move(progress));
+  const auto stop = [&scope] { return scope.stop(); };
+  co_return co_await async::finally(std::move(awaiting), stop);
 }
 
 std::string explain(const requestor::Answer& answer) {

@@ -24,6 +24,21 @@ struct WebApp {
   friend bool operator==(const WebApp&, const WebApp&) = default;
 };
 
+// How others ask for nodes over HTTP. Read once, when the launcher starts. Empty paths were not
+// configured.
+struct Api {
+  std::string tokens = {};  // file
+  bool anonymous_read = true;
+  std::string socket = {};  // path
+  unsigned socket_mode = 0660;
+  std::optional<int> port = {};  // with TLS
+  std::string listen_address = "0.0.0.0";
+  std::string tls_cert = {};
+  std::string tls_key = {};
+
+  friend bool operator==(const Api&, const Api&) = default;
+};
+
 struct ZooKeeperServer {
   std::string host = {};  // a name or an address; IPv6 without brackets
   int port = 2281;
@@ -79,6 +94,7 @@ struct StoreChoice {
 struct History {
   std::string directory = "/var/lib/nodepool";
   std::int64_t max_size = 16 << 20;  // bytes, of each of its two files
+  std::int64_t max_age = 0;          // days; 0: no limit
 
   friend bool operator==(const History&, const History&) = default;
 };
@@ -143,6 +159,7 @@ struct ProviderSection {
 // The whole file, with the secure file applied.
 struct Config {
   WebApp webapp = {};
+  Api api = {};
   std::optional<std::string> elements_dir = {};
   std::optional<std::string> images_dir = {};
   std::string build_log_dir = "/var/log/nodepool/builds";
@@ -153,6 +170,7 @@ struct Config {
   StoreChoice store = {};
   History history = {};
   std::optional<std::int64_t> max_hold_age = {};  // seconds; nothing: no limit
+  std::optional<std::int64_t> max_lease = {};     // seconds; nothing: no limit
   std::int64_t pool_timeout = 120;  // seconds that a request waits for a pool that is gone
   std::map<std::string, Label> labels = {};
   std::map<std::string, DiskImage> diskimages = {};

@@ -45,6 +45,31 @@ WebApp read_webapp(const Section& root) {
   return webapp;
 }
 
+Api read_api(const Section& root) {
+  Api api;
+  const auto section = root.section("api");
+  if (!section) return api;
+  api.tokens = section->optional_text("tokens").value_or("");
+  api.anonymous_read = section->boolean("anonymous-read");
+  api.socket = section->optional_text("socket").value_or("");
+  const std::string mode = section->optional_text("socket-mode").value_or("0660");
+  constexpr std::string_view kOctal = "01234567";
+  constexpr std::size_t kLongestMode = 4;
+  if (mode.empty() || mode.size() > kLongestMode ||
+      mode.find_first_not_of(kOctal) != std::string::npos) {
+    throw section->error("socket-mode", "must be a mode as for chmod", "for example `\"0660\"`");
+  }
+  api.socket_mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+  api.listen_address = section->text("listen-address");
+  api.tls_cert = section->optional_text("tls-cert").value_or("");
+  api.tls_key = section->optional_text("tls-key").value_or("");
+  if (section->has("port")) api.port = read_port(*section, "port");
+  if (api.port && (api.tls_cert.empty() || api.tls_key.empty())) {
+    throw section->error("port", "needs a certificate", "give `tls-cert` and `tls-key`");
+  }
+  return api;
+}
+
 // "/np/" -> "/np", "/" -> "": as kazoo understands it.
 std::string read_chroot(const Section& server) {
   std::string chroot = server.optional_text("chroot").value_or("");
@@ -194,9 +219,12 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.build_log_limit = root.integer("build-log-limit");
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
+  config.max_lease = root.optional_integer("max-lease");
+  if (config.max_lease.value_or(0) <= 0) config.max_lease.reset();
   config.pool_timeout =
       std::clamp<std::int64_t>(root.integer("pool-timeout"), 0, kLongestPoolTimeout);
   config.webapp = read_webapp(root);
+  config.api = read_api(root);
   config.gearman_servers = read_gearman_servers(root);
   config.zookeeper.timeout = read_zookeeper_timeout(root);
   const std::vector<Section> diskimages = root.sections("diskimages");
@@ -266,6 +294,11 @@ History read_history(const Section& root, const StoreChoice& store) {
       throw section->error("max-size", "must be an integer between 1 and 1048576");
     }
     history.max_size = mebibytes << 20;
+    history.max_age = section->integer("max-age");
+    constexpr std::int64_t kLongest = 3650;
+    if (history.max_age < 0 || history.max_age > kLongest) {
+      throw section->error("max-age", "must be an integer between 0 and 3650");
+    }
   }
   return history;
 }

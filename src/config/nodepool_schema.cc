@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kHighestPort = 65535;
 constexpr std::int64_t kLargestHistory = 1 << 20;   // MiB
+constexpr std::int64_t kOldestHistory = 3650;       // days
 constexpr std::int64_t kLargestBuildLog = 1 << 20;  // MiB
 
 Schema webapp_schema() {
@@ -23,6 +24,49 @@ Schema webapp_schema() {
            .default_value = "0.0.0.0",
            .description = "Address to listen on, `::` for all IPv4 and IPv6 addresses. The key has "
                           "an underscore. Read once, when the launcher starts."},
+      }};
+}
+
+Schema api_schema() {
+  return {
+      .description =
+          "The API by which others ask the launcher for nodes. All is read once, when the "
+          "launcher starts; the files are read again when they change.",
+      .fields = {
+          {.key = "tokens",
+           .type = string(),
+           .default_note = "none: nobody can change anything",
+           .description = "File with the clients and what each may do."},
+          {.key = "anonymous-read",
+           .type = boolean(),
+           .default_value = "true",
+           .description =
+               "Whether who has no token may read: the API, the status pages and the metrics."},
+          {.key = "socket",
+           .type = string_matching("/.+"),
+           .default_note = "none",
+           .description = "Unix socket for clients on this machine, which need no token."},
+          {.key = "socket-mode",
+           .type = string_matching("0?[0-7]{3}"),
+           .default_note = "`\"0660\"`",
+           .description = "Who may connect to the socket, as for chmod, in quotes."},
+          {.key = "port",
+           .type = integer_between(0, kHighestPort),
+           .default_note = "none",
+           .description = "TCP port for TLS, with a certificate."},
+          {.key = "listen-address",
+           .type = string(),
+           .default_value = "0.0.0.0",
+           .description = "Address of that port."},
+          {.key = "tls-cert",
+           .type = string(),
+           .default_note = "none",
+           .description = "PEM file with the certificate and those that lead from it to a known "
+                          "one."},
+          {.key = "tls-key",
+           .type = string(),
+           .default_note = "none",
+           .description = "PEM file with its key."},
       }};
 }
 
@@ -83,22 +127,30 @@ Schema zookeeper_tls_schema() {
 }
 
 Schema history_schema() {
-  return {.description =
-              "Where the launcher writes down what happens to requests and nodes, for "
-              "`nodepool history`.",
-          .fields = {
-              {.key = "directory",
-               .type = string(),
-               .default_note = "that of the embedded store, with ZooKeeper `/var/lib/nodepool`",
-               .description = "Directory of the files `history.jsonl`, and `history.jsonl.1` for "
-                              "what came before. Read once, when the launcher starts."},
-              {.key = "max-size",
-               .type = integer_between(1, kLargestHistory),
-               .default_value = "16",
-               .unit = "MiB",
-               .description = "How large each of the two files may become. Read once, when the "
-                              "launcher starts."},
-          }};
+  return {
+      .description =
+          "Where the launcher writes down what happens to requests and nodes, for "
+          "`nodepool history`.",
+      .fields = {
+          {.key = "directory",
+           .type = string(),
+           .default_note = "that of the embedded store, with ZooKeeper `/var/lib/nodepool`",
+           .description = "Directory of the files `history.jsonl`, and `history.jsonl.1` for "
+                          "what came before. Read once, when the launcher starts."},
+          {.key = "max-size",
+           .type = integer_between(1, kLargestHistory),
+           .default_value = "16",
+           .unit = "MiB",
+           .description = "How large each of the two files may become. Read once, when the "
+                          "launcher starts."},
+          {.key = "max-age",
+           .type = integer_between(0, kOldestHistory),
+           .default_value = "0",
+           .unit = "days",
+           .description = "What is older is not shown, and leaves the disk at twice that age at "
+                          "most, as long as anything happens. 0: only the size counts. Read "
+                          "once, when the launcher starts."},
+      }};
 }
 
 Schema label_schema() {
@@ -352,6 +404,12 @@ Fields resource_fields() {
        .unit = "seconds",
        .description = "How long a node may be held before it is deleted. 0 or a negative number: "
                       "for ever."},
+      {.key = "max-lease",
+       .type = integer(),
+       .default_note = "unlimited",
+       .unit = "seconds",
+       .description = "How long a lease may last, from when it is given or renewed. What asks for "
+                      "more is refused. 0 or a negative number: as long as anybody likes."},
       {.key = "pool-timeout",
        .type = integer(),
        .default_value = "120",
@@ -378,7 +436,11 @@ const Schema& nodepool_schema() {
       .fields = joined(joined(joined({{.key = "webapp",
                                        .type = section(webapp_schema()),
                                        .default_note = "see there",
-                                       .description = "The web server of the launcher."}},
+                                       .description = "The web server of the launcher."},
+                                      {.key = "api",
+                                       .type = section(api_schema()),
+                                       .default_note = "see there",
+                                       .description = "Who may ask for nodes over HTTP, and how."}},
                                      path_fields()),
                               store_fields()),
                        resource_fields())};

@@ -26,12 +26,41 @@ inline constexpr telemetry::Metric kBoots{
         "how long machines took from their creation until the cloud showed them running; those "
         "that another launcher has begun do not count"};
 
+inline constexpr telemetry::Metric kLaunchStages{
+    .name = "nodepool_launch_stage_seconds",
+    .kind = telemetry::Metric::Kind::timer,
+    .labels = {{{"provider"}, {"stage"}}},
+    .statsd = {"nodepool.provider.<provider>.stage.<stage>"},
+    .help =
+        "how long each stage of making a node took, from the end of the one before: `decided` "
+        "(from "
+        "when the request was made), `booked` (its record written and the room found), `turn` "
+        "(max-concurrency), `created` (the cloud has accepted it), `active` (it runs), `port` (it "
+        "lets itself be connected to), `keys` (its host keys are read), `ready` (its record says "
+        "so); of the attempt that came so far"};
+
+inline constexpr telemetry::Metric kRemovals{
+    .name = "nodepool_removal_seconds",
+    .kind = telemetry::Metric::Kind::timer,
+    .labels = {{{"provider"}, {"stage"}}},
+    .statsd = {"nodepool.provider.<provider>.removal.<stage>"},
+    .help =
+        "how long after a node was given back, or its deletion ordered, its cloud had `accepted` "
+        "the deletion, and it was `gone`"};
+
 inline constexpr telemetry::Metric kLeakedResources{
     .name = "nodepool_leaked_resources_total",
     .kind = telemetry::Metric::Kind::counter,
     .labels = {{{"provider"}, {"type"}}},
     .statsd = {"nodepool.provider.<provider>.leaked.<type>s"},
     .help = "left-over resources that were deleted"};
+
+inline constexpr telemetry::Metric kHostsOutOfOrder{
+    .name = "nodepool_hosts_out_of_order",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"provider"}}},
+    .statsd = {"nodepool.provider.<provider>.hosts_out_of_order"},
+    .help = "static hosts that this launcher cannot hand out"};
 
 inline constexpr telemetry::Metric kTaskQueue{.name = "nodepool_task_queue",
                                               .kind = telemetry::Metric::Kind::gauge,
@@ -44,7 +73,7 @@ inline constexpr telemetry::Metric kTaskWaits{
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"provider"}, {"call"}}},
     .statsd = {"nodepool.provider.<provider>.task_wait.<call>"},
-    .help = "… and how long they did"};
+    .help = "how long blocking calls have waited for their turn"};
 
 inline constexpr telemetry::Metric kTasksLeftBehind{
     .name = "nodepool_tasks_left_behind_total",
@@ -54,6 +83,7 @@ inline constexpr telemetry::Metric kTasksLeftBehind{
     .help = "blocking calls that did not return in time"};
 
 inline constexpr const telemetry::Metric* kDriverMetrics[] = {
-    &kLaunches, &kBoots, &kLeakedResources, &kTaskQueue, &kTaskWaits, &kTasksLeftBehind};
+    &kLaunches,        &kBoots,     &kLaunchStages, &kRemovals,       &kLeakedResources,
+    &kHostsOutOfOrder, &kTaskQueue, &kTaskWaits,    &kTasksLeftBehind};
 
 }  // namespace nodepool::driver

@@ -25,6 +25,9 @@ class LateStarts {
   bool failed(const std::string& provider, const std::string& reason);
   void succeeded(const std::string& provider);
 
+  // Those that have not started, each with why.
+  const std::map<std::string, std::string>& failures() const { return failures_; }
+
   // From now on what is missing is tried again by `start`.
   void begin(Start start);
 

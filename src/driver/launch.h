@@ -5,6 +5,7 @@
 #include <string>
 
 #include "async/task.h"
+#include "driver/launch_account.h"
 #include "model/node.h"
 #include "model/node_request.h"
 
@@ -27,6 +28,10 @@ class NodeRecord {
   // id above all. Throws StoreError, also when the node's lock has been lost: then the work is
   // over.
   virtual async::Task<> save() = 0;
+
+  // When it was given back, or its deletion ordered, in seconds since the epoch. Nothing: nobody
+  // waits for it to go.
+  virtual std::optional<double> released() const { return std::nullopt; }
 };
 
 // A node that is being made. The launcher has written its record, as `building`; the provider makes
@@ -39,6 +44,9 @@ class NodeLaunch : public NodeRecord {
   // The upload to make the machine from, whatever its record's state. Nothing: the newest one that
   // is ready, where the label has a diskimage.
   virtual std::optional<UploadedImage> image() const { return std::nullopt; }
+
+  // An attempt has ended. By default nobody wants to know.
+  virtual void attempt_ended(const LaunchAccount& /*account*/) {}
 };
 
 // A launch that came to nothing. Unless it is for want of room, this pool does not serve the

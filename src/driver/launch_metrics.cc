@@ -1,5 +1,8 @@
 #include "driver/launch_metrics.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "driver/driver_metrics.h"
 
 namespace nodepool::driver {
@@ -9,6 +12,14 @@ void LaunchMetrics::ended(std::string_view result, const model::Node& node) cons
   metrics_.time(telemetry::series<kLaunches>(node.provider.value_or(""), node.az.value_or(""),
                                              node.requestor.value_or(""), result),
                 time);
+}
+
+// The machine's time may have been set back meanwhile.
+void tell_removal(const telemetry::Metrics& metrics, std::string_view provider,
+                  std::string_view stage, double seconds) {
+  const std::chrono::duration<double> time(std::max(seconds, 0.0));
+  metrics.time(telemetry::series<kRemovals>(provider, stage),
+               std::chrono::duration_cast<std::chrono::nanoseconds>(time));
 }
 
 std::string_view result_of(const CloudError& error) {

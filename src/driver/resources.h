@@ -4,6 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <boost/container/flat_map.hpp>
 
 #include "model/record.h"
 
@@ -15,9 +18,11 @@ namespace nodepool::driver {
 // Amounts of resources by name. One that is not listed is 0.
 class Resources {
  public:
+  // There are as many as nodes, with a few names each.
+  using Amounts = boost::container::flat_map<std::string, double, std::less<>>;
+
   Resources() = default;
-  explicit Resources(std::map<std::string, double, std::less<>> amounts)
-      : amounts_(std::move(amounts)) {}
+  explicit Resources(Amounts amounts) : amounts_(std::move(amounts)) {}
 
   // Reads the `resources` of a node's record: an object of numbers. Nothing for null; whatever is
   // not a number is left out.
@@ -26,7 +31,7 @@ class Resources {
   // The form of a node's record: always with cores, instances and ram, which Zuul reads.
   model::Json to_json() const;
 
-  const std::map<std::string, double, std::less<>>& amounts() const { return amounts_; }
+  const Amounts& amounts() const { return amounts_; }
   double amount(std::string_view name) const;
   bool empty() const { return amounts_.empty(); }
 
@@ -36,7 +41,7 @@ class Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 
  private:
-  std::map<std::string, double, std::less<>> amounts_;  // no zeros
+  Amounts amounts_;  // no zeros
 };
 
 // The most that may be taken, by name. A resource that is not listed is not limited.

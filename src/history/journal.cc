@@ -16,7 +16,7 @@ namespace {
 using Access = LockedFile::Access;
 
 // More than the longest line that is written.
-constexpr std::int64_t kTail = 64 << 10;
+constexpr std::int64_t kTail = 256 << 10;
 
 // The lines of a file that are about `id`.
 void collect(std::istream& file, std::string_view id, std::vector<Entry>& found) {
@@ -37,6 +37,20 @@ std::string_view separator(const LockedFile& file) {
   return last.empty() || last == "\n" ? "" : "\n";
 }
 
+// The time of the first entry in `text`, which begins with a line; nothing if it is torn.
+std::optional<double> first_time(std::string_view text) {
+  const std::size_t newline = text.find('\n');
+  const auto entry = parse_line(text.substr(0, newline));
+  return entry ? std::optional(entry->time) : std::nullopt;
+}
+
+bool is_too_old(const Journal& journal, const LockedFile& file, std::string_view lines) {
+  if (journal.max_age <= 0) return false;
+  const std::optional<double> first = first_time(file.head(kTail));
+  const std::optional<double> next = first_time(lines);
+  return first && next && *first < *next - journal.max_age;
+}
+
 }  // namespace
 
 void append(const Journal& journal, std::string_view lines) {
@@ -45,7 +59,8 @@ void append(const Journal& journal, std::string_view lines) {
   }
   std::optional<LockedFile> file = LockedFile::open(journal.current(), Access::append);
   const std::int64_t size = file->size();
-  if (size > 0 && size + static_cast<std::int64_t>(lines.size()) > journal.max_size) {
+  const bool is_full = size + static_cast<std::int64_t>(lines.size()) > journal.max_size;
+  if (size > 0 && (is_full || is_too_old(journal, *file, lines))) {
     std::filesystem::rename(journal.current(), journal.previous());
     file.reset();
     file.emplace(std::move(*LockedFile::open(journal.current(), Access::append)));
@@ -53,7 +68,8 @@ void append(const Journal& journal, std::string_view lines) {
   file->append(std::string(separator(*file)).append(lines));
 }
 
-std::vector<Entry> entries_of(const Journal& journal, std::string_view id) {
+std::vector<Entry> entries_of(const Journal& journal, std::string_view id,
+                              std::optional<double> now) {
   std::ifstream current;
   std::ifstream previous;
   {
@@ -65,6 +81,10 @@ std::vector<Entry> entries_of(const Journal& journal, std::string_view id) {
   std::vector<Entry> found;
   collect(previous, id, found);
   collect(current, id, found);
+  if (journal.max_age > 0 && now) {
+    const double oldest = *now - journal.max_age;
+    std::erase_if(found, [oldest](const Entry& entry) { return entry.time < oldest; });
+  }
   const auto repeated = std::ranges::unique(found, says_the_same);
   found.erase(repeated.begin(), repeated.end());
   return found;

@@ -71,9 +71,16 @@ std::int64_t LockedFile::size() const {
 
 std::string LockedFile::tail(std::int64_t count) const {
   const std::int64_t end = size();
-  std::string text(static_cast<std::size_t>(std::min(count, end)), '\0');
-  const ssize_t got =
-      ::pread(descriptor_, text.data(), text.size(), end - static_cast<std::int64_t>(text.size()));
+  return part(std::max<std::int64_t>(0, end - count), std::min(count, end));
+}
+
+std::string LockedFile::head(std::int64_t count) const {
+  return part(0, std::min(count, size()));
+}
+
+std::string LockedFile::part(std::int64_t begin, std::int64_t count) const {
+  std::string text(static_cast<std::size_t>(count), '\0');
+  const ssize_t got = ::pread(descriptor_, text.data(), text.size(), begin);
   if (got < 0) fail("reading", path_);
   text.resize(static_cast<std::size_t>(got));
   return text;

@@ -26,11 +26,15 @@ class LockedFile {
   // The last bytes of the file, at most `count`. Throws std::system_error.
   std::string tail(std::int64_t count) const;
 
+  // The first bytes of the file, at most `count`. Throws std::system_error.
+  std::string head(std::int64_t count) const;
+
   // Adds `text` at the end. Throws std::system_error.
   void append(std::string_view text);
 
  private:
   LockedFile(std::string path, int descriptor);
+  std::string part(std::int64_t begin, std::int64_t count) const;
   // Whether the file is still the one at its path.
   bool is_in_place() const;
 

@@ -3,9 +3,13 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <string_view>
+
+#include <boost/asio/this_coro.hpp>
 
 namespace nodepool::http {
 
@@ -24,6 +28,28 @@ bool says_later(int status) {
 
 std::string without_query(const std::string& url) {
   return url.substr(0, url.find('?'));
+}
+
+// Without who asks, whom, and what for: a user, a host, a query.
+std::string path_of(const std::string& url) {
+  const std::string plain = without_query(url).substr(0, url.find('#'));
+  const std::size_t scheme = plain.find("://");
+  const std::size_t path = plain.find('/', scheme == std::string::npos ? 0 : scheme + 3);
+  return path == std::string::npos ? "/" : plain.substr(path);
+}
+
+// By which its logs can be searched. A header that holds anything else is not shown.
+std::string id_in(const Response& response) {
+  constexpr std::size_t kLongest = 80;
+  for (const std::string_view name :
+       {"x-openstack-request-id", "x-compute-request-id", "x-request-id"}) {
+    const std::string_view id = response.header(name);
+    const bool is_plain = std::ranges::all_of(id, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+    });
+    if (!id.empty() && id.size() <= kLongest && is_plain) return std::string(id);
+  }
+  return {};
 }
 
 double seconds(async::Duration duration) {
@@ -89,7 +115,10 @@ async::Task<Client::Outcome> Client::attempt(const Request& request, async::Dura
     outcome.error.emplace(error.kind(),
                           request.method + " " + without_query(request.url) + ": " + error.what());
   }
-  tell(request, outcome, seconds(runtime_.clock.now() - start));
+  const async::Duration taken = runtime_.clock.now() - start;
+  tell(request, outcome, seconds(taken));
+  const auto own_witness = async::witness_of(co_await boost::asio::this_coro::executor);
+  if (own_witness) witness(request, outcome, taken, *own_witness);
   co_return outcome;
 }
 
@@ -101,6 +130,19 @@ void Client::tell(const Request& request, const Outcome& outcome, double seconds
                without_query(request.url), outcome.status(), seconds);
   }
   if (on_attempt_) on_attempt_({request.name, request.method, outcome.status(), seconds});
+}
+
+void Client::witness(const Request& request, const Outcome& outcome, async::Duration taken,
+                     async::TaskWitness& witness) {
+  const std::string path = without_secrets(path_of(request.url), request.secrets);
+  const std::string id =
+      outcome.response ? without_secrets(id_in(*outcome.response), request.secrets) : "";
+  witness.called({.name = request.name,
+                  .method = request.method,
+                  .path = path,
+                  .status = outcome.status(),
+                  .id = id,
+                  .taken = taken});
 }
 
 // What the server asks for counts for all calls.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "async/runtime.h"
+#include "async/task_witness.h"
 #include "http/rate_governor.h"
 #include "http/transfers.h"
 #include "telemetry/log.h"
@@ -28,7 +29,8 @@ struct Attempt {
 // A client of one HTTP API. A call is sent again, with growing pauses, if it has certainly not
 // arrived, or may be repeated and got no answer or one that says "later" (429, 500, 502, 503, 504);
 // a pause that the server asks for holds up all calls. What is logged is the name of the call, the
-// method, the URL without its query, the status and the time: no headers, no bodies.
+// method, the URL without its query, the status and the time: no headers, no bodies. The witness of
+// the calling task is told the same, and what the server calls the request.
 class Client {
  public:
   using Observer = std::function<void(const Attempt&)>;
@@ -46,6 +48,8 @@ class Client {
   async::Task<Outcome> attempt(const Request& request, async::Duration left);
   async::Duration pause_after(const Outcome& outcome, int attempt);
   void tell(const Request& request, const Outcome& outcome, double seconds) const;
+  static void witness(const Request& request, const Outcome& outcome, async::Duration taken,
+                      async::TaskWitness& witness);
 
   async::Runtime runtime_;
   ClientOptions options_;

@@ -83,6 +83,9 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, timeout.count())));
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
+  if (!options_.unix_socket.empty()) {
+    set(easy, CURLOPT_UNIX_SOCKET_PATH, options_.unix_socket.c_str());
+  }
   if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
   if (!options_.ca_file.empty()) {
     set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());

@@ -10,6 +10,10 @@ namespace nodepool::launcher {
 
 namespace {
 
+constexpr model::RequestState kRequestStates[] = {
+    model::RequestState::requested, model::RequestState::pending, model::RequestState::fulfilled,
+    model::RequestState::failed};
+
 template <typename Key>
 void add(std::map<Key, std::int64_t>& counts, const Key& key, int sign) {
   const auto count = counts.try_emplace(key, 0).first;
@@ -43,6 +47,10 @@ void Census::count(const model::Node& node, int sign) {
 void Census::count(const model::NodeRequest& request, int sign) {
   const std::set<std::string> labels(request.node_types.begin(), request.node_types.end());
   add(requests_, Labels(labels.begin(), labels.end()), sign);
+  add(requests_by_state_, request.state, sign);
+  const bool is_open = request.state == model::RequestState::requested ||
+                       request.state == model::RequestState::pending;
+  if (is_open) add(open_requests_, request.stat.ctime, sign);
 }
 
 std::int64_t Census::addressable_by(const model::Component& pool) const {
@@ -55,7 +63,15 @@ std::int64_t Census::addressable_by(const model::Component& pool) const {
   return sum;
 }
 
-Census::Figures Census::figures(const std::vector<const model::Component*>& pools) const {
+std::int64_t Census::oldest(double now) const {
+  constexpr double kMilliseconds = 1000;
+  if (open_requests_.empty()) return 0;
+  const double made = static_cast<double>(open_requests_.begin()->first) / kMilliseconds;
+  return static_cast<std::int64_t>(std::max(now - made, 0.0));
+}
+
+Census::Figures Census::figures(const std::vector<const model::Component*>& pools,
+                                double now) const {
   using telemetry::series;
   Figures figures;
   for (const model::NodeState state : model::kAllNodeStates) {
@@ -76,6 +92,12 @@ Census::Figures Census::figures(const std::vector<const model::Component*>& pool
     const auto& [label, state] = key;
     figures[series<kNodesOfLabel>(label, to_string(state))] = count;
   }
+  for (const model::RequestState state : kRequestStates) {
+    const auto found = requests_by_state_.find(state);
+    figures[series<kRequests>(to_string(state))] =
+        found == requests_by_state_.end() ? 0 : found->second;
+  }
+  figures[series<kOldestRequest>()] = oldest(now);
   for (const model::Component* pool : pools) {
     figures[series<kAddressableRequests>(pool->provider_name, pool->name)] = addressable_by(*pool);
   }

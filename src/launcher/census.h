@@ -21,8 +21,9 @@ class Census {
 
   using Figures = std::map<telemetry::Series, std::int64_t>;
 
-  // The gauges. What is offered by one of the registered `pools` and does not exist is 0.
-  Figures figures(const std::vector<const model::Component*>& pools) const;
+  // The gauges. What is offered by one of the registered `pools` and does not exist is 0. `now` is
+  // in seconds since the epoch.
+  Figures figures(const std::vector<const model::Component*>& pools, double now) const;
 
  private:
   using Labels = std::vector<std::string>;  // sorted, each once
@@ -30,11 +31,14 @@ class Census {
   void count(const model::Node& node, int sign);
   void count(const model::NodeRequest& request, int sign);
   std::int64_t addressable_by(const model::Component& pool) const;
+  std::int64_t oldest(double now) const;  // open request's age, in seconds
 
   std::map<model::NodeState, std::int64_t> nodes_;
   std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_provider_;
   std::map<std::tuple<std::string, model::NodeState>, std::int64_t> nodes_by_label_;
   std::map<Labels, std::int64_t> requests_;
+  std::map<model::RequestState, std::int64_t> requests_by_state_;
+  std::map<std::int64_t, std::int64_t> open_requests_;  // by when they were made, in milliseconds
   coordination::Subscription node_changes_;
   coordination::Subscription request_changes_;
 };

@@ -242,7 +242,8 @@ Task<> CleanupWorker::free_stranded_nodes(std::string request_id) {
     Transaction proof;
     proof.check(model::request_path(request_id), request.stat.version);
     if (!co_await free_node(id, request_id, std::move(proof))) continue;
-    log_.about({}, request_id, id).info("Unallocated the node, its request is waiting without it");
+    context_.about(log_, request_id, id)
+        .info("Unallocated the node, its request is waiting without it");
   }
 }
 

@@ -15,6 +15,7 @@
 #include "planning/usage.h"
 #include "planning/verdict.h"
 #include "telemetry/log.h"
+#include "telemetry/metrics.h"
 
 namespace nodepool::launcher {
 
@@ -28,6 +29,22 @@ struct WorkerContext {
   coordination::Store& store;
   model::Records& records;
   telemetry::Logger log;  // "nodepool"
+  telemetry::Metrics metrics = {};
+
+  // The logger, about a request that is known by its id alone, and a node of it: with the id of the
+  // requestor's event, too, as long as the request is there.
+  telemetry::Logger about(const telemetry::Logger& logger, const std::string& request_id,
+                          std::string_view node_id = {}) const {
+    const model::NodeRequest* request = records.requests.find(request_id);
+    const bool has_event = request != nullptr && request->event_id;
+    return logger.about(has_event ? *request->event_id : std::string(), request_id, node_id);
+  }
+
+  // … about a node, and the request that it was last made or handed out for.
+  telemetry::Logger about(const telemetry::Logger& logger, const model::Node& node) const {
+    return about(logger, node.allocated_to ? std::string(*node.allocated_to) : std::string(),
+                 node.id);
+  }
 
   // For TaskScope: logs what escapes a task.
   async::TaskScope::ErrorHandler report_to(telemetry::Logger logger) const {

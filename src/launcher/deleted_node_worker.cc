@@ -2,6 +2,7 @@
 
 #include "coordination/path.h"
 #include "coordination/with_lock.h"
+#include "driver/launch_metrics.h"
 #include "launcher/trouble.h"
 #include "model/change_node.h"
 #include "model/lease.h"
@@ -33,11 +34,13 @@ constexpr auto kReturnOutdatedPause = std::chrono::milliseconds(10);
 // A node that is being taken back under its lock.
 class Removal final : public driver::NodeRecord {
  public:
-  // `lock` is held, and outlives it.
-  Removal(const WorkerContext& context, Node node, const coordination::Lock& lock)
-      : context_(context), node_(std::move(node)), lock_(lock) {}
+  // `lock` is held, and outlives it. `released`: when the node was given back, in seconds since the
+  // epoch.
+  Removal(const WorkerContext& context, Node node, const coordination::Lock& lock, double released)
+      : context_(context), node_(std::move(node)), lock_(lock), released_(released) {}
 
   Node& node() override { return node_; }
+  std::optional<double> released() const override { return released_; }
 
   Task<> save() override {
     model::RecordBatch batch;
@@ -51,7 +54,14 @@ class Removal final : public driver::NodeRecord {
   const WorkerContext& context_;
   Node node_;
   const coordination::Lock& lock_;
+  double released_;
 };
+
+// Whoever lets a node go otherwise than by saying so in its record (he dies, say) does so now.
+double given_back_at(const Node& node, double now) {
+  const bool is_said = node.state == NodeState::used || node.state == NodeState::deleting;
+  return is_said ? node.state_time : now;
+}
 
 }  // namespace
 
@@ -152,7 +162,9 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    log_trouble(log_.about({}, {}, id), "Could not take the node back, trying again", error);
+    const Node* node = context_.records.nodes.find(id);
+    log_trouble(node == nullptr ? log_.about({}, {}, id) : context_.about(log_, *node),
+                "Could not take the node back, trying again", error);
     has_failed = true;
   }
   if (has_failed) {
@@ -228,17 +240,23 @@ Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lo
 }
 
 Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
-  const auto log = log_.about({}, {}, node.id);
+  const auto log = context_.about(log_, node);
   const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider).provider;
   log.info("Taking back node in state {} ({})", to_string(node.state),
            node.hostname.value_or(node.external_id_text()));
-  Removal removal(context_, std::move(node), lock);
+  const double released = given_back_at(node, context_.runtime.clock.wall_seconds());
+  Removal removal(context_, std::move(node), lock, released);
   if (removal.node().state != NodeState::deleting) {
     removal.node().set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
     co_await removal.save();
   }
   std::optional<Node> replacement = co_await provider->take_back(removal);
+  const bool is_gone = !replacement;
   co_await replace(removal.node(), std::move(replacement), lock);
+  if (is_gone) {
+    driver::tell_removal(context_.metrics, provider->config().name(), "gone",
+                         context_.runtime.clock.wall_seconds() - released);
+  }
   provider->node_deleted(removal.node());
 }
 
@@ -278,7 +296,7 @@ Task<> DeletedNodeWorker::replace(const Node& node, std::optional<Node> replacem
     }
   }
   lock.released();
-  const auto log = log_.about({}, {}, node.id);
+  const auto log = context_.about(log_, node);
   if (replacement) {
     replacement->id = coordination::base_name(results.front().path);
     log.info("{} is ready again as node {}", node.hostname.value_or(node.id), replacement->id);

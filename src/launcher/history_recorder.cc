@@ -146,10 +146,27 @@ void HistoryRecorder::decided(const std::string& request_id, std::string_view po
   if (!is_first && last->second == decision) return;
   last->second = decision;
   record_decision(request_id, pool_id, sentence(decision), to_json(decision, pool_id));
+  decided_.notify(request_id);
+}
+
+const HistoryRecorder::Decisions* HistoryRecorder::decisions_about(
+    std::string_view request_id) const {
+  const auto decisions = decisions_.find(request_id);
+  return decisions == decisions_.end() ? nullptr : &decisions->second;
 }
 
 void HistoryRecorder::resumed(const std::string& request_id, std::string_view pool_id) {
   if (journal_) record_decision(request_id, pool_id, "resumes");
+}
+
+void HistoryRecorder::attempt_ended(const std::string& node_id, const std::string& request_id,
+                                    const driver::LaunchAccount& account) {
+  if (!journal_) return;
+  Entry entry = about_node(node_id, runtime_.clock.wall_seconds(), "launch");
+  entry.related = {request_id};
+  entry.details = summary(account);
+  entry.data = to_json(account);
+  record(entry);
 }
 
 void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,8 +13,10 @@
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
+#include "driver/launch_account.h"
 #include "history/journal.h"
 #include "model/node_table.h"
+#include "model/observers.h"
 #include "model/request_table.h"
 #include "planning/decision.h"
 #include "telemetry/log.h"
@@ -40,8 +43,22 @@ class HistoryRecorder {
   void decided(const std::string& request_id, std::string_view pool_id,
                const planning::Decision& decision);
 
+  // What the pools of this launcher have decided last about a request that waits, by their ids;
+  // null if none has, or no history is written.
+  using Decisions = std::map<std::string, planning::Decision, std::less<>>;
+  const Decisions* decisions_about(std::string_view request_id) const;
+
+  // Calls `observer` with the id of each request about which another decision has been made.
+  coordination::Subscription observe_decisions(std::function<void(const std::string&)> observer) {
+    return decided_.subscribe(std::move(observer));
+  }
+
   // Records that a pool goes on with a request that has been left.
   void resumed(const std::string& request_id, std::string_view pool_id);
+
+  // Records how an attempt at launching a node has ended.
+  void attempt_ended(const std::string& node_id, const std::string& request_id,
+                     const driver::LaunchAccount& account);
 
  private:
   void record_decision(const std::string& request_id, std::string_view pool_id,
@@ -74,10 +91,9 @@ class HistoryRecorder {
 
   double recorded_until_ = 0;  // by earlier runs, seconds since the epoch
   std::set<std::string, std::less<>> locked_nodes_;
-  std::map<StaticSlot, std::string> latest_in_;  // the newest node there
-  // request id -> pool id -> decision
-  std::map<std::string, std::map<std::string, planning::Decision, std::less<>>, std::less<>>
-      decisions_;
+  std::map<StaticSlot, std::string> latest_in_;              // the newest node there
+  std::map<std::string, Decisions, std::less<>> decisions_;  // by request id
+  model::Observers<const std::string&> decided_;
 
   std::string lines_;  // not yet written
   bool losing_ = false;

@@ -25,6 +25,7 @@ model::Component launcher_component(const Launcher::Options& options) {
   component.kind = model::Component::Kind::launcher;
   component.hostname = options.hostname;
   component.version = telemetry::version();
+  options.state.describe(component);
   return component;
 }
 
@@ -40,7 +41,8 @@ NodeAges node_ages(const config::Config& config) {
 Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                    std::shared_ptr<telemetry::Log> log, const driver::DriverRegistry& drivers,
                    const Options& options)
-    : context_{runtime, store, records_, telemetry::Logger(std::move(log), "nodepool")},
+    : context_{runtime, store, records_, telemetry::Logger(std::move(log), "nodepool"),
+               options.metrics},
       lock_sweeper_(runtime, store),
       drivers_(drivers),
       metrics_(options.metrics),
@@ -63,7 +65,8 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       expiry_(context_, providers_),
       cleanup_(context_, absent_pools_),
       min_ready_(context_, providers_),
-      stats_(context_, providers_, tenant_limits_, options.metrics, options.hostname),
+      stats_(context_, providers_, tenant_limits_,
+             {options.metrics, options.hostname, options.store_queue}),
       tables_scope_(runtime, context_.report_to(log_)),
       retired_providers_(runtime, context_.report_to(log_)) {}
 
@@ -143,6 +146,36 @@ Task<> Launcher::wait_for_absent_pools() {
   absent_pools_.time_has_passed();
 }
 
+void Launcher::tell(const model::DaemonState& state) {
+  model::Component component = registration_.component();
+  state.describe(component);
+  registration_.update(std::move(component));
+}
+
+// Which providers are not in service though they should be.
+std::vector<std::string> Launcher::problems() const {
+  std::vector<std::string> problems;
+  for (const auto& [provider, reason] : late_starts_.failures()) {
+    if (!wanted_.contains(provider)) continue;
+    problems.push_back("provider " + provider + " is not in service: " + reason);
+  }
+  return problems;
+}
+
+void Launcher::publish_problems() {
+  model::Component component = registration_.component();
+  component.problems = problems();
+  registration_.update(std::move(component));
+}
+
+telemetry::Health Launcher::health() const {
+  telemetry::Health health;
+  if (!records_.ready()) health.obstacles.emplace_back("the records are being read");
+  if (!ready_) health.obstacles.emplace_back("the providers are being started");
+  health.warnings = problems();
+  return health;
+}
+
 Task<> Launcher::reconfigure(config::Config config) {
   co_await apply(std::move(config));
   log_.info("Configuration reloaded: {} pool(s) of {} provider(s)", pool_workers_.size(),
@@ -173,6 +206,7 @@ Task<> Launcher::apply(config::Config config) {
     throw;
   }
   retire_replaced();
+  publish_problems();
   if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
 }
 
@@ -190,6 +224,7 @@ bool Launcher::has_all_providers() const {
 
 Task<bool> Launcher::start_late() {
   const bool is_over = co_await go_over();
+  publish_problems();
   co_return is_over&& has_all_providers();
 }
 

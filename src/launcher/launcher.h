@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,9 +21,11 @@
 #include "launcher/pool_worker.h"
 #include "launcher/providers.h"
 #include "launcher/stats_worker.h"
+#include "model/daemon_state.h"
 #include "model/followed_installation.h"
 #include "model/records.h"
 #include "model/registration.h"
+#include "telemetry/health.h"
 
 namespace nodepool::launcher {
 
@@ -35,6 +38,10 @@ class Launcher {
     std::string fqdn;
     std::optional<history::Journal> history = {};  // nothing: no history is written
     telemetry::Metrics metrics = {};
+    // How many operations of the store have been asked for and not been answered; empty: nobody
+    // knows.
+    std::function<std::size_t()> store_queue = {};
+    model::DaemonState state = {};  // to begin with
   };
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,
@@ -56,8 +63,22 @@ class Launcher {
   // closes the store; the launcher and its pools are registered until that.
   Task<> stop();
 
-  // Whether requests are being served.
-  bool ready() const { return ready_; }
+  // The records as it knows them; they last as long as it does.
+  model::Records& records() { return records_; }
+
+  // What others may be shown of its work; they last as long as it does.
+  const Providers& providers() const { return providers_; }
+  const Usage& usage() const { return usage_; }
+  HistoryRecorder& history() { return history_; }
+
+  // Adds how things stand now.
+  void add_figures(telemetry::Figures& figures) { stats_.add_figures(figures); }
+
+  // Whether requests are being served, and what should be seen to.
+  telemetry::Health health() const;
+
+  // Publishes what the daemon knows of itself.
+  void tell(const model::DaemonState& state);
 
  private:
   using PoolKey = std::pair<std::string, std::string>;  // provider, pool
@@ -86,6 +107,8 @@ class Launcher {
   void miss_pools_of(const driver::ProviderConfig& config);
   Task<> wait_for_absent_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
+  std::vector<std::string> problems() const;
+  void publish_problems();
 
   WorkerContext context_;
   coordination::LockSweeper lock_sweeper_;

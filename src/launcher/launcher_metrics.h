@@ -5,27 +5,24 @@
 // What launchers tell of nodes, requests and limits.
 namespace nodepool::launcher {
 
-inline constexpr telemetry::Metric kNodes{
-    .name = "nodepool_nodes",
-    .kind = telemetry::Metric::Kind::gauge,
-    .labels = {{{"state"}}},
-    .statsd = {"nodepool.nodes.<state>"},
-    .help =
-        "nodes in that state; this and the three following are told by one launcher of all, "
-        "which they elect, when something changes and every ten seconds"};
+inline constexpr telemetry::Metric kNodes{.name = "nodepool_nodes",
+                                          .kind = telemetry::Metric::Kind::gauge,
+                                          .labels = {{{"state"}}},
+                                          .statsd = {"nodepool.nodes.<state>"},
+                                          .help = "nodes in that state"};
 
 inline constexpr telemetry::Metric kNodesOfProvider{
     .name = "nodepool_provider_nodes",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}, {"state"}}},
     .statsd = {"nodepool.provider.<provider>.nodes.<state>"},
-    .help = "the same by provider,"};
+    .help = "nodes of the provider in that state"};
 
 inline constexpr telemetry::Metric kNodesOfLabel{.name = "nodepool_label_nodes",
                                                  .kind = telemetry::Metric::Kind::gauge,
                                                  .labels = {{{"label"}, {"state"}}},
                                                  .statsd = {"nodepool.label.<label>.nodes.<state>"},
-                                                 .help = "… and label"};
+                                                 .help = "nodes with the label in that state"};
 
 inline constexpr telemetry::Metric kAddressableRequests{
     .name = "nodepool_pool_addressable_requests",
@@ -34,12 +31,24 @@ inline constexpr telemetry::Metric kAddressableRequests{
     .statsd = {"nodepool.provider.<provider>.pool.<pool>.addressable_requests"},
     .help = "requests, in any state, all of whose labels the pool has"};
 
+inline constexpr telemetry::Metric kRequests{.name = "nodepool_requests",
+                                             .kind = telemetry::Metric::Kind::gauge,
+                                             .labels = {{{"state"}}},
+                                             .statsd = {"nodepool.requests.<state>"},
+                                             .help = "requests in that state"};
+
+inline constexpr telemetry::Metric kOldestRequest{
+    .name = "nodepool_oldest_request_seconds",
+    .kind = telemetry::Metric::Kind::gauge,
+    .statsd = {"nodepool.requests.oldest"},
+    .help = "how long the oldest request waits that is neither fulfilled nor failed; 0: none does"};
+
 inline constexpr telemetry::Metric kMaxServers{
     .name = "nodepool_provider_max_servers",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}}},
     .statsd = {"nodepool.provider.<provider>.max_servers"},
-    .help = "of all its pools, every second; `inf` if one is unlimited"};
+    .help = "max-servers of all its pools; `inf` if one is unlimited"};
 
 inline constexpr telemetry::Metric kTenantLimits{
     .name = "nodepool_tenant_limit",
@@ -47,12 +56,26 @@ inline constexpr telemetry::Metric kTenantLimits{
     .labels = {{{"tenant", telemetry::KeyPart::one_level},
                 {"resource", telemetry::KeyPart::one_level}}},
     .statsd = {"nodepool.tenant_limits.<tenant>.<resource>"},
+    .help = "as configured; `cores`, `instances` and `ram` are `inf` without a limit"};
+
+inline constexpr telemetry::Metric kTableQueue{
+    .name = "nodepool_table_queue",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"host"}, {"table"}}},
+    .statsd = {"nodepool.launcher.<host>.zk.<table>_cache.event_queue"},
     .help =
-        "as configured, every second; `cores`, `instances` and `ram` are `inf` without a "
-        "limit"};
+        "changes of the store that this launcher has been told of and not taken in yet; `node`, "
+        "`request`, `image`"};
+
+inline constexpr telemetry::Metric kStoreQueue{
+    .name = "nodepool_store_queue",
+    .kind = telemetry::Metric::Kind::gauge,
+    .labels = {{{"host"}}},
+    .statsd = {"nodepool.launcher.<host>.zk.client.connection_queue"},
+    .help = "operations of the store that this launcher has asked for and that are not answered"};
 
 inline constexpr const telemetry::Metric* kLauncherMetrics[] = {
-    &kNodes,      &kNodesOfProvider, &kNodesOfLabel, &kAddressableRequests,
-    &kMaxServers, &kTenantLimits};
+    &kNodes,         &kNodesOfProvider, &kNodesOfLabel, &kAddressableRequests, &kRequests,
+    &kOldestRequest, &kMaxServers,      &kTenantLimits, &kTableQueue,          &kStoreQueue};
 
 }  // namespace nodepool::launcher

@@ -213,7 +213,7 @@ Task<> MinReadyWorker::attend_to(std::string request_id) {
       failure = error.what();
     }
     if (failure.empty()) co_return;
-    log_.about({}, request_id).debug("Trying again: {}", failure);
+    context_.about(log_, request_id).debug("Trying again: {}", failure);
     co_await context_.runtime.clock.sleep_for(kAskAgainPause);
   }
 }

@@ -21,6 +21,12 @@ using driver::LaunchError;
 using model::Node;
 using model::NodeState;
 
+// When somebody asked, in seconds since the epoch.
+double made_at(const model::NodeRequest& request) {
+  constexpr double kMilliseconds = 1000;
+  return static_cast<double>(request.stat.ctime) / kMilliseconds;
+}
+
 }  // namespace
 
 class NodeLaunches::Launch final : public driver::NodeLaunch {
@@ -31,6 +37,10 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
 
   Node& node() override { return node_; }
   const model::NodeRequest& request() const override { return request_; }
+
+  void attempt_ended(const driver::LaunchAccount& account) override {
+    context_.history.attempt_ended(node_.id, request_.id, account);
+  }
 
   Task<> save() override {
     model::RecordBatch batch;
@@ -62,6 +72,7 @@ NodeLaunches::NodeLaunches(const ServingContext& context, ProviderInService prov
       pool_(std::move(pool)),
       locks_(locks),
       log_(std::move(log)),
+      stages_(context.metrics, context.runtime.clock, pool_.provider),
       session_(context.store.session_id()) {}
 
 NodeLaunches::~NodeLaunches() = default;
@@ -76,6 +87,7 @@ void NodeLaunches::create_in(Transaction& transaction, const model::NodeRequest&
   first_operation_ = transaction.size();
   newest_known_ = model::newest_id(context_.records.nodes);
   const double now = context_.runtime.clock.wall_seconds();
+  if (!labels.empty()) stages_.reached_after("decided", now - made_at(request));
   for (const std::string& label : labels) {
     Node node;
     node.set_state(NodeState::init, now);
@@ -175,6 +187,7 @@ Task<bool> NodeLaunches::begin() {
     if (unchanged == false) co_return false;
     if (unchanged) begun = co_await try_to_begin();
   }
+  if (*begun && !launches_.empty()) stages_.reached("booked");
   co_return *begun;
 }
 
@@ -298,17 +311,21 @@ Task<> NodeLaunches::run_together() {
 Task<> NodeLaunches::run_one(Launch& launch) {
   const auto log =
       log_.about(launch.request().event_id.value_or(""), launch.request().id, launch.node().id);
+  driver::LaunchStages stages(context_.metrics, context_.runtime.clock, pool_.provider);
   std::string failure;
   auto state = NodeState::ready;
   bool lost = false;
   try {
     const auto slot = co_await provider_.quota->launch_slot();
+    stages.reached("turn");
     log.info("Launching node with label {}", launch.node().type.front());
     while (!together_ended_) co_await together_.wait();
     if (together_failure_) std::rethrow_exception(together_failure_);
     co_await provider_.provider->launching()->launch(launch);
+    stages.begin();
     launch.node().set_state(NodeState::ready, context_.runtime.clock.wall_seconds());
     co_await launch.save();
+    stages.reached("ready");
   } catch (const async::Cancelled&) {
     throw;
   } catch (const LaunchError& error) {

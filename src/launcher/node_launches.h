@@ -10,6 +10,7 @@
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "coordination/lock_set.h"
+#include "driver/launch_stages.h"
 #include "launcher/context.h"
 #include "launcher/providers.h"
 #include "planning/pool_identity.h"
@@ -99,7 +100,8 @@ class NodeLaunches {
   coordination::LockSet& locks_;
   telemetry::Logger log_;
   std::vector<std::unique_ptr<Launch>> launches_;
-  const std::int64_t session_;  // whose the request's lock is
+  driver::LaunchStages stages_;  // that the nodes of the request have in common
+  const std::int64_t session_;   // whose the request's lock is
   std::size_t first_operation_ = 0;
   std::string newest_known_;  // the id of the newest node that was known before these
   std::size_t unfinished_ = 0;

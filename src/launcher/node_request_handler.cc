@@ -107,7 +107,7 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
     Node copy = *node;
     if (co_await provider.is_usable(copy)) continue;
     usable = false;
-    log_.about({}, request_id_, copy.id)
+    context_.about(log_, request_id_, copy.id)
         .warning("Node {} is not usable, taking it out of service",
                  copy.hostname.value_or(copy.id));
     co_await take_out_of_service(std::move(copy), wanted.lock);
@@ -301,7 +301,7 @@ std::optional<std::string> NodeRequestHandler::choose_zone(driver::Provider& pro
   for (const RequestedNode& wanted : requested_) {
     const Node* node =
         wanted.node_id.empty() ? nullptr : context_.records.nodes.find(wanted.node_id);
-    if (node != nullptr && node->az) return node->az;
+    if (node != nullptr && node->az) return *node->az;
   }
   const std::vector<std::string> zones = provider.zones(pool_.name);
   if (zones.empty()) return std::nullopt;

@@ -311,7 +311,7 @@ Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outc
     if (refusal != nullptr && refusal->kind() == coordination::StoreError::Kind::invalid) {
       co_return Result::too_large;
     }
-    log_trouble(log_.about({}, request_id), "Could not serve the request", error);
+    log_trouble(context_.about(log_, request_id), "Could not serve the request", error);
   }
   co_return Result::failed;
 }
@@ -330,7 +330,7 @@ Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
   const Result result = co_await result_of(request_id, std::move(declining));
   if (result == Result::too_large) {
     in_hand_.erase(request_id);
-    log_.about({}, request_id)
+    context_.about(log_, request_id)
         .error("The request cannot be answered unless it changes: its record is full");
     co_return;
   }
@@ -431,7 +431,7 @@ Task<> PoolWorker::resume(std::string request_id) {
   const Result result = co_await result_of(request_id, std::move(resuming));
   put_down(request_id);
   if (result == Result::too_large) {
-    log_.about({}, request_id).error("What is to be written about the request is too large");
+    context_.about(log_, request_id).error("What is to be written about the request is too large");
   }
   co_await end(std::move(request_id), result);
 }

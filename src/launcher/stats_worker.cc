@@ -21,6 +21,7 @@ constexpr auto kStatsElection = "/nodepool/elections/stats";
 
 // A statsd server forgets what it is not told again, and does not say when it has been restarted.
 constexpr auto kLimitsPause = std::chrono::seconds(1);
+constexpr auto kQueuesPause = std::chrono::seconds(10);
 constexpr auto kLongestSilence = std::chrono::seconds(10);
 
 // However often nodes change.
@@ -46,19 +47,19 @@ double servers_of(const driver::ProviderConfig& provider) {
 }  // namespace
 
 StatsWorker::StatsWorker(const WorkerContext& context, const Providers& providers,
-                         const planning::TenantLimits& tenant_limits, telemetry::Metrics metrics,
-                         std::string hostname)
+                         const planning::TenantLimits& tenant_limits, Options options)
     : context_(context),
       providers_(providers),
       tenant_limits_(tenant_limits),
-      metrics_(std::move(metrics)),
-      hostname_(std::move(hostname)),
+      options_(std::move(options)),
+      metrics_(options_.metrics.to_statsd_alone()),
       log_(context.log.child("StatsWorker")),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void StatsWorker::start() {
-  if (!metrics_.enabled()) return;
-  scope_.spawn("limits for statsd", tell_limits_now_and_then());
+  if (!metrics_.has_statsd()) return;
+  scope_.spawn("limits for statsd", tell_now_and_then(kLimitsPause, &StatsWorker::limits));
+  scope_.spawn("queues for statsd", tell_now_and_then(kQueuesPause, &StatsWorker::queues));
   scope_.spawn("StatsWorker", stand_for_election());
 }
 
@@ -66,34 +67,63 @@ Task<> StatsWorker::stop() {
   co_await scope_.stop();
 }
 
-Task<> StatsWorker::tell_limits_now_and_then() {
+Task<> StatsWorker::tell_now_and_then(async::Duration pause,
+                                      Gauges (StatsWorker::*gauges)() const) {
   while (true) {
-    tell_limits();
-    co_await context_.runtime.clock.sleep_for(kLimitsPause);
+    {
+      telemetry::MetricsBatch batch(metrics_);
+      for (const auto& [series, value] : (this->*gauges)()) batch.gauge(series, value);
+    }
+    co_await context_.runtime.clock.sleep_for(pause);
   }
 }
 
-void StatsWorker::tell_limits() const {
-  telemetry::MetricsBatch batch(metrics_);
+StatsWorker::Gauges StatsWorker::limits() const {
+  Gauges gauges;
   for (const auto& [name, provider] : providers_) {
-    batch.gauge(series<kMaxServers>(name), servers_of(provider.provider->config()));
+    gauges[series<kMaxServers>(name)] = servers_of(provider.provider->config());
   }
   for (const auto& [tenant, limits] : tenant_limits_) {
-    std::map<std::string, double> figures;
     for (const std::string_view resource : kCommonResources) {
-      figures.emplace(resource, kUnlimited);
+      gauges[series<kTenantLimits>(tenant, resource)] = kUnlimited;
     }
     for (const auto& [resource, limit] : limits.limits) {
-      figures[resource] = static_cast<double>(limit);
+      gauges[series<kTenantLimits>(tenant, resource)] = static_cast<double>(limit);
     }
-    for (const auto& [resource, limit] : figures) {
-      batch.gauge(series<kTenantLimits>(tenant, resource), limit);
+  }
+  return gauges;
+}
+
+StatsWorker::Gauges StatsWorker::queues() const {
+  const model::Records& records = context_.records;
+  Gauges gauges;
+  const auto queue = [&](std::string_view table, const model::FollowedTree& followed) {
+    gauges[series<kTableQueue>(options_.hostname, table)] = static_cast<double>(followed.queued());
+  };
+  queue("node", records.nodes);
+  queue("request", records.requests);
+  queue("image", records.images);
+  if (options_.store_queue) {
+    gauges[series<kStoreQueue>(options_.hostname)] = static_cast<double>(options_.store_queue());
+  }
+  return gauges;
+}
+
+void StatsWorker::add_figures(telemetry::Figures& figures) {
+  for (const Gauges& gauges : {limits(), queues()}) {
+    for (const auto& [series, value] : gauges) figures.gauge(series, value);
+  }
+  if (context_.records.ready()) {
+    if (!asked_census_) asked_census_.emplace(context_.records.nodes, context_.records.requests);
+    for (const auto& [series, count] : asked_census_->figures(
+             context_.records.components.pools(), context_.runtime.clock.wall_seconds())) {
+      figures.gauge(series, static_cast<double>(count));
     }
   }
 }
 
 Task<> StatsWorker::stand_for_election() {
-  const std::string identifier = fmt::format("{}-{}", hostname_, ::getpid());
+  const std::string identifier = fmt::format("{}-{}", options_.hostname, ::getpid());
   coordination::Election election(context_.runtime, context_.store, kStatsElection, identifier);
   while (true) {
     const coordination::Election::Leader leader = [this] { return lead(); };
@@ -130,7 +160,8 @@ Task<> StatsWorker::lead() {
 
 // What has vanished is told once more, as 0.
 void StatsWorker::tell_counts(const Census& census, Census::Figures& told) const {
-  const Census::Figures figures = census.figures(context_.records.components.pools());
+  const Census::Figures figures =
+      census.figures(context_.records.components.pools(), context_.runtime.clock.wall_seconds());
   telemetry::MetricsBatch batch(metrics_);
   for (const auto& [nodes, count] : told) {
     if (!figures.contains(nodes)) batch.gauge(nodes, 0);

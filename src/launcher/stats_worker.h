@@ -1,5 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "async/task_scope.h"
 #include "launcher/census.h"
 #include "launcher/context.h"
@@ -7,24 +13,36 @@
 
 namespace nodepool::launcher {
 
-// Tells statsd how things stand: each launcher the limits of its own configuration, and one of all
-// launchers, which they elect, how many nodes and requests there are.
+// Tells statsd how things stand: each launcher the limits of its own configuration and how far its
+// tables are behind, and one of all launchers, which they elect, how many nodes and requests there
+// are. Tells whoever asks all of it.
 class StatsWorker {
  public:
-  // `hostname` names this launcher to those who look who was elected.
-  StatsWorker(const WorkerContext& context, const Providers& providers,
-              const planning::TenantLimits& tenant_limits, telemetry::Metrics metrics,
-              std::string hostname);
+  struct Options {
+    telemetry::Metrics metrics;
+    std::string hostname;  // names this launcher to those who look who was elected
+    // How many operations of the store await their answer; empty: nobody knows.
+    std::function<std::size_t()> store_queue;
+  };
 
-  // Begins to work, if anybody listens.
+  StatsWorker(const WorkerContext& context, const Providers& providers,
+              const planning::TenantLimits& tenant_limits, Options options);
+
+  // Adds how things stand now.
+  void add_figures(telemetry::Figures& figures);
+
+  // Begins to work, if there is a statsd server.
   void start();
 
   // Ends the work and leaves the election.
   Task<> stop();
 
  private:
-  Task<> tell_limits_now_and_then();
-  void tell_limits() const;
+  using Gauges = std::map<telemetry::Series, double>;
+
+  Task<> tell_now_and_then(async::Duration pause, Gauges (StatsWorker::*gauges)() const);
+  Gauges limits() const;
+  Gauges queues() const;
   Task<> stand_for_election();
   Task<> lead();
   void tell_counts(const Census& census, Census::Figures& told) const;
@@ -32,8 +50,9 @@ class StatsWorker {
   const WorkerContext& context_;
   const Providers& providers_;
   const planning::TenantLimits& tenant_limits_;
-  telemetry::Metrics metrics_;
-  std::string hostname_;
+  Options options_;
+  telemetry::Metrics metrics_;          // for statsd
+  std::optional<Census> asked_census_;  // once somebody has asked
   telemetry::Logger log_;
   async::TaskScope scope_;
 };

@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
       .out = std::cout,
       .err = std::cerr,
       .err_is_terminal = ::isatty(STDERR_FILENO) != 0,
+      .out_is_terminal = ::isatty(STDOUT_FILENO) != 0,
+      .terminal_width = nodepool::cli::terminal_width,
       .environment = nodepool::config::process_environment(),
       .identity = nodepool::cli::process_identity(),
       .loop = loop,

@@ -6,12 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "async/supervisor.h"
 #include "builder/builder.h"
 #include "config/environment.h"
 #include "drivers/registry.h"
+#include "main/daemon_programs.h"
 #include "program/daemon.h"
 #include "program/host_names.h"
 
@@ -20,34 +19,10 @@ namespace {
 using namespace nodepool;
 using async::Task;
 
-// What the command line says beside what all daemons have.
-struct Choices {
-  std::size_t build_workers = 1;
-  std::size_t upload_workers = 4;
-  bool fake = false;
-};
-
-program::Program describe(Choices& choices) {
-  const auto add_options = [&choices](CLI::App& app) {
-    app.add_option("--build-workers", choices.build_workers, "number of images to build at a time")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    app.add_option("--upload-workers", choices.upload_workers,
-                   "number of images to upload at a time")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    app.add_flag("--fake", choices.fake, "make files that are no images, for trials");
-  };
-  return {.name = "nodepool-builder",
-          .log_name = "nodepool-builder",
-          .pid_file = "/var/run/nodepool/nodepool-builder.pid",
-          .add_options = add_options};
-}
-
 class BuilderDaemon final : public program::Daemon {
  public:
   BuilderDaemon(const program::Options& options, std::shared_ptr<telemetry::Log> log,
-                Choices choices)
+                BuilderChoices choices)
       : Daemon(options, std::move(log), "nodepool.builder"),
         choices_(choices),
         drivers_(drivers::all_drivers()),
@@ -65,6 +40,7 @@ class BuilderDaemon final : public program::Daemon {
     options.upload_workers = choices_.upload_workers;
     options.fake = choices_.fake;
     options.metrics = metrics();
+    options.state = state();
     for (const auto& [name, value] : config::process_environment()) {
       options.environment[name] = value;
     }
@@ -93,12 +69,17 @@ class BuilderDaemon final : public program::Daemon {
     completed_.set();
   }
 
+  void state_has_changed() override {
+    if (builder_) builder_->tell(state());
+  }
+
   Task<> stop() override {
     if (builder_) co_await builder_->stop();
     co_await finishing_.join();
+    builder_.reset();
   }
 
-  Choices choices_;
+  BuilderChoices choices_;
   driver::DriverRegistry drivers_;
   std::optional<builder::NodePoolBuilder> builder_;
   async::Event completed_{"all that was under way is complete"};
@@ -109,9 +90,9 @@ class BuilderDaemon final : public program::Daemon {
 
 int main(int argc, char** argv) {
   if (const auto status = async::supervise_if_asked(argc, argv)) return *status;
-  Choices choices;
+  BuilderChoices choices;
   return program::run_daemon(
-      describe(choices), argc, argv, [&choices](const program::Options& options, auto log) {
+      builder_program(choices), argc, argv, [&choices](const program::Options& options, auto log) {
         return std::make_unique<BuilderDaemon>(options, std::move(log), choices);
       });
 }

@@ -6,50 +6,146 @@
 
 #include "drivers/registry.h"
 #include "launcher/launcher.h"
+#include "main/daemon_programs.h"
+#include "main/launcher_web.h"
+#include "main/page_sources.h"
 #include "program/daemon.h"
 #include "program/host_names.h"
 #include "program/journal.h"
+#include "report/explanation/explainer.h"
+#include "telemetry/process_metrics.h"
 
 namespace {
 
 using namespace nodepool;
 using async::Task;
 
-const program::Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
-
 class LauncherDaemon final : public program::Daemon {
  public:
   LauncherDaemon(const program::Options& options, std::shared_ptr<telemetry::Log> log)
-      : Daemon(options, std::move(log), "nodepool.NodePool"), drivers_(drivers::all_drivers()) {}
+      : Daemon(options, std::move(log), "nodepool.NodePool"),
+        drivers_(drivers::all_drivers()),
+        has_webapp_(options.webapp) {
+    if (has_webapp_) keep_figures();
+  }
 
  private:
   const driver::DriverRegistry& drivers() const override { return drivers_; }
+
+  Task<> start_without_store(const config::Config& config) override {
+    if (!has_webapp_) co_return;
+    web_.emplace(runtime(), log().child("WebApp"),
+                 LauncherWeb::Sources{.health = [this] { return all_health(); },
+                                      .figures = [this] { return all_figures(); }});
+    co_await web_->start(config);
+  }
 
   Task<> start(config::Config config) override {
     program::HostNames names = program::host_names();
     launcher::Launcher::Options options{std::move(names.short_name), std::move(names.fqdn)};
     options.history = program::journal_of(config);
     options.metrics = metrics();
+    options.store_queue = [this] { return store_operations_under_way(); };
+    options.state = state();
+    config_ = std::make_shared<const config::Config>(config);
     launcher_.emplace(runtime(), store(), log_sink(), drivers_, options);
+    if (web_) {
+      api::Api::Options api{
+          .tokens = config.api.tokens,
+          .anonymous_read = config.api.anonymous_read,
+          .journal = program::journal_of(config),
+          .explain = [this](std::string subject) { return explain(std::move(subject)); }};
+      const telemetry::Logger audit(log_sink(), "nodepool.audit");
+      page::StatusPage::Options page{.sources = page_sources(*launcher_, *metrics().figures()),
+                                     .journal = program::journal_of(config),
+                                     .build_logs = config.build_log_dir};
+      web_->show(launcher_->records(), store(), audit, std::move(api), std::move(page));
+    }
     co_await launcher_->start(std::move(config));
   }
 
   Task<> reconfigure(config::Config config) override {
+    auto next = std::make_shared<const config::Config>(config);
     co_await launcher_->reconfigure(std::move(config));
+    config_ = std::move(next);
   }
 
   Task<> stop() override {
+    if (web_) co_await web_->stop();
+    web_.reset();
     if (launcher_) co_await launcher_->stop();
+    launcher_.reset();
+  }
+
+  void state_has_changed() override {
+    if (launcher_) launcher_->tell(state());
+  }
+
+  telemetry::Health all_health() const {
+    telemetry::Health all = health();
+    if (!launcher_) return all;
+    const telemetry::Health own = launcher_->health();
+    all.obstacles.insert(all.obstacles.end(), own.obstacles.begin(), own.obstacles.end());
+    all.warnings.insert(all.warnings.end(), own.warnings.begin(), own.warnings.end());
+    return all;
+  }
+
+  telemetry::Figures all_figures() {
+    telemetry::Figures all = figures();
+    const telemetry::Health health = all_health();
+    all.gauge(telemetry::series<telemetry::kReady>(), health.obstacles.empty() ? 1 : 0);
+    all.gauge(telemetry::series<telemetry::kWarnings>(),
+              static_cast<double>(health.warnings.size()));
+    if (launcher_) launcher_->add_figures(all);
+    return all;
+  }
+
+  std::optional<std::chrono::seconds> max_lease() const {
+    if (!config_->max_lease) return std::nullopt;
+    return std::chrono::seconds(*config_->max_lease);
+  }
+
+  Task<std::optional<report::Explanation>> explain(std::string subject) {
+    const std::shared_ptr<const config::Config> config = config_;
+    model::Records& records = launcher_->records();
+    // Reading the journal takes the disk: what the subject itself has there is enough.
+    Task<std::vector<history::Entry>> reading = threads_.run(
+        "reading the history",
+        [journal = program::journal_of(*config), subject, now = runtime().clock.wall_seconds()] {
+          return history::entries_of(journal, subject, now);
+        });
+    const std::vector<history::Entry> entries = co_await std::move(reading);
+    report::Sources sources{.runtime = runtime(),
+                            .store = store(),
+                            .nodes = records.nodes,
+                            .images = records.images,
+                            .requests = records.requests,
+                            .components = records.components,
+                            .config = *config,
+                            .drivers = drivers_,
+                            .threads = threads_,
+                            .log = log().child("explain"),
+                            .history = [&entries, &subject](const std::string& id) {
+                              return id == subject ? entries : std::vector<history::Entry>();
+                            }};
+    Task<std::optional<report::Explanation>> explaining =
+        report::explain(std::move(sources), subject, {});
+    co_return co_await std::move(explaining);
   }
 
   driver::DriverRegistry drivers_;
+  async::ThreadPool threads_{1, "explaining"};
+  std::shared_ptr<const config::Config> config_;  // in force
+  bool has_webapp_;
   std::optional<launcher::Launcher> launcher_;
+  std::optional<LauncherWeb> web_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return program::run_daemon(kProgram, argc, argv, [](const program::Options& options, auto log) {
-    return std::make_unique<LauncherDaemon>(options, std::move(log));
-  });
+  return program::run_daemon(launcher_program(), argc, argv,
+                             [](const program::Options& options, auto log) {
+                               return std::make_unique<LauncherDaemon>(options, std::move(log));
+                             });
 }

@@ -40,12 +40,22 @@ Component parse_component(Component::Kind kind, const coordination::Entry& entry
   reader.field("supported_labels", component.supported_labels);
   reader.field("priority", component.priority);
   reader.field("paused", component.paused);
+  reader.field("started", component.started);
+  reader.field("configuration_loaded", component.configuration_loaded);
+  reader.field("configuration_problem", component.configuration_problem);
+  reader.field("problems", component.problems);
   return component;
 }
 
 std::string to_record(const Component& component) {
   record_io::Writer writer;
   const bool is_pool = component.kind == Component::Kind::pool;
+  // Readers that know nothing of these keys leave them alone.
+  const bool says_more = !is_pool && component.started > 0;
+  if (says_more) {
+    writer.field("configuration_loaded", component.configuration_loaded);
+    writer.field("configuration_problem", component.configuration_problem);
+  }
   writer.field("hostname", component.hostname);
   if (is_pool) writer.field("id", component.id);
   writer.field("kind", std::string(to_string(component.kind)));
@@ -55,6 +65,10 @@ std::string to_record(const Component& component) {
     writer.field("paused", component.paused);
     writer.field("priority", component.priority);
     writer.field("provider_name", component.provider_name);
+  }
+  if (says_more) {
+    writer.field("problems", component.problems);
+    writer.field("started", component.started);
   }
   writer.field("state", component.state);
   if (is_pool) writer.field("supported_labels", component.supported_labels);

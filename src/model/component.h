@@ -30,6 +30,12 @@ struct Component {
   std::int64_t priority = 100;  // lower is preferred
   bool paused = false;          // accepts nothing new for want of capacity
 
+  // Of a launcher or builder only; what the Python Nodepool's do not say.
+  double started = 0;               // the process, seconds since the epoch; 0: it does not say
+  double configuration_loaded = 0;  // the one in force, seconds since the epoch
+  std::string configuration_problem = {};  // why a later one is not in force; empty: there is none
+  std::vector<std::string> problems = {};  // what else somebody should see to, in words
+
   bool supports(std::string_view label) const;
 
   // Whether it supports all of them.

@@ -20,6 +20,9 @@ class FollowedTree : protected coordination::TreeListener {
   // Whether the table is complete; without that, no decision may be based on it.
   bool ready() const { return cache_.ready(); }
 
+  // How many changes it has been told of and has not taken in yet.
+  std::size_t queued() const { return cache_.queued(); }
+
   // Calls `observer` when the table becomes complete (true), or no longer follows the store
   // (false).
   coordination::Subscription observe_readiness(std::function<void(bool)> observer) {

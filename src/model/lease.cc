@@ -10,6 +10,16 @@ using record_io::OrderedJson;
 
 constexpr const char* kKey = "nodepool_lease";
 
+std::string text_at(const OrderedJson& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t integer_at(const OrderedJson& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
 }  // namespace
 
 std::string lease_contender(const std::string& lease_id) {
@@ -28,18 +38,18 @@ async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string 
 }
 
 std::optional<Lease> lease_of(const Node& node) {
+  if (!node.user_data.text.contains(kKey)) return std::nullopt;  // most: not worth reading
   const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
   if (!user_data.is_object()) return std::nullopt;
   const auto found = user_data.find(kKey);
   if (found == user_data.end() || !found->is_object()) return std::nullopt;
   const auto id = found->find("id");
   const auto expires = found->find("expires");
-  const auto holder = found->find("holder");
   if (id == found->end() || !id->is_string()) return std::nullopt;
   if (expires == found->end() || !expires->is_number()) return std::nullopt;
-  const bool named = holder != found->end() && holder->is_string();
-  return Lease{id->get<std::string>(), expires->get<double>(),
-               named ? holder->get<std::string>() : std::string()};
+  return Lease{id->get<std::string>(),     expires->get<double>(), text_at(*found, "holder"),
+               text_at(*found, "owner"),   text_at(*found, "key"), text_at(*found, "label"),
+               integer_at(*found, "place")};
 }
 
 Json lease_user_data(const Lease& lease) {
@@ -47,6 +57,12 @@ Json lease_user_data(const Lease& lease) {
   content["id"] = lease.id;
   content["expires"] = lease.expires;
   content["holder"] = lease.holder;
+  if (!lease.label.empty()) {
+    content["label"] = lease.label;
+    content["place"] = lease.place;
+  }
+  if (!lease.owner.empty()) content["owner"] = lease.owner;
+  if (!lease.key.empty()) content["key"] = lease.key;
   OrderedJson user_data = OrderedJson::object();
   user_data[kKey] = std::move(content);
   return {record_io::dump(user_data)};

@@ -204,6 +204,10 @@ std::string to_record(const Node& node) {
 }
 
 Json json_string(std::string_view text) {
+  // Most need no escapes, and there are many of them in a listing.
+  const bool is_plain = std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (is_plain) return {std::string("\"").append(text).append("\"")};
   return {record_io::dump(OrderedJson(text))};
 }
 

@@ -8,6 +8,7 @@
 
 #include "coordination/store.h"
 #include "model/record.h"
+#include "model/shared_text.h"
 
 namespace nodepool::model {
 
@@ -46,39 +47,39 @@ struct Node {
 
   NodeState state = NodeState::init;
   double state_time = 0;
-  std::optional<std::string> cloud;
-  std::optional<std::string> provider;
-  std::optional<std::string> pool;
-  std::vector<std::string> type;            // labels; the first is "the" label
-  std::optional<std::string> allocated_to;  // request id
-  std::optional<std::string> az;
-  std::optional<std::string> region;
-  std::optional<std::string> public_ipv4;
-  std::optional<std::string> private_ipv4;
-  std::optional<std::string> public_ipv6;
-  std::optional<std::string> host_id;
-  std::optional<std::string> interface_ip;
+  SharedText cloud;
+  SharedText provider;
+  SharedText pool;
+  std::vector<std::string> type;  // labels; the first is "the" label
+  SharedText allocated_to;        // request id
+  SharedText az;
+  SharedText region;
+  SharedText public_ipv4;
+  SharedText private_ipv4;
+  SharedText public_ipv6;
+  SharedText host_id;
+  SharedText interface_ip;
   Json connection_port{"22"};  // a number, or an object of credentials (kubernetes, openshift)
-  std::optional<std::string> image_id;
-  std::optional<std::string> launcher;  // pool component id
+  SharedText image_id;
+  SharedText launcher;  // pool component id
   std::optional<double> created_time;
   Json external_id;  // a string, or an object for some clouds
-  std::optional<std::string> hostname;
-  std::optional<std::string> comment;
+  SharedText hostname;
+  SharedText comment;
   Json user_data;  // belongs to the requestor
-  std::optional<std::string> hold_job;
+  SharedText hold_job;
   std::vector<std::string> host_keys;  // "<type> <base64>"
-  std::optional<std::string> username{"zuul"};
-  std::optional<std::string> connection_type;
-  std::optional<std::string> shell_type;
+  SharedText username{"zuul"};
+  SharedText connection_type;
+  SharedText shell_type;
   std::optional<std::int64_t> hold_expiration;  // seconds; 0 means never
   Json resources;
   std::optional<std::int64_t> slot;
   Json attributes;
-  std::optional<std::string> python_path;
-  std::optional<std::string> tenant_name;
+  SharedText python_path;
+  SharedText tenant_name;
   Json driver_data;
-  std::optional<std::string> requestor;
+  SharedText requestor;
   Json node_properties{"{}"};
   Json launch_journal;  // how far a launch has come; ours, and only there while it is under way
   UnknownKeys unknown;

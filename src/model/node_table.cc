@@ -1,6 +1,7 @@
 #include "model/node_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "coordination/lock.h"
 #include "model/paths.h"
@@ -73,6 +74,16 @@ coordination::TreeListener::Interest NodeTable::interest(std::string_view path) 
   return is_contender ? Interest::leaf : Interest::none;
 }
 
+// Those that are no node's own, as its name and addresses are.
+void NodeTable::share(Node& node) {
+  for (SharedText* text :
+       {&node.cloud, &node.provider, &node.pool, &node.az, &node.region, &node.host_id,
+        &node.image_id, &node.launcher, &node.hold_job, &node.username, &node.connection_type,
+        &node.shell_type, &node.python_path, &node.tenant_name, &node.requestor}) {
+    texts_.share(*text);
+  }
+}
+
 void NodeTable::on_changed(std::string_view path, const coordination::Entry& entry) {
   const auto slashes = std::ranges::count(path, '/');
   if (slashes == 0) {
@@ -99,6 +110,15 @@ void NodeTable::on_removed(std::string_view path) {
   if (slashes == 1) return;
   const auto [id, contender] = split_contender(path);
   contenders_changed(id, [contender](IdSet& line) { line.erase(std::string(contender)); });
+}
+
+// Nobody makes nodes by a table that has never been complete, so what it has is what the walk and
+// the events after it have shown, in the order of the ids. Later own writes may be ahead of events.
+void NodeTable::on_ready() {
+  if (!std::exchange(has_been_ready_, true) && !all().empty()) {
+    seen_all_before(all().rbegin()->first);
+  }
+  RecordTable::on_ready();
 }
 
 // What is found again may be another store.

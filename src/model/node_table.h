@@ -8,6 +8,7 @@
 
 #include "model/node.h"
 #include "model/record_table.h"
+#include "model/shared_text.h"
 
 namespace nodepool::model {
 
@@ -62,10 +63,12 @@ class NodeTable final : public RecordTable<Node> {
   Interest interest(std::string_view path) const override;
   void on_changed(std::string_view path, const coordination::Entry& entry) override;
   void on_removed(std::string_view path) override;
+  void on_ready() override;
   void on_lost() override;
   Node parse(std::string id, const coordination::Entry& entry) const override;
   void unindex(const Node& node) override;
   void index(const Node& node) override;
+  void share(Node& node) override;
 
   using FreeKey = std::tuple<std::string, std::string, std::string>;  // provider, pool, label
   void contenders_changed(std::string_view id, const std::function<void(IdSet&)>& change);
@@ -80,6 +83,8 @@ class NodeTable final : public RecordTable<Node> {
   IdSet initial_;
   IdSet empty_records_;
   std::string seen_before_;
+  bool has_been_ready_ = false;
+  SharedTexts texts_;
   Observers<const std::string&> lock_changes_;
 };
 

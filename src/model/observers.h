@@ -20,6 +20,12 @@ class Observers {
     return shared;
   }
 
+  // Whether nobody is told any more.
+  bool empty() {
+    std::erase_if(functions_, [](const auto& weak) { return weak.expired(); });
+    return functions_.empty();
+  }
+
   void notify(Arguments... arguments) {
     std::erase_if(functions_, [](const auto& weak) { return weak.expired(); });
     const auto functions = functions_;  // a function may subscribe another one

@@ -129,6 +129,13 @@ void Reader::field(const char* key, std::optional<std::string>& value) {
   }
 }
 
+void Reader::field(const char* key, SharedText& value) {
+  if (!has(key)) return;
+  std::optional<std::string> text;
+  field(key, text);
+  value = std::move(text);
+}
+
 void Reader::field(const char* key, double& value) {
   const OrderedJson found = take(key);
   if (found.is_null()) return;

@@ -10,6 +10,7 @@
 
 #include "json/json.h"
 #include "model/record.h"
+#include "model/shared_text.h"
 
 // Reading and writing of records; included by the sources of this room only (it is costly).
 namespace nodepool::model::record_io {
@@ -38,6 +39,7 @@ class Reader {
   // value has another type. A null resets an optional, and counts as absent otherwise.
   void field(const char* key, std::string& value);
   void field(const char* key, std::optional<std::string>& value);
+  void field(const char* key, SharedText& value);
   void field(const char* key, double& value);
   void field(const char* key, std::optional<double>& value);
   void field(const char* key, std::int64_t& value);
@@ -79,6 +81,13 @@ class Writer {
   void field(std::string_view key, const Json& value);
   template <typename T>
   void field(std::string_view key, const std::optional<T>& value) {
+    if (value) {
+      field(key, *value);
+    } else {
+      field(key, Json());
+    }
+  }
+  void field(std::string_view key, const SharedText& value) {
     if (value) {
       field(key, *value);
     } else {

@@ -78,9 +78,12 @@ class RecordSet {
   // Keeps the subclass's indexes; called before `record` is forgotten, and after it is known.
   virtual void unindex(const Record& record) = 0;
   virtual void index(const Record& record) = 0;
+  // A record is going to be kept: what it has in common with others may be shared.
+  virtual void share(Record& /*record*/) {}
 
  private:
   void replace(std::string_view id, Record record) {
+    share(record);
     const auto found = records_.find(id);
     if (found == records_.end()) {
       const auto [added, _] = records_.emplace(id, std::move(record));

@@ -22,17 +22,19 @@ using coordination::StoreError;
 constexpr std::size_t kFewNodes = 50;
 
 // -1 for none: ids begin with 0.
-std::int64_t number(std::string_view id) {
+std::int64_t number_of(std::string_view id) {
   std::int64_t value = -1;
   std::from_chars(id.data(), id.data() + id.size(), value);
   return value;
 }
 
-// At most kFewNodes + 1.
-std::vector<std::string> ids_between(std::string_view first, std::string_view last) {
+// Those that the table does not have: at most kFewNodes + 1.
+std::vector<std::string> unknown_ids(const NodeTable& nodes, std::string_view first,
+                                     std::string_view last) {
   std::vector<std::string> ids;
-  for (std::int64_t id = number(first) + 1; id < number(last); ++id) {
-    ids.push_back(fmt::format("{:010}", id));
+  for (std::int64_t number = number_of(first) + 1; number < number_of(last); ++number) {
+    std::string id = fmt::format("{:010}", number);
+    if (nodes.find(id) == nullptr) ids.push_back(std::move(id));
     if (ids.size() > kFewNodes) break;
   }
   return ids;
@@ -54,7 +56,7 @@ Task<> read_unseen_nodes(async::Runtime runtime, coordination::Store& store, Nod
                          std::string before) {
   const std::string after = nodes.seen_before();
   std::vector<std::string> unseen;
-  if (!before.empty()) unseen = ids_between(after, before);
+  if (!before.empty()) unseen = unknown_ids(nodes, after, before);
   if (before.empty() || unseen.size() > kFewNodes) {
     unseen = co_await store.children(std::string(kNodesRoot));
     std::erase_if(unseen, [&](const std::string& id) {

@@ -3,8 +3,11 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "async/deadline.h"
 #include "async/slots.h"
+#include "async/task_witness.h"
 #include "nodescan/address.h"
 #include "nodescan/connection.h"
 
@@ -51,6 +54,12 @@ std::string to_string(const Target& target) {
   return target.host + " on port " + std::to_string(target.port);
 }
 
+// Tells the task's witness what came of one connection.
+async::Task<> tell_witness(const Target& target, std::string outcome) {
+  const auto witness = async::witness_of(co_await boost::asio::this_coro::executor);
+  if (witness) witness->connected(to_string(target), outcome);
+}
+
 // What came back says more than that the time was over.
 ScanError timeout_error(const Target& target, const std::string& last_failure) {
   return {ScanError::Kind::timeout,
@@ -73,7 +82,8 @@ struct NetworkScanner::Impl {
   async::Task<T> in_turn(Progress& progress, async::Task<T> scan);
 
   async::Task<> open_connection(const Target& target, Attempts attempts, Progress& progress);
-  async::Task<Attempt<std::string>> read_key(const Target& target, std::string algorithms);
+  async::Task<Attempt<std::string>> read_key(const Target& target, std::string algorithms,
+                                             Progress& progress);
   async::Task<std::string> first_key(const Target& target, Progress& progress);
   async::Task<std::string> key_of_type(const Target& target, const KeyType& type,
                                        Progress& progress);
@@ -121,6 +131,7 @@ async::Task<> NetworkScanner::Impl::open_connection(const Target& target, Attemp
     const auto socket = co_await connect(clock, target.address, target.port, until);
     if (socket) co_return;
     progress.last_failure = socket.error().text;
+    co_await tell_witness(target, progress.last_failure);
     if (attempts == Attempts::one) {
       throw ScanError(ScanError::Kind::unreachable,
                       "Could not connect to " + to_string(target) + ": " + progress.last_failure);
@@ -130,10 +141,12 @@ async::Task<> NetworkScanner::Impl::open_connection(const Target& target, Attemp
 }
 
 async::Task<Attempt<std::string>> NetworkScanner::Impl::read_key(const Target& target,
-                                                                 std::string algorithms) {
+                                                                 std::string algorithms,
+                                                                 Progress& progress) {
   async::Clock& clock = runtime.clock;
   auto socket = co_await connect(clock, target.address, target.port, clock.now() + limits.connect);
   if (!socket) co_return std::unexpected(std::move(socket.error()));
+  if (!progress.connected) progress.connected = clock.now();
   auto reading =
       read_host_key(clock, *socket, std::move(algorithms), clock.now() + limits.exchange);
   co_return co_await std::move(reading);
@@ -143,10 +156,11 @@ async::Task<Attempt<std::string>> NetworkScanner::Impl::read_key(const Target& t
 async::Task<std::string> NetworkScanner::Impl::first_key(const Target& target, Progress& progress) {
   while (true) {
     ++progress.attempts;
-    auto reading = read_key(target, all_algorithms());
+    auto reading = read_key(target, all_algorithms(), progress);
     auto key = co_await std::move(reading);
     progress.last_failure = key ? "" : std::move(key.error().text);
     if (key) co_return std::move(*key);
+    co_await tell_witness(target, progress.last_failure);
     co_await runtime.clock.sleep_for(limits.pause);
   }
 }
@@ -156,13 +170,14 @@ async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
                                                            const KeyType& type,
                                                            Progress& progress) {
   for (int i = 0; i < kTriesPerKeyType; ++i) {
-    auto reading = read_key(target, std::string(type.algorithms));
+    auto reading = read_key(target, std::string(type.algorithms), progress);
     auto key = co_await std::move(reading);
     if (key) co_return std::move(*key);
     if (key.error().stage == Failure::Stage::no_common_algorithm) break;
     const bool connected = key.error().stage == Failure::Stage::negotiating;
     ++(connected ? progress.failed_negotiations : progress.failed_connections);
     progress.last_failure = std::move(key.error().text);
+    co_await tell_witness(target, progress.last_failure);
   }
   co_return std::string();
 }

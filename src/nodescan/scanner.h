@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ struct ScanLimits {
 
 // What a scan went through, for a log line at its end.
 struct Progress {
+  std::optional<async::Clock::TimePoint> connected = {};  // when the first connection opened
   unsigned attempts = 0;             // connections until the first key exchange worked
   unsigned failed_connections = 0;   // of those for the single key types
   unsigned failed_negotiations = 0;  // of those for the single key types

@@ -12,10 +12,10 @@ namespace {
 // lies elsewhere.
 void keep_to_one_zone(const model::NodeTable& nodes,
                       std::vector<std::vector<std::string>>& candidates) {
-  std::optional<std::string> zone;
+  model::SharedText zone;
   for (std::vector<std::string>& ids : candidates) {
     std::erase_if(ids, [&nodes, &zone](const std::string& id) {
-      const std::optional<std::string>& az = nodes.find(id)->az;
+      const model::SharedText& az = nodes.find(id)->az;
       if (az && !zone) zone = az;
       return az && *az != *zone;
     });

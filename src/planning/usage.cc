@@ -56,7 +56,7 @@ Resources Usage::of_provider_until(std::string_view provider, std::string_view l
   Resources sum;
   for (const std::string& id : nodes_.of_provider(provider)) {
     if (id > last) break;
-    sum += by_node_.at(id).of_provider;
+    if (const Share* share = share_of(id)) sum += share->of_provider;
   }
   return sum;
 }
@@ -66,8 +66,8 @@ Resources Usage::of_pool_until(std::string_view provider, std::string_view pool,
   Resources sum;
   for (const std::string& id : nodes_.of_provider(provider)) {
     if (id > last) break;
-    const Share& share = by_node_.at(id);
-    if (share.pool == pool) sum += share.of_provider;
+    const Share* share = share_of(id);
+    if (share != nullptr && share->pool == pool) sum += share->of_provider;
   }
   return sum;
 }
@@ -78,7 +78,7 @@ Resources Usage::of_tenant_until(std::string_view tenant, std::string_view last)
   if (nodes == nodes_by_tenant_.end()) return sum;
   for (const std::string& id : nodes->second) {
     if (id > last) break;
-    sum += by_node_.at(id).of_tenant;
+    if (const Share* share = share_of(id)) sum += share->of_tenant;
   }
   return sum;
 }
@@ -97,7 +97,13 @@ std::optional<Usage::Share> Usage::share_of(const model::Node& node) const {
     const std::optional<Resources> need = need_of_(share.provider, share.pool, node.type.front());
     share.of_provider = need.value_or(Resources());
   }
+  if (share.of_provider.empty() && share.of_tenant.empty()) return std::nullopt;
   return share;
+}
+
+const Usage::Share* Usage::share_of(const std::string& id) const {
+  const auto known = by_node_.find(id);
+  return known == by_node_.end() ? nullptr : &known->second;
 }
 
 void Usage::book(const std::string& pool_id, const std::string& request_id, Booking booking) {
@@ -115,8 +121,8 @@ void Usage::recount(const std::string& provider) {
 }
 
 void Usage::count_node(const std::string& id, std::optional<Share> share) {
-  const auto known = by_node_.find(id);
-  const std::string before = known == by_node_.end() ? std::string() : known->second.tenant;
+  const Share* known = share_of(id);
+  const std::string before = known == nullptr ? std::string() : known->tenant;
   const std::string after = share ? share->tenant : std::string();
   if (before != after && !before.empty()) {
     const auto nodes = nodes_by_tenant_.find(before);

@@ -78,7 +78,10 @@ class Usage {
  private:
   using Share = Booking;  // of a record in the sums; a static node's record names no resources
 
+  // Nothing for a node that takes nothing.
   std::optional<Share> share_of(const model::Node& node) const;
+  // What is counted of the node with this id; null if that is nothing.
+  const Share* share_of(const std::string& id) const;
   void count_node(const std::string& id, std::optional<Share> share);
   void count(std::map<std::string, Share, std::less<>>& shares, const std::string& key,
              std::optional<Share> share);

@@ -32,6 +32,9 @@ class ConfigFollower {
     std::function<std::set<std::string>(const config::Config&)> further_files;
     // Goes over to it. Throws: the one before stays in force; StoreError: it may be half done.
     std::function<async::Task<>(config::Config)> apply;
+    // Told of what has come of a reload, if that is another than last time: why it was in vain;
+    // empty: what was loaded is in force. May be empty.
+    std::function<void(const std::string& failure)> told = {};
   };
 
   struct Pauses {

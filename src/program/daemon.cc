@@ -18,6 +18,8 @@
 #include "coordination/outage.h"
 #include "program/log_config.h"
 #include "telemetry/harmless_text.h"
+#include "telemetry/process_figures.h"
+#include "telemetry/process_metrics.h"
 #include "telemetry/version.h"
 
 namespace nodepool::program {
@@ -33,6 +35,15 @@ constexpr int kKeptMemory = 128 * 1024;
 
 // How long who starts a daemon in the background waits to hear that it serves.
 constexpr auto kStartPatience = std::chrono::minutes(1);
+
+// Between two looks whether the loop turns. Each wakes a thread for a moment.
+constexpr async::Duration kLoopPause = std::chrono::seconds(5);
+
+// The stacks of a loop that stands still are to be in the log before the service manager, which has
+// patience since up to a third of it before, ends the process: after two pauses at the latest.
+async::Duration loop_pause(async::Duration patience) {
+  return patience > async::Duration::zero() ? std::min(kLoopPause, patience / 4) : kLoopPause;
+}
 
 LogConfig log_config(const Program& program, const Options& options) {
   using telemetry::LogLevel;
@@ -69,7 +80,11 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
       log_(log_sink_, logger),
       metrics_(open_metrics()),
       runtime_{loop_.executor(), clock_, random_},
-      stack_dump_(runtime_, telemetry::Logger(log_sink_, "nodepool.stack_dump")),
+      service_manager_(runtime_),
+      loop_pause_(loop_pause(service_manager_.patience())),
+      stack_dump_(
+          runtime_, telemetry::Logger(log_sink_, "nodepool.stack_dump"),
+          {.pause = loop_pause_, .turned = [this](async::Duration lag) { loop_turned(lag); }}),
       store_(runtime_, log_),
       main_scope_(runtime_, reporter()),
       scope_(runtime_, reporter()),
@@ -77,7 +92,57 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
                 {.files = own_files(),
                  .load = [this] { return load(); },
                  .further_files = [this](const config::Config& config) { return files(config); },
-                 .apply = [this](config::Config config) { return apply(std::move(config)); }}) {}
+                 .apply = [this](config::Config config) { return apply(std::move(config)); },
+                 .told = [this](const std::string& failure) { reload_ended(failure); }}) {
+  state_.started = telemetry::process_start();
+}
+
+void Daemon::keep_figures() {
+  figures_ = std::make_shared<telemetry::Figures>();
+  figures_->count(telemetry::series<telemetry::kLoopStalls>(),
+                  0);  // so that the first is an increase
+  metrics_ = metrics_.also_to(figures_);
+}
+
+telemetry::Figures Daemon::figures() const {
+  telemetry::Figures figures = *figures_;
+  telemetry::add_process_figures(figures);
+  figures.gauge(telemetry::series<telemetry::kConfigurationLoaded>(), state_.configuration_loaded);
+  figures.gauge(telemetry::series<telemetry::kConfigurationRefused>(),
+                state_.configuration_problem.empty() ? 0 : 1);
+  return figures;
+}
+
+telemetry::Health Daemon::health() const {
+  telemetry::Health health;
+  if (std::string trouble = store_.trouble(); !trouble.empty()) {
+    health.obstacles.push_back(std::move(trouble));
+  }
+  if (store_.is_open() && !serves_) health.obstacles.emplace_back("the start is not over");
+  if (!state_.configuration_problem.empty()) {
+    health.warnings.push_back("the configuration on the disk is not in force: " +
+                              state_.configuration_problem);
+  }
+  return health;
+}
+
+void Daemon::reload_ended(const std::string& failure) {
+  if (failure.empty()) state_.configuration_loaded = clock_.wall_seconds();
+  state_.configuration_problem = failure;
+  state_has_changed();
+}
+
+void Daemon::loop_turned(async::Duration lag) const {
+  metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
+  if (lag < loop_pause_) return;
+  metrics_.count(telemetry::series<telemetry::kLoopStalls>());
+  log_.warning("The event loop has been standing still for {:.1f} s",
+               std::chrono::duration<double>(lag).count());
+}
+
+Task<> Daemon::start_without_store(const config::Config& /*config*/) {
+  co_return;
+}
 
 void Daemon::run(StartReport& report) {
   report_ = &report;
@@ -105,6 +170,8 @@ Task<> Daemon::serve_until_end() {
   async::Signals signals(runtime_.executor, {SIGINT, SIGTERM, SIGUSR1});
   async::Signals hang_ups(runtime_.executor, {SIGHUP});
   config_ = follower_.load();
+  state_.configuration_loaded = clock_.wall_seconds();
+  store_.tell(metrics_);
   if (config_.store.is_default) {
     log_.info("Neither store nor zookeeper-servers is set: using the embedded store {}",
               config_.store.sqlite_path);
@@ -113,7 +180,9 @@ Task<> Daemon::serve_until_end() {
   scope_.spawn("wishes to reload", reload_when_asked(hang_ups));
   scope_.spawn("configuration", follower_.run());
   scope_.spawn("serving", begin());
+  scope_.spawn("watchdog of the service manager", service_manager_.feed_watchdog());
   co_await over_.wait();
+  service_manager_.stopping();
   co_await scope_.stop();
   if (has_begun_) co_await stop();
   if (store_.is_open()) co_await store_.close();
@@ -157,12 +226,14 @@ Task<> Daemon::begin() {
 Task<bool> Daemon::try_to_begin() {
   const std::function<void(const std::string&)> tell = [this](const std::string& what) {
     report_->waiting(what);
+    service_manager_.started(what);
   };
+  has_begun_ = true;
+  co_await start_without_store(config_);
   co_await store_.open(config_, config_changed_, tell);
   std::string failure;
   try {
     is_config_newer_ = false;
-    has_begun_ = true;
     co_await start(config_);
   } catch (const coordination::StoreError& error) {
     if (!coordination::is_outage(error)) throw;
@@ -178,6 +249,7 @@ Task<bool> Daemon::try_to_begin() {
   serves_ = true;
   if (is_config_newer_) follower_.reload();
   report_->serving();
+  service_manager_.started("Serving");
   co_return true;
 }
 
@@ -251,6 +323,7 @@ int serve(const Program& program, const Options& options, const Maker& make, Sta
     make(options, log)->run(report);
   } catch (const std::exception& error) {
     logger.error("{}", error.what());
+    pid_file.reset();  // before whoever waits for the report looks
     report.failed(error.what());
     return EXIT_FAILURE;
   }

@@ -14,10 +14,14 @@
 #include "config/config.h"
 #include "coordination/store.h"
 #include "driver/driver.h"
+#include "model/daemon_state.h"
 #include "program/background.h"
 #include "program/config_follower.h"
 #include "program/daemon_store.h"
 #include "program/options.h"
+#include "program/service_manager.h"
+#include "telemetry/figures.h"
+#include "telemetry/health.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 #include "telemetry/stack_dump.h"
@@ -43,13 +47,18 @@ class Daemon {
   // What providers may be configured. Lasts as long as the daemon.
   virtual const driver::DriverRegistry& drivers() const = 0;
 
+  // Begins what is there also while the store is away; start() follows when it is open. By default
+  // nothing.
+  virtual Task<> start_without_store(const config::Config& config);
   // Begins to serve; the store is open. Throws: the daemon ends with that, unless the store has
   // gone away. Then stop() follows, and another start() with another store().
   virtual Task<> start(config::Config config) = 0;
   // Goes over to another configuration. Throws: the one before stays in force.
   virtual Task<> reconfigure(config::Config config) = 0;
-  // Ends all; also after a start that has failed.
+  // Ends all; also after a start that has failed, or that has not come to start().
   virtual Task<> stop() = 0;
+  // What state() says is another than before. By default nobody wants to know.
+  virtual void state_has_changed() {}
   // Returns when it is time to end: by default at the first signal of SIGINT, SIGTERM and SIGUSR1.
   virtual Task<> wait_for_end(async::Signals& signals);
 
@@ -61,6 +70,16 @@ class Daemon {
   const std::shared_ptr<telemetry::Log>& log_sink() const { return log_sink_; }
   const telemetry::Logger& log() const { return log_; }
   const telemetry::Metrics& metrics() const { return metrics_; }
+  // Keeps figures for whoever asks, from now on: to be called before it runs.
+  void keep_figures();
+  // Those, with the process' own. Only after keep_figures().
+  telemetry::Figures figures() const;
+  // How many operations of the store have been asked for and not been answered.
+  std::size_t store_operations_under_way() const { return store_.operations_under_way(); }
+  // What it knows of itself.
+  const model::DaemonState& state() const { return state_; }
+  // What keeps it from serving, whatever it serves.
+  telemetry::Health health() const;
   async::TaskScope::ErrorHandler reporter() const;
 
  private:
@@ -73,6 +92,8 @@ class Daemon {
   // Goes over to a configuration that has been loaded anew.
   Task<> apply(config::Config config);
   config::Config load();
+  void reload_ended(const std::string& failure);
+  void loop_turned(async::Duration lag) const;
   // The files that load() reads, …
   std::vector<std::string> own_files() const;
   // … and others that the configuration rests on.
@@ -81,11 +102,15 @@ class Daemon {
   Options options_;
   std::shared_ptr<telemetry::Log> log_sink_;
   telemetry::Logger log_;
+  std::shared_ptr<telemetry::Figures> figures_;  // nullptr: nobody asks
   telemetry::Metrics metrics_;
+  model::DaemonState state_;
   async::EventLoop loop_;
   async::SystemClock clock_;
   async::Random random_ = async::Random::from_system();
   async::Runtime runtime_;
+  ServiceManager service_manager_;
+  async::Duration loop_pause_;  // between two looks whether the loop turns
   telemetry::StackDump stack_dump_;
   DaemonStore store_;
   StartReport* report_ = nullptr;
@@ -93,7 +118,7 @@ class Daemon {
   bool is_config_newer_ = false;  // than what the start began with
   async::Event config_changed_{"another configuration to start with"};
   std::vector<std::string> warnings_;  // of the latest load
-  bool has_begun_ = false;             // start() has been called, and stop() has not since
+  bool has_begun_ = false;  // start_without_store() has been called, and stop() has not since
   bool serves_ = false;
   async::TaskScope main_scope_;
   async::TaskScope scope_;

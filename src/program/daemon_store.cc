@@ -1,5 +1,7 @@
 #include "program/daemon_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -46,6 +48,7 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     } catch (const StoreError& error) {
       if (!coordination::is_outage(error)) throw;
       const async::Clock::TimePoint now = runtime_.clock.now();
+      waiting_ = error.what();
       if (!warned) tell(std::string("waiting for the store: ") + error.what());
       if (!warned || now - *warned >= kBetweenWarnings) {
         log_.warning("Waiting for the store: {}", error.what());
@@ -56,9 +59,15 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     pause = is_other ? kFirstPause : std::min<async::Duration>(2 * pause, kLongestPause);
   }
   if (warned) log_.info("The store can be reached");
+  waiting_.clear();
   zookeeper_ = dynamic_cast<zk::ZooKeeperStore*>(opened_.store.get());
+  coordination::Store* used = opened_.store.get();
+  if (zookeeper_ != nullptr) {
+    opened_.grouping = std::make_unique<coordination::GroupCommit>(runtime_, *opened_.store);
+    used = opened_.grouping.get();
+  }
+  opened_.measured = std::make_unique<MeasuredStore>(runtime_.clock, *used, metrics_);
   if (zookeeper_ == nullptr) co_return;
-  opened_.grouping = std::make_unique<coordination::GroupCommit>(runtime_, *opened_.store);
   session_ = opened_.store->on_session([this](SessionState state) { on_session(state); });
 }
 
@@ -117,6 +126,15 @@ void DaemonStore::on_session(SessionState state) {
   }
 }
 
+std::string DaemonStore::trouble() const {
+  if (!is_open()) {
+    return waiting_.empty() ? "the store is not open yet" : "waiting for the store: " + waiting_;
+  }
+  if (!away_since_) return {};
+  return fmt::format("there has been no connection to ZooKeeper for {:.0f} s: {}",
+                     seconds(runtime_.clock.now() - *away_since_), zookeeper_->trouble());
+}
+
 Task<> DaemonStore::close() {
   session_.reset();
   try {
@@ -126,7 +144,8 @@ Task<> DaemonStore::close() {
     log_.warning("The store could not be told of the end: {}", error.what());
   }
   zookeeper_ = nullptr;
-  closed_.grouping.reset();  // it uses the other one
+  closed_.measured.reset();  // it uses the others, …
+  closed_.grouping.reset();  // … and this one the store
   closed_ = std::move(opened_);
 }
 

@@ -11,7 +11,9 @@
 #include "coordination/group_commit.h"
 #include "coordination/store.h"
 #include "coordination/zookeeper/zookeeper_store.h"
+#include "program/measured_store.h"
 #include "telemetry/log.h"
+#include "telemetry/metrics.h"
 
 namespace nodepool::program {
 
@@ -21,6 +23,9 @@ class DaemonStore {
  public:
   DaemonStore(const async::Runtime& runtime, telemetry::Logger log)
       : runtime_(runtime), log_(std::move(log)) {}
+
+  // Where the stores that are opened from now on tell how long they take.
+  void tell(telemetry::Metrics metrics) { metrics_ = std::move(metrics); }
 
   // Opens the store that `config` chooses; the embedded one is created if there is none. Waits for
   // servers that are out of reach, for as long as it takes, and says so: in the log, and to `tell`
@@ -36,8 +41,14 @@ class DaemonStore {
 
   // Whether there is one.
   bool is_open() const { return opened_.store != nullptr; }
-  coordination::Store& store() {
-    return opened_.grouping ? static_cast<coordination::Store&>(*opened_.grouping) : *opened_.store;
+  coordination::Store& store() { return *opened_.measured; }
+
+  // Why it cannot be used now, in a sentence; empty: it can.
+  std::string trouble() const;
+
+  // How many operations have been asked for and not been answered.
+  std::size_t operations_under_way() const {
+    return opened_.measured ? opened_.measured->under_way() : 0;
   }
 
   // Ends the session. If nobody can be told, it ends at its timeout.
@@ -49,6 +60,7 @@ class DaemonStore {
     // What uses ZooKeeper, where each transaction is a round trip to the disks of several servers.
     // (The embedded store shares commits between all processes itself.)
     std::unique_ptr<coordination::GroupCommit> grouping;
+    std::unique_ptr<MeasuredStore> measured;  // what is used
   };
 
   void on_session(coordination::SessionState state);
@@ -56,6 +68,8 @@ class DaemonStore {
 
   async::Runtime runtime_;
   telemetry::Logger log_;
+  telemetry::Metrics metrics_;
+  std::string waiting_;  // why it cannot be opened; empty: it is open, or nobody has tried
   Opened opened_;
   Opened closed_;  // who has used it is there until the next one is
   coordination::zookeeper::ZooKeeperStore* zookeeper_ = nullptr;  // the store, if it is one

@@ -7,7 +7,10 @@ namespace nodepool::program {
 
 // The history that the configuration has chosen.
 inline history::Journal journal_of(const config::Config& config) {
-  return {.directory = config.history.directory, .max_size = config.history.max_size};
+  constexpr double kDay = 24.0 * 60 * 60;  // seconds
+  return {.directory = config.history.directory,
+          .max_size = config.history.max_size,
+          .max_age = static_cast<double>(config.history.max_age) * kDay};
 }
 
 }  // namespace nodepool::program

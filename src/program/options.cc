@@ -23,25 +23,45 @@ std::string absolute(const std::string& path) {
   return std::filesystem::absolute(expanded).lexically_normal();
 }
 
-}  // namespace
-
-std::variant<Options, int> parse_options(const Program& program, int argc,
-                                         const char* const* argv) {
-  Options options;
+// The options of the program, which fill in what is given.
+void declare(CLI::App& app, const Program& program, Options& options, bool& version) {
   options.pid_file = program.pid_file;
-  bool version = false;
-  bool no_webapp = false;
-  CLI::App app("Node pool.", program.name);
   app.add_option("-c", options.config, "path to config file")->capture_default_str();
   app.add_option("-s", options.secure, "path to secure file");
   app.add_option("-l", options.log_config, "path to log config file");
   app.add_option("-p", options.pid_file, "path to pid file")->capture_default_str();
   app.add_flag("-d", options.debug, "stay in the foreground, log debug messages to stdout");
   app.add_flag("-f", options.foreground, "stay in the foreground");
-  app.add_flag("--no-webapp", no_webapp, "do not start the web app");
+  app.add_flag("!--no-webapp", options.webapp, "do not start the web app");
   app.add_flag("--repl", options.repl, "accepted and ignored: there is no Python console");
   app.add_flag("--version", version, "show the version and exit");
   if (program.add_options) program.add_options(app);
+}
+
+}  // namespace
+
+std::vector<OptionHelp> describe_options(const Program& program) {
+  Options options;
+  bool version = false;
+  CLI::App app("Node pool.", program.name);
+  declare(app, program, options, version);
+  std::vector<OptionHelp> described;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool has_value = option->get_type_size() != 0;
+    described.push_back({.names = option->get_name(/*positional=*/false, /*all_options=*/true),
+                         .value = has_value ? option->get_type_name() : std::string(),
+                         .help = option->get_description(),
+                         .usual = has_value ? option->get_default_str() : std::string()});
+  }
+  return described;
+}
+
+std::variant<Options, int> parse_options(const Program& program, int argc,
+                                         const char* const* argv) {
+  Options options;
+  bool version = false;
+  CLI::App app("Node pool.", program.name);
+  declare(app, program, options, version);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -19,6 +20,7 @@ struct Options {
   std::string pid_file;
   bool foreground = false;  // -f or -d
   bool debug = false;       // -d
+  bool webapp = true;       // not --no-webapp
   bool repl = false;        // accepted for old start scripts
 };
 
@@ -29,6 +31,15 @@ struct Program {
   std::string pid_file;
   std::function<void(CLI::App&)> add_options = {};  // its own
 };
+
+// An option, for a manual.
+struct OptionHelp {
+  std::string names;  // "-c", "--build-workers"
+  std::string value;  // "TEXT"; empty: none
+  std::string help;
+  std::string usual;  // the default; empty: none that is said
+};
+std::vector<OptionHelp> describe_options(const Program& program);
 
 // Reads the command line. If there is nothing to run (help, version, an error), prints what is due
 // and returns the exit status instead: 0, or 2 for an error.

@@ -14,11 +14,11 @@ using model::json_string;
 
 Table history_listing(const std::vector<Entry>& entries) {
   const bool of_node = entries.front().subject == Entry::Subject::node;
-  Table table({{"time", "Time"},
-               {"after", "After"},
+  Table table({{.key = "time", .header = "Time", .too_wide = TooWide::kept},
+               {.key = "after", .header = "After", .too_wide = TooWide::kept},
                {"event", "Event"},
                of_node ? Column{"request", "Request"} : Column{"nodes", "Nodes"},
-               {"details", "Details"},
+               {.key = "details", .header = "Details", .too_wide = TooWide::wrapped},
                {"data", ""}});  // people have it in the details
   const Entry* before = nullptr;
   for (const Entry& entry : entries) {

@@ -1,5 +1,6 @@
 #include "report/image_listings.h"
 
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -22,44 +23,58 @@ Json boolean(bool value) {
   return {value ? "true" : "false"};
 }
 
-std::vector<Column> build_columns() {
-  return {{"id", "ID"},           {"image", "Image"}, {"builder", "Builder"},
-          {"formats", "Formats"}, {"state", "State"}, {"age", "Age"}};
+Json age(Ages ages, double now, double since) {
+  if (ages == Ages::moments) return json_of(static_cast<std::int64_t>(since));
+  return json_string(age_text(now, since));
 }
 
-Row build_row(const ImageTable& images, const ImageBuild& build, double now) {
+std::vector<Column> build_columns() {
+  return {{.key = "id", .header = "ID", .is_id = true},
+          {"image", "Image"},
+          {"builder", "Builder"},
+          {"formats", "Formats"},
+          {.key = "state", .header = "State", .too_wide = TooWide::kept},
+          {.key = "age", .header = "Age", .too_wide = TooWide::kept}};
+}
+
+Row build_row(const ImageTable& images, const ImageBuild& build, double now, Ages ages) {
   const bool paused = images.is_paused(build.image);
   return {json_string(build.image + "-" + build.id),
           json_string(build.image),
           json_of(build.builder),
           json_of(build.formats),
           json_string(paused ? "paused" : to_string(build.state)),
-          json_string(age_text(now, build.state_time))};
+          age(ages, now, build.state_time)};
 }
 
 std::vector<Column> upload_columns() {
-  return {{"id", "Build ID"},
-          {"upload_id", "Upload ID"},
-          {"provider", "Provider"},
-          {"image", "Image"},
+  // An upload is known by all four; by image-delete as well.
+  return {{.key = "id", .header = "Build ID", .is_id = true},
+          {.key = "upload_id", .header = "Upload ID", .is_id = true},
+          {.key = "provider", .header = "Provider", .is_id = true},
+          {.key = "image", .header = "Image", .is_id = true},
           {"external_name", "Provider Image Name"},
           {"external_id", "Provider Image ID"},
-          {"state", "State"},
-          {"age", "Age"}};
+          {.key = "state", .header = "State", .too_wide = TooWide::kept},
+          {.key = "age", .header = "Age", .too_wide = TooWide::kept}};
 }
 
-Row upload_row(const ImageUpload& upload, double now) {
+Row upload_row(const ImageUpload& upload, double now, Ages ages) {
   return {json_string(upload.build_id),         json_string(upload.id),
           json_string(upload.provider),         json_string(upload.image),
           json_of(upload.external_name),        upload.external_id,
-          json_string(to_string(upload.state)), json_string(age_text(now, upload.state_time))};
+          json_string(to_string(upload.state)), age(ages, now, upload.state_time)};
 }
 
 // A failure that names the log of a build mostly has its path in one line.
 constexpr std::size_t kWidestProblem = 80;
 
 Column problem_column() {
-  return {.key = "problem", .header = "Problem", .widest = kWidestProblem};
+  return {.key = "problem",
+          .header = "Problem",
+          .widest = kWidestProblem,
+          .since = Detail::full,
+          .too_wide = TooWide::wrapped};
 }
 
 // What becomes of the wish for a build: whoever builds the image grants it.
@@ -70,11 +85,11 @@ std::string_view request_state(const ImageTable& images, const std::string& imag
 
 }  // namespace
 
-Table build_listing(const ImageTable& images, double now) {
+Table build_listing(const ImageTable& images, double now, Ages ages) {
   Table table(build_columns());
   for (const std::string& image : images.images()) {
     for (const ImageBuild* build : images.builds_of(image)) {
-      table.add(build_row(images, *build, now));
+      table.add(build_row(images, *build, now, ages));
     }
   }
   return table;
@@ -82,13 +97,13 @@ Table build_listing(const ImageTable& images, double now) {
 
 Table build_details(const ImageTable& images, double now, const std::filesystem::path& logs) {
   std::vector<Column> columns = build_columns();
-  columns.push_back({"build_state", "Build State"});
-  columns.push_back({"log", "Log"});
+  columns.push_back({.key = "build_state", .header = "Build State", .since = Detail::full});
+  columns.push_back({.key = "log", .header = "Log", .since = Detail::full});
   columns.push_back(problem_column());
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageBuild* build : images.builds_of(image)) {
-      Row row = build_row(images, *build, now);
+      Row row = build_row(images, *build, now, Ages::spans);
       row.push_back(json_string(to_string(build->state)));
       row.push_back(json_string((logs / model::build_log_name(image, build->id)).string()));
       row.push_back(json_of(build->failure));
@@ -98,22 +113,23 @@ Table build_details(const ImageTable& images, double now, const std::filesystem:
   return table;
 }
 
-Table upload_listing(const ImageTable& images, double now) {
+Table upload_listing(const ImageTable& images, double now, Ages ages) {
   Table table(upload_columns());
   for (const std::string& image : images.images()) {
-    for (const ImageUpload* upload : images.uploads_of(image)) table.add(upload_row(*upload, now));
+    for (const ImageUpload* upload : images.uploads_of(image))
+      table.add(upload_row(*upload, now, ages));
   }
   return table;
 }
 
 Table upload_details(const ImageTable& images, double now) {
   std::vector<Column> columns = upload_columns();
-  columns.push_back({"format", "Format"});
+  columns.push_back({.key = "format", .header = "Format", .since = Detail::full});
   columns.push_back(problem_column());
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageUpload* upload : images.uploads_of(image)) {
-      Row row = upload_row(*upload, now);
+      Row row = upload_row(*upload, now, Ages::spans);
       row.push_back(json_of(upload->format));
       row.push_back(json_of(upload->failure));
       table.add(std::move(row));
@@ -122,20 +138,20 @@ Table upload_details(const ImageTable& images, double now) {
   return table;
 }
 
-Table image_status_listing(const ImageTable& images, double now) {
-  Table table({{"image", "Image"},
+Table image_status_listing(const ImageTable& images, double now, Ages ages) {
+  Table table({{.key = "image", .header = "Image", .is_id = true},
                {"paused", "Paused"},
                {"build_request", "Build Request"},
                {"build_request_age", "Build Request Age"}});
   for (const std::string& image : images.images()) {
     Json request;
-    Json age;
+    Json requested_age;
     const auto requested = images.build_requests().find(image);
     if (requested != images.build_requests().end()) {
       request = json_string(request_state(images, image));
-      age = json_string(age_text(now, requested->second));
+      requested_age = age(ages, now, requested->second);
     }
-    table.add({json_string(image), boolean(images.is_paused(image)), request, age});
+    table.add({json_string(image), boolean(images.is_paused(image)), request, requested_age});
   }
   return table;
 }
@@ -154,7 +170,9 @@ Table provider_upload_listing(const ImageTable& images, const std::string& provi
 }
 
 Table alien_image_columns() {
-  return Table({{"provider", "Provider"}, {"name", "Name"}, {"image_id", "Image ID"}});
+  return Table({{"provider", "Provider"},
+                {"name", "Name"},
+                {.key = "image_id", .header = "Image ID", .is_id = true}});
 }
 
 void add_alien(Table& table, const std::string& provider, const std::string& name,

@@ -22,10 +22,10 @@ std::string purpose_of(const driver::Metadata& metadata) {
 Table leak_columns() {
   return Table({{"provider", "Provider"},
                 {"type", "Type"},
-                {"id", "ID"},
+                {.key = "id", .header = "ID", .is_id = true},
                 {"made_for", "Made for"},
                 {"launcher", "The launcher"},
-                {"reason", "Reason"}});
+                {.key = "reason", .header = "Reason", .too_wide = TooWide::wrapped}});
 }
 
 void add_leak(Table& table, const std::string& provider, const driver::Leak& leak) {

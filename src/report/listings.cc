@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "model/lease.h"
 #include "report/values.h"
 
 namespace nodepool::report {
@@ -28,6 +29,15 @@ Json port_or_redacted(const Json& port) {
   return is_number ? port : json_string("redacted");
 }
 
+// What the Python Nodepool does not list.
+void add_wide(Row& row, const Node& node) {
+  const std::optional<model::Lease> lease = lease_of(node);
+  const bool is_leased = lease && node.state == model::NodeState::in_use;
+  row.insert(row.end(), {json_of(node.tenant_name), json_of(node.requestor),
+                         is_leased ? json_string(lease->id) : Json(),
+                         is_leased ? Cell(Time{lease->expires}) : Cell(Json())});
+}
+
 }  // namespace
 
 std::string age_text(double now, double then) {
@@ -42,35 +52,35 @@ std::string age_text(double now, double then) {
 }
 
 Table node_columns(Detail detail) {
-  std::vector<Column> columns = {
-      {"id", "ID"},
+  using enum Detail;
+  const Table all({
+      {.key = "id", .header = "ID", .is_id = true},
       {"provider", "Provider"},
       {"label", "Label"},
       {"server_id", "Server ID"},
       {"public_ipv4", "Public IPv4"},
       {"ipv6", "IPv6"},
-      {"state", "State"},
-      {"age", "Age"},
-      {"locked", "Locked"},
-  };
-  if (detail == Detail::full) {
-    const std::vector<Column> more = {
-        {"pool", "Pool"},
-        {"hostname", "Hostname"},
-        {"private_ipv4", "Private IPv4"},
-        {"AZ", "AZ"},
-        {"username", "Username"},
-        {"connection_port", "Port"},
-        {"launcher", "Launcher"},
-        {"allocated_to", "Allocated To"},
-        {"hold_job", "Hold Job"},
-        {"comment", "Comment"},
-        {"user_data", "User Data"},
-        {"driver_data", "Driver Data"},
-    };
-    columns.insert(columns.end(), more.begin(), more.end());
-  }
-  return Table(std::move(columns));
+      {.key = "state", .header = "State", .too_wide = TooWide::kept},
+      {.key = "age", .header = "Age", .too_wide = TooWide::kept},
+      {.key = "locked", .header = "Locked", .too_wide = TooWide::kept},
+      {.key = "pool", .header = "Pool", .since = full},
+      {.key = "hostname", .header = "Hostname", .since = full},
+      {.key = "private_ipv4", .header = "Private IPv4", .since = full},
+      {.key = "AZ", .header = "AZ", .since = full},
+      {.key = "username", .header = "Username", .since = full},
+      {.key = "connection_port", .header = "Port", .since = full},
+      {.key = "launcher", .header = "Launcher", .since = full},
+      {.key = "allocated_to", .header = "Allocated To", .since = full},
+      {.key = "hold_job", .header = "Hold Job", .since = full},
+      {.key = "comment", .header = "Comment", .since = full},
+      {.key = "user_data", .header = "User Data", .since = full},
+      {.key = "driver_data", .header = "Driver Data", .since = full},
+      {.key = "tenant", .header = "Tenant", .since = wide},
+      {.key = "requestor", .header = "Requestor", .since = wide},
+      {.key = "lease", .header = "Lease", .since = wide},
+      {.key = "expires", .header = "Expires", .since = wide},
+  });
+  return all.with(detail);
 }
 
 void add_node(Table& table, const Node& node, bool locked, double now, Detail detail) {
@@ -85,7 +95,7 @@ void add_node(Table& table, const Node& node, bool locked, double now, Detail de
       json_string(age_text(now, node.state_time)),
       json_string(locked ? "locked" : "unlocked"),
   };
-  if (detail == Detail::full) {
+  if (detail >= Detail::full) {
     const Row more = {
         json_of(node.pool),
         json_of(node.hostname),
@@ -102,6 +112,7 @@ void add_node(Table& table, const Node& node, bool locked, double now, Detail de
     };
     row.insert(row.end(), more.begin(), more.end());
   }
+  if (detail == Detail::wide) add_wide(row, node);
   table.add(std::move(row));
 }
 
@@ -113,22 +124,40 @@ Table node_listing(const model::NodeTable& nodes, double now, Detail detail) {
   return table;
 }
 
-Table request_listing(const model::RequestTable& requests) {
-  Table table({{"id", "Request ID"},
-               {"relative_priority", "Priority"},
-               {"state", "State"},
-               {"requestor", "Requestor"},
-               {"node_types", "Node Types"},
-               {"nodes", "Nodes"},
-               {"declined_by", "Declined By"},
-               {"event_id", "Event ID"}});
-  for (const auto& [id, request] : requests.all()) {
-    table.add({json_string(id), json_of(request.relative_priority),
-               json_string(to_string(request.state)), json_of(request.requestor),
-               json_of(request.node_types), json_of(request.nodes), json_of(request.declined_by),
-               json_of(request.event_id)});
-  }
-  return table;
+Table request_columns() {
+  using enum Detail;
+  return Table({{.key = "id", .header = "Request ID", .is_id = true},
+                {"relative_priority", "Priority"},
+                {.key = "state", .header = "State", .too_wide = TooWide::kept},
+                {"requestor", "Requestor"},
+                {"node_types", "Node Types"},
+                {"nodes", "Nodes"},
+                {"declined_by", "Declined By"},
+                {"event_id", "Event ID"},
+                {.key = "provider", .header = "Provider", .since = wide},
+                {.key = "tenant", .header = "Tenant", .since = wide},
+                {.key = "age", .header = "Age", .since = wide}});
+}
+
+void add_request(Table& table, const model::NodeRequest& request, double now) {
+  table.add({json_string(request.id), json_of(request.relative_priority),
+             json_string(to_string(request.state)), json_of(request.requestor),
+             json_of(request.node_types), json_of(request.nodes), json_of(request.declined_by),
+             json_of(request.event_id), json_of(request.provider), json_of(request.tenant_name),
+             request.created_time ? json_string(age_text(now, *request.created_time)) : Json()});
+}
+
+Table request_listing(const model::RequestTable& requests, double now, Detail detail) {
+  Table table = request_columns();
+  for (const auto& [id, request] : requests.all()) add_request(table, request, now);
+  return table.with(detail);
+}
+
+Table label_columns() {
+  return Table({{.key = "label", .header = "Label", .is_id = true},
+                {"pools", "Pools"},
+                {"free", "Free"},
+                {"nodes", "Nodes"}});
 }
 
 Table label_listing(const std::vector<const model::Component*>& pools,
@@ -153,7 +182,7 @@ Table label_listing(const std::vector<const model::Component*>& pools,
       if (is_free) ++found->second.free;
     }
   }
-  Table table({{"label", "Label"}, {"pools", "Pools"}, {"free", "Free"}, {"nodes", "Nodes"}});
+  Table table = label_columns();
   for (const auto& [label, supply] : labels) {
     const std::vector<std::string> names(supply.pools.begin(), supply.pools.end());
     table.add({json_string(label), json_of(names), json_of(supply.free), json_of(supply.total)});
@@ -162,8 +191,8 @@ Table label_listing(const std::vector<const model::Component*>& pools,
 }
 
 Table server_listing(const model::NodeTable& nodes, const std::string& provider) {
-  Table table(
-      {{"id", "ID"}, {.key = "server_id", .header = "Server ID", .widest = 0, .nothing = "None"}});
+  Table table({{.key = "id", .header = "ID", .is_id = true},
+               {.key = "server_id", .header = "Server ID", .nothing = "None"}});
   for (const std::string& id : nodes.of_provider(provider)) {
     const Node* node = nodes.find(id);
     if (node == nullptr) continue;

@@ -15,8 +15,6 @@
 // of the Python Nodepool.
 namespace nodepool::report {
 
-enum class Detail { brief, full };
-
 // A table of nodes without rows.
 Table node_columns(Detail detail);
 
@@ -26,8 +24,15 @@ void add_node(Table& table, const model::Node& node, bool locked, double now, De
 // All nodes, by id.
 Table node_listing(const model::NodeTable& nodes, double now, Detail detail);
 
+// Requests: the columns, and a row. `now` is in seconds since the epoch.
+Table request_columns();
+void add_request(Table& table, const model::NodeRequest& request, double now);
+
 // All requests, by id.
-Table request_listing(const model::RequestTable& requests);
+Table request_listing(const model::RequestTable& requests, double now = 0,
+                      Detail detail = Detail::brief);
+
+Table label_columns();
 
 // The labels of all registered pools, with what there is of each: the pools that offer it, its
 // nodes that are ready and free, and all its nodes.

@@ -11,6 +11,10 @@ Json json_of(const std::optional<std::string>& text) {
   return text ? json_string(*text) : Json{};
 }
 
+Json json_of(const model::SharedText& text) {
+  return text ? json_string(*text) : Json{};
+}
+
 Json json_of(std::int64_t number) {
   return {std::to_string(number)};
 }

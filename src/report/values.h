@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "model/record.h"
+#include "model/shared_text.h"
 
 // The JSON values that tables are filled with.
 namespace nodepool::report {
 
 // Null for nothing.
 model::Json json_of(const std::optional<std::string>& text);
+model::Json json_of(const model::SharedText& text);
 model::Json json_of(std::int64_t number);
 model::Json json_of(const std::vector<std::string>& texts);
 

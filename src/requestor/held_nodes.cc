@@ -40,10 +40,12 @@ Task<> HeldNodes::lock_and_take(model::NodeRequest request) {
   nodes_ = std::move(nodes);
 }
 
-Task<> HeldNodes::release() {
+Task<> HeldNodes::release(std::optional<std::string> hold_reason) {
+  const NodeState end = hold_reason ? NodeState::hold : NodeState::used;
   Transaction transaction;
   for (model::Node& node : nodes_) {
-    node.set_state(NodeState::used, runtime_.clock.wall_seconds());
+    node.set_state(end, runtime_.clock.wall_seconds());
+    if (hold_reason) node.comment = *hold_reason;
     transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   }
   if (transaction.empty()) co_return;

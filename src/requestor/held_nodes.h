@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "requestor/locked_nodes.h"
@@ -19,8 +21,9 @@ class HeldNodes {
   // In the order in which they were asked for.
   const std::vector<model::Node>& nodes() const { return nodes_; }
 
-  // Gives the nodes back. Throws StoreError.
-  Task<> release();
+  // Gives the nodes back; with a reason they are held instead, for a person to look at, with it as
+  // their comment. Throws StoreError.
+  Task<> release(std::optional<std::string> hold_reason = std::nullopt);
 
  private:
   Task<> lock_and_take(model::NodeRequest request);

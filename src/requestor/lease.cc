@@ -1,6 +1,7 @@
 #include "requestor/lease.h"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -41,9 +42,12 @@ RequestError no_such_lease(const std::string& id) {
 // are locked, and whatever dies takes its locks along until the lease is recorded.
 Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, const Lease& lease) {
   Transaction transaction;
+  Lease as_asked = lease;
   for (Node& node : locked.nodes()) {
     node.set_state(NodeState::in_use, runtime.clock.wall_seconds());
-    node.user_data = lease_user_data(lease);
+    as_asked.label = locked.request().node_types.at(static_cast<std::size_t>(as_asked.place));
+    node.user_data = lease_user_data(as_asked);
+    ++as_asked.place;
     transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
     Lock leased(store, runtime.random, model::node_lock_path(node.id),
                 model::lease_contender(lease.id), Lock::Lifetime::persistent);
@@ -83,14 +87,17 @@ Task<std::vector<std::string>> contenders(Store& store, std::string node_id, std
   co_return found;
 }
 
-// Gives one node back. Returns false if the lease does not hold it, and nothing if another attempt
-// is needed.
-Task<std::optional<bool>> try_give_back(const async::Runtime& runtime, Store& store,
-                                        const std::string& node_id, const std::string& lease_id) {
+// What becomes of a node that leaves its lease.
+using Ending = std::function<void(Node& node)>;
+
+// Takes one node out of its lease. Returns false if the lease does not hold it, and nothing if
+// another attempt is needed.
+Task<std::optional<bool>> try_take_out(Store& store, const std::string& node_id,
+                                       const std::string& lease_id, const Ending& ending) {
   try {
     std::optional<Node> node = co_await read_leased(store, node_id, lease_id);
     if (!node) co_return false;
-    node->set_state(NodeState::used, runtime.clock.wall_seconds());
+    ending(*node);
     Transaction transaction;
     transaction.set(model::node_path(node_id), to_record(*node), node->stat.version);
     const std::vector<std::string> line = co_await contenders(store, node_id, lease_id);
@@ -103,13 +110,30 @@ Task<std::optional<bool>> try_give_back(const async::Runtime& runtime, Store& st
   co_return true;
 }
 
-Task<bool> give_back(const async::Runtime& runtime, Store& store, const std::string& node_id,
-                     const std::string& lease_id) {
+Task<bool> take_out(Store& store, std::string node_id, std::string lease_id, Ending ending) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<bool> done = co_await try_give_back(runtime, store, node_id, lease_id);
+    const std::optional<bool> done = co_await try_take_out(store, node_id, lease_id, ending);
     if (done) co_return *done;
   }
   throw RequestError("node " + node_id + " is being changed by someone else");
+}
+
+// The end of the hold that a lease has on a node: it is used, …
+Ending giving_back(const async::Runtime& runtime) {
+  return [&runtime](Node& node) { node.set_state(NodeState::used, runtime.clock.wall_seconds()); };
+}
+
+// … or kept for a person.
+Ending keeping(const async::Runtime& runtime, const std::string& reason) {
+  return [&runtime, &reason](Node& node) {
+    const std::optional<Lease> lease = lease_of(node);
+    node.comment = reason;
+    if (reason.empty() && lease) {
+      node.comment = "held out of lease " + lease->id + " of " + lease->holder;
+    }
+    node.user_data = {};
+    node.set_state(NodeState::hold, runtime.clock.wall_seconds());
+  };
 }
 
 // Returns nothing if another attempt is needed.
@@ -141,23 +165,25 @@ Task<> lock_and_take(async::Runtime runtime, Store& store, LockedNodes& locked,
   co_await take(runtime, store, locked, lease);
 }
 
-Task<> give_up(Store& store, LockedNodes& locked, std::string request_id) {
-  co_await locked.release();
-  co_await withdraw(store, std::move(request_id));
-}
-
 }  // namespace
 
-Task<LeasedNodes> accept_with_lease(async::Runtime runtime, Store& store,
-                                    model::NodeRequest request, async::Duration duration,
-                                    std::string holder) {
-  const std::string request_id = request.id;
-  Lease lease{request_id, after(runtime, duration), std::move(holder)};
+Task<LeasedNodes> lease_nodes(async::Runtime runtime, Store& store, model::NodeRequest request,
+                              LeaseTerms terms) {
+  Lease lease{request.id, after(runtime, terms.duration), std::move(terms.holder),
+              std::move(terms.owner), std::move(terms.key)};
   LockedNodes locked(runtime, store);
   Task<> taking = lock_and_take(runtime, store, locked, std::move(request), lease);
-  const auto undo = [&] { return give_up(store, locked, request_id); };
-  co_await async::undo_on_failure(std::move(taking), undo);
+  const auto unlock = [&locked] { return locked.release(); };
+  co_await async::undo_on_failure(std::move(taking), unlock);
   co_return LeasedNodes{std::move(lease), std::move(locked.nodes())};
+}
+
+Task<LeasedNodes> accept_with_lease(async::Runtime runtime, Store& store,
+                                    model::NodeRequest request, LeaseTerms terms) {
+  const std::string request_id = request.id;
+  Task<LeasedNodes> leasing = lease_nodes(runtime, store, std::move(request), std::move(terms));
+  const auto give_up = [&store, &request_id] { return withdraw(store, request_id); };
+  co_return co_await async::undo_on_failure(std::move(leasing), give_up);
 }
 
 std::vector<LeasedNodes> leases(const model::NodeTable& nodes) {
@@ -187,8 +213,16 @@ Task<Lease> renew_lease(async::Runtime runtime, Store& store, const model::NodeT
   throw RequestError("the nodes of lease " + lease_id + " are being changed by someone else");
 }
 
+Task<bool> keep_leased_node(async::Runtime runtime, Store& store, std::string node_id,
+                            std::string lease_id, std::string reason) {
+  const Ending ending = keeping(runtime, reason);
+  Task<bool> leaving = take_out(store, std::move(node_id), std::move(lease_id), ending);
+  co_return co_await std::move(leaving);
+}
+
 Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& store,
-                                             const model::NodeTable& nodes, std::string id) {
+                                             const model::NodeTable& nodes, std::string id,
+                                             std::optional<std::string> hold_reason) {
   const Node* single = nodes.find(id);
   const std::optional<Lease> lease = single == nullptr ? std::nullopt : lease_of(*single);
   if (single != nullptr && !lease) throw RequestError("node " + id + " is not leased");
@@ -200,9 +234,11 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& stor
     const model::IdSet& allocated = nodes.allocated_to(lease_id);
     node_ids.assign(allocated.begin(), allocated.end());
   }
+  const Ending ending = hold_reason ? keeping(runtime, *hold_reason) : giving_back(runtime);
   std::vector<std::string> released;
   for (const std::string& node_id : node_ids) {
-    if (co_await give_back(runtime, store, node_id, lease_id)) released.push_back(node_id);
+    Task<bool> leaving = take_out(store, node_id, lease_id, ending);
+    if (co_await std::move(leaving)) released.push_back(node_id);
   }
   if (released.empty()) throw no_such_lease(lease_id);
   co_return released;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,23 @@ struct LeasedNodes {
   std::vector<model::Node> nodes;  // in the order in which they were asked for, or by id
 };
 
-// Accepts the nodes of a fulfilled request for `duration`; the request is gone afterwards, also
+// What a lease is to be.
+struct LeaseTerms {
+  async::Duration duration;
+  std::string holder;
+  std::string owner = {};  // see model::Lease
+  std::string key = {};
+};
+
+// Accepts the nodes of a fulfilled request on these terms; the request is gone afterwards, also
 // when this throws: RequestError if the nodes are not to be had, StoreError, Cancelled. When the
 // process dies midway, the launcher has the nodes back.
 Task<LeasedNodes> accept_with_lease(async::Runtime runtime, coordination::Store& store,
-                                    model::NodeRequest request, async::Duration duration,
-                                    std::string holder);
+                                    model::NodeRequest request, LeaseTerms terms);
+
+// The same, but when it throws the request stays as it is, with its nodes unlocked.
+Task<LeasedNodes> lease_nodes(async::Runtime runtime, coordination::Store& store,
+                              model::NodeRequest request, LeaseTerms terms);
 
 // All leases, by id.
 std::vector<LeasedNodes> leases(const model::NodeTable& nodes);
@@ -37,10 +49,18 @@ Task<model::Lease> renew_lease(async::Runtime runtime, coordination::Store& stor
                                const model::NodeTable& nodes, std::string lease_id,
                                async::Duration duration);
 
-// Ends a lease, or its hold on one node: gives the nodes back. `id` is a lease's or a node's.
-// Returns the ids of the nodes. Throws RequestError if the lease does not exist or the node is not
-// leased, and StoreError.
+// Ends a lease, or its hold on one node: gives the nodes back, or, with a `hold_reason`, keeps them
+// as keep_leased_node() does. `id` is a lease's or a node's. Returns the ids of the nodes. Throws
+// RequestError if the lease does not exist or the node is not leased, and StoreError.
 Task<std::vector<std::string>> release_lease(async::Runtime runtime, coordination::Store& store,
-                                             const model::NodeTable& nodes, std::string id);
+                                             const model::NodeTable& nodes, std::string id,
+                                             std::optional<std::string> hold_reason = std::nullopt);
+
+// Takes one node out of a lease for a person to look at: it is held, with `reason` as its comment,
+// and unlocked; the end of the lease is nothing to it. Without a reason the comment names the lease
+// and its holder. Returns false if the lease does not hold the node. Throws RequestError if others
+// keep changing it, and StoreError.
+Task<bool> keep_leased_node(async::Runtime runtime, coordination::Store& store, std::string node_id,
+                            std::string lease_id, std::string reason);
 
 }  // namespace nodepool::requestor

@@ -19,8 +19,9 @@ using coordination::Store;
 using coordination::StoreError;
 using Kind = StoreError::Kind;
 
-// Normal priority among those of Zuul's pipelines (100, 200, 300).
-constexpr std::string_view kPriority = "200-";
+std::string id_prefix(Priority priority) {
+  return std::to_string(static_cast<int>(priority)) + "-";
+}
 
 // Whether the store will answer again after a while.
 bool is_passing(const StoreError& error) {
@@ -38,21 +39,6 @@ Task<std::optional<model::NodeRequest>> read(Store& store, std::string id) {
   }
   if (!entry) co_return std::nullopt;
   co_return model::parse_node_request(std::move(id), *entry);
-}
-
-// After a create without an answer: the id of the request that it made, if it did.
-Task<std::optional<std::string>> find_by_event(Store& store, const std::string& event_id) {
-  const std::vector<std::string> ids = co_await store.children(std::string(model::kRequestsRoot));
-  for (const std::string& id : ids) {
-    if (!id.starts_with(kPriority)) continue;
-    try {
-      const std::optional<model::NodeRequest> request = co_await read(store, id);
-      if (request && request->event_id == event_id) co_return id;
-    } catch (const model::RecordError&) {
-      // Somebody else's.
-    }
-  }
-  co_return std::nullopt;
 }
 
 bool is_final(model::RequestState state) {
@@ -84,20 +70,47 @@ Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string
 
 }  // namespace
 
-Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
+model::NodeRequest request_for(const async::Runtime& runtime, Wish wish) {
   model::NodeRequest request;
   request.set_state(model::RequestState::requested, runtime.clock.wall_seconds());
   request.node_types = std::move(wish.labels);
   request.requestor = std::move(wish.requestor);
+  request.relative_priority = wish.relative_priority;
+  request.tenant_name = std::move(wish.tenant);
   request.created_time = request.state_time;
   request.event_id = runtime.random.uuid_hex();
-  const std::string prefix = model::request_path(kPriority);
+  return request;
+}
+
+std::string request_prefix(Priority priority) {
+  return model::request_path(id_prefix(priority));
+}
+
+Task<std::optional<model::NodeRequest>> find_by_event(Store& store, Priority priority,
+                                                      std::string event_id) {
+  const std::string prefix = id_prefix(priority);
+  const std::vector<std::string> ids = co_await store.children(std::string(model::kRequestsRoot));
+  for (const std::string& id : ids) {
+    if (!id.starts_with(prefix)) continue;
+    try {
+      std::optional<model::NodeRequest> request = co_await read(store, id);
+      if (request && request->event_id == event_id) co_return request;
+    } catch (const model::RecordError&) {
+      // Somebody else's.
+    }
+  }
+  co_return std::nullopt;
+}
+
+Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
+  const Priority priority = wish.priority;
+  const model::NodeRequest request = request_for(runtime, std::move(wish));
   const std::string record = model::to_record(request);
   while (true) {
     bool root_missing = false;
     try {
       const std::string path =
-          co_await store.create(prefix, record, CreateMode::ephemeral_sequential);
+          co_await store.create(request_prefix(priority), record, CreateMode::ephemeral_sequential);
       co_return std::string(coordination::base_name(path));
     } catch (const StoreError& error) {
       root_missing = error.kind() == Kind::no_node;
@@ -107,8 +120,9 @@ Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
       co_await coordination::ensure_path(store, std::string(model::kRequestsRoot));
       continue;
     }
-    const std::optional<std::string> made = co_await find_by_event(store, *request.event_id);
-    if (made) co_return *made;
+    const std::optional<model::NodeRequest> made =
+        co_await find_by_event(store, priority, *request.event_id);
+    if (made) co_return made->id;
   }
 }
 

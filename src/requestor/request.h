@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +16,26 @@ namespace nodepool::requestor {
 
 using async::Task;
 
+// What is served first, as Zuul's pipelines have it; the beginning of a request's id.
+enum class Priority { high = 100, normal = 200, low = 300 };
+
 struct Wish {
   std::vector<std::string> labels;  // one for each node, in order
   std::string requestor;            // who asks, for people: "nodepool:ada@build1"
+  Priority priority = Priority::normal;
+  std::int64_t relative_priority = 0;      // lower is first within one priority
+  std::optional<std::string> tenant = {};  // whose limits count
 };
+
+// The record of the wish, as of now.
+model::NodeRequest request_for(const async::Runtime& runtime, Wish wish);
+
+// "/nodepool/requests/200-": the store adds what makes it an id.
+std::string request_prefix(Priority priority);
+
+// After a creation without an answer: the request that it made, if it did. Throws StoreError.
+Task<std::optional<model::NodeRequest>> find_by_event(coordination::Store& store, Priority priority,
+                                                      std::string event_id);
 
 // Puts the wish before the launchers; returns the request's id. The request vanishes with this
 // session, so nobody works for a requestor that has died. Throws StoreError.

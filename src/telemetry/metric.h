@@ -52,6 +52,7 @@ struct Metric {
   // '<>'. A figure is sent under each, but for those with a label that has no value.
   std::array<std::string_view, kMostKeys> statsd = {};
   std::string_view help = {};
+  bool is_brief = false;  // durations: mostly far below a second; histograms are as fine
 };
 
 // Those of a metric, without what the arrays have left over.

@@ -7,12 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "telemetry/figures.h"
 #include "telemetry/metric.h"
 
 namespace nodepool::telemetry {
 
-// Where the figures of a process go: a statsd server, or nowhere. Cheap to copy. Keys and times are
-// those of the Python Nodepool. Never blocks and never fails: what cannot be sent is lost.
+// Where the figures of a process go: a statsd server, those who ask for them, or nowhere. Cheap to
+// copy. Keys and times are those of the Python Nodepool. Never blocks and never fails: what cannot
+// be sent is lost.
 //
 //   metrics.count(telemetry::series<driver::kLeakedResources>("rack", "instance"));
 class Metrics {
@@ -32,8 +34,20 @@ class Metrics {
   // name, or `port` is none.
   static Metrics to_statsd(const std::string& host, const std::string& port);
 
-  // Whether anybody listens.
-  bool enabled() const { return send_ != nullptr; }
+  // These, and to whoever asks for them, from now on.
+  Metrics also_to(std::shared_ptr<Figures> figures) const;
+
+  // Only to the statsd server, if there is one.
+  Metrics to_statsd_alone() const;
+
+  // What is told of them to whoever asks; null: nobody asks.
+  const Figures* figures() const { return figures_.get(); }
+
+  // Whether anybody wants them.
+  bool enabled() const { return has_statsd() || figures_ != nullptr; }
+
+  // Whether there is a statsd server.
+  bool has_statsd() const { return send_ != nullptr; }
 
   // The kind of the series' metric says which of these it is.
   void count(const Series& series, std::int64_t increment = 1) const;
@@ -45,6 +59,7 @@ class Metrics {
   void send(std::string_view datagram) const;
 
   std::shared_ptr<const Send> send_;  // nullptr: nowhere
+  std::shared_ptr<Figures> figures_;  // nullptr: nobody asks
 };
 
 // Figures that belong together, in as few datagrams as they fit into. Its end sends them.

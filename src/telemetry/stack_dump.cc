@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -13,7 +14,9 @@
 
 #include "async/event.h"
 #include "async/event_loop.h"
+#include "async/finally.h"
 #include "async/signals.h"
+#include "async/task_scope.h"
 #include "telemetry/thread_stacks.h"
 
 namespace nodepool::telemetry {
@@ -60,12 +63,21 @@ std::string describe(const std::vector<async::LiveTask>& tasks) {
 }
 
 struct StackDump::Responder {
-  Responder(const async::Runtime& of_tasks, Logger to)
-      : runtime(of_tasks), log(std::move(to)), signals(loop.executor(), {SIGUSR2}) {
+  // A look at the loop of the tasks.
+  struct Look {
+    async::Clock::TimePoint since;
+    std::atomic<bool> is_answered = false;
+  };
+
+  Responder(const async::Runtime& of_tasks, Logger to, LoopWatch of_loop)
+      : runtime(of_tasks),
+        log(std::move(to)),
+        loop_watch(std::make_shared<const LoopWatch>(std::move(of_loop))),
+        signals(loop.executor(), {SIGUSR2}) {
     thread = std::jthread([this] {
       ::pthread_setname_np(::pthread_self(), "stack dump");
-      async::Task<> answering = answer();
-      loop.run(std::move(answering));
+      async::Task<> responding = respond();
+      loop.run(std::move(responding));
     });
   }
 
@@ -74,6 +86,17 @@ struct StackDump::Responder {
       over = true;
       wake.set();
     });
+  }
+
+  async::Task<> respond() {
+    async::TaskScope scope({loop.executor(), clock, random},
+                           [this](const std::string& name, const std::string& error) {
+                             log.error("{}: {}", name, error);
+                           });
+    if (loop_watch->pause > async::Duration::zero()) scope.spawn("watch of the loop", watch());
+    const auto end_watch = [&scope] { return scope.stop(); };
+    async::Task<> answering = answer();
+    co_await async::finally(std::move(answering), end_watch);
   }
 
   async::Task<> answer() {
@@ -85,23 +108,56 @@ struct StackDump::Responder {
 
   void dump() {
     log.info("{}", describe(stacks.take()));
+    describe_tasks();
+  }
+
+  void describe_tasks() const {
     boost::asio::post(runtime.executor, [runtime = runtime, log = log] {
       log.info("{}", telemetry::describe(async::live_tasks(runtime.executor)));
     });
   }
 
+  async::Task<> watch() {
+    std::shared_ptr<Look> look = begin_look();
+    bool is_told = false;
+    while (true) {
+      co_await clock.sleep_for(loop_watch->pause);
+      if (look->is_answered) {
+        look = begin_look();
+        is_told = false;
+      } else if (!std::exchange(is_told, true)) {
+        log.error("The event loop has been standing still for {}: {}",
+                  describe(clock.now() - look->since), describe(stacks.take()));
+        describe_tasks();
+      }
+    }
+  }
+
+  std::shared_ptr<Look> begin_look() const {
+    auto look = std::make_shared<Look>(clock.now());
+    boost::asio::post(runtime.executor, [look, told = loop_watch] {
+      const async::SystemClock now;
+      if (told->turned) told->turned(now.now() - look->since);
+      look->is_answered = true;
+    });
+    return look;
+  }
+
   async::Runtime runtime;
   Logger log;
+  std::shared_ptr<const LoopWatch> loop_watch;
   ThreadStacks stacks;
   async::EventLoop loop;  // of the responding thread
+  async::SystemClock clock;
+  async::Random random = async::Random::from_system();
   async::Signals signals;
   async::Event wake;
   bool over = false;  // of that thread alone
   std::jthread thread;
 };
 
-StackDump::StackDump(const async::Runtime& runtime, Logger log)
-    : responder_(std::make_unique<Responder>(runtime, std::move(log))) {}
+StackDump::StackDump(const async::Runtime& runtime, Logger log, LoopWatch watch)
+    : responder_(std::make_unique<Responder>(runtime, std::move(log), std::move(watch))) {}
 
 StackDump::~StackDump() = default;
 

@@ -4,7 +4,8 @@
 
 #include <sstream>
 
-#include "cli/duration.h"
+#include "cli/declaration.h"
+#include "requestor/duration.h"
 
 namespace nodepool::cli {
 namespace {
@@ -14,6 +15,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 using testing::StartsWith;
 
 class ArgumentsTest : public testing::Test {
@@ -43,8 +45,11 @@ class ArgumentsTest : public testing::Test {
 };
 
 TEST_F(ArgumentsTest, the_version_is_printed) {
-  EXPECT_EQ(status({"--version"}), 0);
-  EXPECT_EQ(out_.str(), "Nodepool version: 12.0.0\n");
+  for (const auto& given :
+       {std::vector<std::string>{"--version"}, {"-V"}, {"list", "-V"}, {"--vers"}}) {
+    EXPECT_EQ(status(given), 0);
+    EXPECT_EQ(out_.str(), "Nodepool version: 12.0.0\n");
+  }
 }
 
 TEST_F(ArgumentsTest, help_is_printed) {
@@ -53,6 +58,69 @@ TEST_F(ArgumentsTest, help_is_printed) {
   EXPECT_EQ(status({"run", "-h"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool run [OPTIONS] LABEL... -- COMMAND...\n"));
   EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(ArgumentsTest, help_tells_of_a_command) {
+  EXPECT_EQ(status({"help"}), 0);
+  const std::string all = out_.str();
+  EXPECT_EQ(status({"--help"}), 0);
+  EXPECT_EQ(out_.str(), all);
+  EXPECT_THAT(all, HasSubstr("\nImages:\n  dib-image-list          list the builds of images\n"));
+  EXPECT_EQ(status({"help", "hold"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool hold [OPTIONS] ID...\n\nArguments:\n"));
+  EXPECT_EQ(status({"help", "store", "copy"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool store copy [OPTIONS] FROM TO\n"));
+  EXPECT_EQ(status({"help", "hodl"}), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("nodepool: error: there is no command 'hodl'; did you mean `hold`?"));
+}
+
+TEST_F(ArgumentsTest, every_command_has_help) {
+  for (const Declaration& declaration : declarations()) {
+    std::vector<std::string> given = {"help"};
+    for (std::size_t begin = 0; begin <= declaration.name.size();) {
+      const std::size_t end = std::min(declaration.name.find(' ', begin), declaration.name.size());
+      given.push_back(declaration.name.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    EXPECT_EQ(status(given), 0) << declaration.name;
+    EXPECT_THAT(out_.str(), HasSubstr("Usage: nodepool ")) << declaration.name;
+  }
+}
+
+TEST_F(ArgumentsTest, a_slip_is_answered_with_what_may_have_been_meant) {
+  EXPECT_EQ(status({"request-lits"}), 2);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("there is no command 'request-lits'; did you mean `request-list`?"));
+  EXPECT_EQ(status({"list", "--detial"}), 2);
+  EXPECT_THAT(err_.str(),
+              StartsWith("Usage: nodepool list [OPTIONS]\nnodepool list: error: there is "
+                         "no option --detial; did you mean `--detail`?\n"));
+  EXPECT_EQ(status({"store", "cpy", "a", "b"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("there is no command 'store cpy'; did you mean `store copy`?"));
+  EXPECT_EQ(status({"list", "--no"}), -1);
+  EXPECT_EQ(status({"list", "--l", "x"}), -1);
+  EXPECT_EQ(status({"request", "a", "--l"}), 2);
+}
+
+TEST_F(ArgumentsTest, a_label_may_be_called_as_a_command) {
+  EXPECT_THAT(command<RequestNodes>({"request", "list", "help", "run"}).labels,
+              ElementsAre("list", "help", "run"));
+}
+
+TEST_F(ArgumentsTest, listings_have_forms_and_filters) {
+  const Listing listing = command<ListNodes>({"list", "-o", "name", "--no-headers", "--label", "a",
+                                              "--state=ready", "--label", "b", "--watch"})
+                              .listing;
+  EXPECT_EQ(listing.format, report::Format::names);
+  EXPECT_FALSE(listing.headers);
+  EXPECT_TRUE(listing.watch);
+  EXPECT_THAT(listing.filters, ElementsAre(Pair("label", ElementsAre("a", "b")),
+                                           Pair("state", ElementsAre("ready"))));
+  EXPECT_EQ(status({"list", "-o", "xml"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("'xml' is none of table, wide, json, yaml, name"));
+  EXPECT_EQ(status({"history", "1", "-o", "name"}), 2);
+  EXPECT_EQ(status({"label-list", "--state", "ready"}), 2);
 }
 
 TEST_F(ArgumentsTest, without_a_command_help_is_printed_but_it_is_an_error) {
@@ -67,21 +135,31 @@ TEST_F(ArgumentsTest, mistakes_are_explained_with_the_usage) {
   EXPECT_THAT(err_.str(), HasSubstr("nodepool: error: "));
   EXPECT_THAT(err_.str(), HasSubstr("frobnicate"));
   EXPECT_EQ(status({"hold"}), 2);
-  EXPECT_THAT(err_.str(), StartsWith("Usage: nodepool hold [OPTIONS] ID\nnodepool hold: error: "));
-  EXPECT_EQ(status({"hold", "1", "2"}), 2);
+  EXPECT_THAT(err_.str(),
+              StartsWith("Usage: nodepool hold [OPTIONS] ID...\nnodepool hold: error: "));
+  EXPECT_EQ(status({"info", "1", "2"}), 2);
   EXPECT_EQ(status({"list", "--nonsense"}), 2);
-  EXPECT_EQ(status({"list", "-c", "x"}), 2);  // must come first
   EXPECT_EQ(status({"-c"}), 2);
   EXPECT_EQ(out_.str(), "");
 }
 
-TEST_F(ArgumentsTest, common_options_come_before_the_command) {
+TEST_F(ArgumentsTest, common_options_come_before_the_command_or_after_it) {
   const Arguments arguments =
       parsed({"-c", "a.yaml", "-s", "b.yaml", "-l", "c.yaml", "--debug", "list"});
   EXPECT_EQ(arguments.config, "a.yaml");
   EXPECT_EQ(arguments.secure, "b.yaml");
   EXPECT_EQ(arguments.log_config, "c.yaml");
   EXPECT_TRUE(arguments.debug);
+  const Arguments after = parsed({"-c", "x", "list", "-c", "a.yaml", "-o", "json", "-s", "b.yaml",
+                                  "--logging-config", "c.yaml", "-d"});
+  EXPECT_EQ(after.config, "a.yaml");
+  EXPECT_EQ(after.secure, "b.yaml");
+  EXPECT_EQ(after.log_config, "c.yaml");
+  EXPECT_TRUE(after.debug);
+  EXPECT_EQ(std::get<ListNodes>(std::get<OnlineCommand>(after.command)).listing.format,
+            report::Format::json);
+  EXPECT_EQ(parsed({"run", "small", "-c", "a.yaml", "--", "x", "-c", "y"}).config, "a.yaml");
+  EXPECT_EQ(parsed({"store", "copy", "a", "b", "-c", "a.yaml"}).config, "a.yaml");
   const Arguments defaults = parsed({"config-validate"});
   EXPECT_EQ(defaults.config, "/etc/nodepool/nodepool.yaml");
   EXPECT_FALSE(defaults.secure);
@@ -93,7 +171,7 @@ TEST_F(ArgumentsTest, long_options_can_be_abbreviated) {
   EXPECT_TRUE(command<ListNodes>({"list", "--det"}).detail);
   EXPECT_TRUE(command<ListBuilds>({"dib-image-list", "--det"}).detail);
   EXPECT_TRUE(command<ListUploads>({"image-list", "--det"}).detail);
-  EXPECT_TRUE(command<DeleteNode>({"-c", "x", "delete", "1", "--no"}).now);
+  EXPECT_TRUE(command<DeleteNodes>({"-c", "x", "delete", "1", "--no"}).now);
   EXPECT_EQ(command<RequestNodes>({"request", "a", "--le=3h"}).lease, hours(3));
   EXPECT_EQ(command<RunCommand>({"run", "--t", "5", "a", "--", "x", "--det"}).timeout, seconds(5));
   EXPECT_EQ(status({"list", "--x"}), 2);
@@ -106,7 +184,7 @@ TEST_F(ArgumentsTest, a_request_names_labels_and_times) {
   EXPECT_EQ(request.lease, hours(24));
   EXPECT_EQ(request.timeout, seconds(90));
   EXPECT_TRUE(request.json);
-  EXPECT_EQ(command<RequestNodes>({"request", "a"}).lease, hours(2));
+  EXPECT_EQ(command<RequestNodes>({"request", "a"}).lease, std::nullopt);
   EXPECT_EQ(command<RequestNodes>({"request", "a"}).timeout, minutes(10));
   EXPECT_EQ(status({"request"}), 2);
   EXPECT_EQ(status({"request", "a", "--lease", "soon"}), 2);
@@ -127,19 +205,23 @@ TEST_F(ArgumentsTest, what_follows_the_dashes_is_the_command_to_run) {
 TEST_F(ArgumentsTest, several_leases_can_be_released) {
   EXPECT_THAT(command<ReleaseNodes>({"release", "200-0000000000", "0000000001"}).ids,
               ElementsAre("200-0000000000", "0000000001"));
-  EXPECT_EQ(command<RenewLease>({"renew", "200-0000000000", "--lease", "30m"}).duration,
+  EXPECT_EQ(command<RenewLeases>({"renew", "200-0000000000", "--lease", "30m"}).duration,
             minutes(30));
 }
 
 TEST(DurationTest, has_a_unit_or_is_in_seconds) {
-  EXPECT_EQ(parse_duration("90"), seconds(90));
-  EXPECT_EQ(parse_duration("30s"), seconds(30));
-  EXPECT_EQ(parse_duration("10m"), minutes(10));
-  EXPECT_EQ(parse_duration("2h"), hours(2));
-  EXPECT_EQ(parse_duration("1d"), hours(24));
+  EXPECT_EQ(requestor::parse_duration("90"), seconds(90));
+  EXPECT_EQ(requestor::parse_duration("30s"), seconds(30));
+  EXPECT_EQ(requestor::parse_duration("10m"), minutes(10));
+  EXPECT_EQ(requestor::parse_duration("2h"), hours(2));
+  EXPECT_EQ(requestor::parse_duration("1d"), hours(24));
+  for (const char* text : {"1s", "90s", "90m", "36h", "2d"}) {
+    EXPECT_EQ(requestor::duration_words(*requestor::parse_duration(text)), text);
+  }
+  EXPECT_EQ(requestor::duration_words(seconds(7200)), "2h");
   for (const char* text : {"", "h", "0", "-5", "1.5h", "2 h", "2hh", "99999999999999999999",
                            "9223372036854775807d", "40000d"}) {
-    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+    EXPECT_EQ(requestor::parse_duration(text), std::nullopt) << text;
   }
 }
 

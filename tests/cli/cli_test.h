@@ -66,6 +66,9 @@ class CliTest : public testing::Test {
   std::string store_failure_;  // why the store cannot be opened; empty: it can
   std::string input_;
   bool terminal_ = false;
+  bool out_is_terminal_ = false;
+  std::size_t terminal_width_ = 0;
+  std::string identity_ = "ada@build1";
   config::Environment environment_{{"PATH", "/usr/bin:/bin"}};
   async::TaskScope scope_;
 

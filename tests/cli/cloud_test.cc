@@ -164,6 +164,14 @@ TEST_F(CloudTest, images_are_aliens_if_they_say_they_are_nodepools_and_no_record
             "+----------+-------------------+------------+\n");
 }
 
+TEST_F(CloudTest, aliens_are_printed_in_other_formats_too) {
+  add_image("north", "0000000001", /*is_marked=*/true);
+  EXPECT_EQ(nodepool({"alien-image-list", "-o", "json"}), 0) << err();
+  EXPECT_EQ(model::Json::parse(out()),
+            model::Json::parse(R"([{"provider": "north", "name": "trixie-0000000001",
+                                    "image_id": "0000000001"}])"));
+}
+
 TEST_F(CloudTest, aliens_of_one_provider_are_looked_for_in_no_other) {
   add_image("north", "0000000001", /*is_marked=*/true);
   add_image("south", "0000000002", /*is_marked=*/true);

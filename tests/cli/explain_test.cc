@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
@@ -316,6 +318,34 @@ TEST_F(ExplainTest, without_any_launcher_ready_nodes_are_no_promise) {
 TEST_F(ExplainTest, what_is_unknown_is_an_error_that_names_the_history) {
   EXPECT_EQ(nodepool({"explain", "nix"}), 1);
   EXPECT_THAT(err(), HasSubstr("nodepool history nix"));
+}
+
+TEST_F(ExplainTest, several_are_explained_and_one_that_is_unknown_keeps_none_from_it) {
+  run(launcher_.add_pool("rack", {"small"}));
+  const std::string id = run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool({"explain", "nix", id, "small"}), 1);
+  EXPECT_THAT(out(), testing::StartsWith("Node " + id));
+  EXPECT_THAT(out(), HasSubstr("\n\nLabel small\n"));
+  EXPECT_THAT(err(), HasSubstr("there is no request, node, lease, label or host nix"));
+}
+
+TEST_F(ExplainTest, a_slip_in_a_label_is_answered_with_a_suggestion) {
+  EXPECT_EQ(nodepool({"explain", "smal"}), 1);
+  EXPECT_THAT(err(), HasSubstr("label or host smal; did you mean `small`?\n"));
+}
+
+TEST_F(ExplainTest, programs_get_json) {
+  const std::string id = run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool({"explain", id, "small", "--json"}), 0);
+  const auto all = nlohmann::json::parse(out());
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].at("statements")[0].at("key"), "node");
+  EXPECT_EQ(all[0].at("statements")[0].at("details")[0].at("key"), "labels");
+  EXPECT_EQ(all[0].at("statements")[0].at("details")[0].at("text"), "small");
+  EXPECT_EQ(all[1].at("statements")[0].at("text"), "Label small");
+  EXPECT_EQ(all[1].at("not_shown"), 0);
+  EXPECT_EQ(nodepool({"explain", "nix", "--json"}), 1);
+  EXPECT_EQ(out(), "[]\n");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST_F(ListTest, a_listing_is_printed_as_is_wanted) {
   EXPECT_EQ(nodepool({"label-list", "--output=yaml"}), 0);
   EXPECT_EQ(out(), "[]\n");
   EXPECT_EQ(nodepool({"label-list", "-o", "xml"}), 2);
-  EXPECT_THAT(err(), HasSubstr("'xml' is none of table, json, yaml"));
+  EXPECT_THAT(err(), HasSubstr("'xml' is none of table, wide, json, yaml, name"));
 }
 
 TEST_F(ListTest, an_empty_installation_has_an_empty_table) {
@@ -87,7 +87,8 @@ TEST_F(ListTest, details_and_json_have_all_columns) {
       R"("locked": "unlocked", "pool": "main", "hostname": "host1", "private_ipv4": null, )"
       R"("AZ": "az1", "username": "zuul", "connection_port": "redacted", "launcher": null, )"
       R"("allocated_to": null, "hold_job": null, "comment": "", )"
-      R"("user_data": {"zuul_system": "abc", "project_name": null}, "driver_data": null}])"
+      R"("user_data": {"zuul_system": "abc", "project_name": null}, "driver_data": null, )"
+      R"("tenant": null, "requestor": null, "lease": null, "expires": null}])"
       "\n");
 }
 
@@ -145,10 +146,11 @@ TEST_F(ListTest, requests) {
             "+----------------+----------+-----------+-----------+-------------+-------------------"
             "----+-------------+----------+\n");
   EXPECT_EQ(nodepool({"request-list", "--json"}), 0);
-  EXPECT_THAT(out(), HasSubstr(R"({"id": "300-0000000000", "relative_priority": 3, "state": )"
-                               R"("requested", "requestor": "zuul", "node_types": ["small", )"
-                               R"("large"], "nodes": [], "declined_by": ["pool1"], )"
-                               R"("event_id": "e1"}])"));
+  EXPECT_THAT(out(),
+              HasSubstr(R"({"id": "300-0000000000", "relative_priority": 3, "state": )"
+                        R"("requested", "requestor": "zuul", "node_types": ["small", )"
+                        R"("large"], "nodes": [], "declined_by": ["pool1"], )"
+                        R"("event_id": "e1", "provider": null, "tenant": null, "age": null}])"));
 }
 
 TEST_F(ListTest, labels_with_what_there_is_of_each) {

@@ -93,6 +93,56 @@ TEST_F(NodeCommandTest, a_locked_node_is_waited_for_five_seconds) {
   EXPECT_EQ(run(launcher_.node(id)).state, NodeState::ready);
 }
 
+TEST_F(NodeCommandTest, several_nodes_are_held_and_one_that_fails_keeps_none_from_it) {
+  const std::string first = run(launcher_.add_node(make_node("small")));
+  const std::string locked = run(launcher_.add_node(make_node("small")));
+  const std::string last = run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool_while_locked({"hold", first, "0000000009", locked, last}, locked, ""), 1);
+  EXPECT_THAT(out(), HasSubstr("Node id 0000000009 not found\n"));
+  EXPECT_THAT(err(), HasSubstr("Timeout trying to acquire lock /nodepool/nodes/0000000001/lock"));
+  EXPECT_EQ(run(launcher_.node(first)).state, NodeState::hold);
+  EXPECT_EQ(run(launcher_.node(locked)).state, NodeState::ready);
+  EXPECT_EQ(run(launcher_.node(last)).state, NodeState::hold);
+  EXPECT_EQ(nodepool({"delete", first, last, "0000000009"}), 0);
+  EXPECT_EQ(run(launcher_.node(last)).state, NodeState::deleting);
+}
+
+TEST_F(NodeCommandTest, strictly_an_unknown_node_is_a_failure) {
+  const std::string id = run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool({"hold", "0000000009", id, "--strict"}), 1);
+  EXPECT_EQ(out(), std::string("Node id 0000000009 not found\n") + kHeldTable);
+  EXPECT_EQ(nodepool({"delete", "0000000009", "--strict"}), 1);
+  EXPECT_EQ(nodepool({"delete", "0000000009", "--now", "--strict"}), 1);
+  EXPECT_EQ(nodepool({"delete", id, "--strict"}), 0);
+  EXPECT_EQ(nodepool({"dib-image-delete", "deb-1", "--strict"}), 1);
+  EXPECT_EQ(nodepool({"dib-image-delete", "deb-1"}), 0);
+}
+
+TEST_F(NodeCommandTest, a_reason_becomes_the_comment) {
+  const std::string id = run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool({"hold", id, "--reason", "disk looks odd"}), 0);
+  EXPECT_EQ(run(launcher_.node(id)).comment, "disk looks odd");
+}
+
+TEST_F(NodeCommandTest, a_leased_node_is_held_and_leaves_its_lease) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small", "small"}), 0);
+  EXPECT_EQ(nodepool({"hold", "0000000001"}), 0);
+  EXPECT_THAT(out(), HasSubstr("| hold  | 00:00:00:00 | unlocked |"));
+  const model::Node held = run(launcher_.node("0000000001"));
+  EXPECT_EQ(held.state, NodeState::hold);
+  EXPECT_EQ(held.comment, "held out of lease 200-0000000000 of nodepool:ada@build1");
+  EXPECT_EQ(lease_of(held), std::nullopt);
+  EXPECT_THAT(run(launcher_.lock_line("0000000001")), IsEmpty());
+  // The end of the lease is nothing to it.
+  EXPECT_EQ(nodepool({"explain", "200-0000000000"}), 0);
+  EXPECT_THAT(out(), HasSubstr("0000000001 (small) is hold for 0:00:00: it has left the lease\n"));
+  EXPECT_EQ(nodepool({"release", "200-0000000000"}), 0);
+  EXPECT_EQ(out(), "Released 0000000000\n");
+  EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);
+  EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::hold);
+}
+
 TEST_F(NodeCommandTest, a_leased_node_names_its_lease) {
   model::Node node = make_node("small");
   node.state = NodeState::in_use;

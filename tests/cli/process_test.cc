@@ -1,12 +1,14 @@
 // The program itself, with an embedded store and at a terminal.
 
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -57,6 +59,18 @@ class ProgramAtTerminal {
 
   void type(char key) const { EXPECT_EQ(::write(terminal_.get(), &key, 1), 1); }
 
+  // Everything that it has shown so far.
+  const std::string& shown() {
+    std::array<char, 4096> block{};
+    pollfd readable{.fd = terminal_.get(), .events = POLLIN, .revents = 0};
+    while (::poll(&readable, 1, 0) > 0) {
+      const ssize_t size = ::read(terminal_.get(), block.data(), block.size());
+      if (size <= 0) break;
+      shown_.append(block.data(), static_cast<std::size_t>(size));
+    }
+    return shown_;
+  }
+
   // The exit status, once it has ended.
   std::optional<int> status() {
     int status = 0;
@@ -69,6 +83,7 @@ class ProgramAtTerminal {
  private:
   pid_t pid_ = -1;
   std::optional<int> status_;
+  std::string shown_;
   test_support::Descriptor terminal_;
 };
 
@@ -190,6 +205,34 @@ TEST_F(ProcessTest, a_lease_outlives_the_program_and_another_one_ends_it) {
   EXPECT_EQ(release.standard_output(), "Released 0000000000\n") << release.standard_error();
   EXPECT_EQ(state(), NodeState::used);
   EXPECT_THAT(lock_line(), IsEmpty());
+}
+
+TEST_F(ProcessTest, a_listing_is_watched_until_it_is_interrupted) {
+  model::Node node;
+  node.type = {"small"};
+  loop_.run(launcher_->add_node(node));
+  Child watching(command({"list", "-o", "name", "--watch"}));
+  run_until([&] { return watching.standard_output() == "0000000000\n"; });
+  loop_.run(launcher_->add_node(node));
+  run_until([&] { return watching.standard_output().ends_with("\n\n0000000000\n0000000001\n"); });
+  watching.signal(SIGINT);
+  run_until([&] { return !watching.running(); });
+  EXPECT_EQ(watching.wait(), 0) << watching.standard_error();
+}
+
+TEST_F(ProcessTest, a_terminal_is_drawn_anew) {
+  model::Node node;
+  node.type = {"small"};
+  loop_.run(launcher_->add_node(node));
+  ProgramAtTerminal program(command({"list", "--watch"}));
+  run_until([&] { return program.shown().contains("| 0000000000 |"); });
+  EXPECT_THAT(program.shown(), testing::StartsWith("\x1b[H\x1b[2J+--"));
+  node.type = {"large"};
+  loop_.run(launcher_->add_node(node));
+  run_until([&] { return program.shown().contains("| 0000000001 |"); });
+  program.type('\x03');
+  run_until([&] { return program.status().has_value(); });
+  EXPECT_EQ(program.status(), 0);
 }
 
 TEST_F(ProcessTest, zookeeper_without_certificates_is_refused_with_the_missing_keys) {

@@ -1,12 +1,15 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include "coordination/tree.h"
 #include "model/lease.h"
+#include "model/paths.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -15,6 +18,7 @@ namespace {
 using model::NodeState;
 using requestor::LauncherDouble;
 using std::chrono::minutes;
+using test_support::read_file;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -35,6 +39,10 @@ class RequestCommandTest : public CliTest {
       }
     };
   }
+
+ public:
+  // On the standard error, so far.
+  std::string shown() const { return err(); }
 };
 
 TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their_lease) {
@@ -52,15 +60,18 @@ TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their
             "ssh ada@192.0.2.1    # small-1\n"
             "ssh -p 2222 ada@192.0.2.2    # small-2\n"
             "\n"
-            "Lease 200-0000000000 until 2023-11-14 23:13:20\n"
+            "Lease 200-0000000000 until 2023-11-14 23:13:20 +0000\n"
             "Keep longer:  nodepool renew 200-0000000000\n"
             "Give back:    nodepool release 200-0000000000\n");
   EXPECT_EQ(err(), "");
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
   const model::Node node = run(launcher_.node("0000000000"));
   EXPECT_EQ(node.state, NodeState::in_use);
-  EXPECT_EQ(lease_of(node),
-            (model::Lease{"200-0000000000", clock_.wall_seconds() + 3600, "nodepool:ada@build1"}));
+  EXPECT_EQ(lease_of(node), (model::Lease{.id = "200-0000000000",
+                                          .expires = clock_.wall_seconds() + 3600,
+                                          .holder = "nodepool:ada@build1",
+                                          .label = node.type.front(),
+                                          .place = 0}));
   EXPECT_THAT(run(launcher_.lock_line("0000000000")), ElementsAre("lease 200-0000000000"));
 }
 
@@ -108,7 +119,7 @@ TEST_F(RequestCommandTest, a_label_that_nobody_offers_is_pointed_out_at_once) {
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "smal", "large", "huge"}), 3);
   EXPECT_THAT(err(), StartsWith("nodepool: no pool offers smal, huge at present, waiting for one "
-                                "that does\nnodepool: request "));
+                                "that does; did you mean `small`?\nnodepool: request "));
   pass_time_when_requested(minutes(11));
   EXPECT_EQ(nodepool({"request", "small", "large"}), 3);
   EXPECT_THAT(err(), StartsWith("nodepool: no single pool offers all of these labels at present"));
@@ -119,7 +130,7 @@ TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end)
   launcher_.react(LauncherDouble::Reaction::decline);
   run(launcher_.add_pool("rack", {"small"}));
   EXPECT_EQ(nodepool({"request", "small"}), 2);
-  EXPECT_THAT(err(), HasSubstr("Request 200-0000000000 for small: requested\r\x1b[K"));
+  EXPECT_THAT(err(), HasSubstr("Request 200-0000000000 for small: requested"));
   EXPECT_THAT(err(), HasSubstr("failed, declined by 1 of 1 pools\r\x1b[Knodepool: request "));
 }
 
@@ -174,10 +185,157 @@ TEST_F(RequestCommandTest, a_lease_is_renewed) {
   EXPECT_EQ(nodepool({"request", "small", "--lease", "10m"}), 0);
   clock_.advance_by(minutes(5));
   EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "30m"}), 0);
-  EXPECT_EQ(out(), "Lease 200-0000000000 until 2023-11-14 22:48:20\n");
+  EXPECT_EQ(out(), "Lease 200-0000000000 until 2023-11-14 22:48:20 +0000\n");
   EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 1800);
   EXPECT_EQ(nodepool({"renew", "200-0000000009"}), 1);
   EXPECT_THAT(err(), MatchesRegex("nodepool: there is no lease 200-0000000009: [^\n]*\n"));
+}
+
+TEST_F(RequestCommandTest, the_place_in_line_is_shown_as_it_changes) {
+  terminal_ = true;
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(coordination::ensure_path(store_, "/nodepool/requests"));
+  model::NodeRequest other;
+  other.node_types = {"small"};
+  const auto put = [&](const char* prefix) {
+    return run(store_.create(model::request_path(prefix), to_record(other),
+                             coordination::CreateMode::persistent_sequential));
+  };
+  const std::string first = put("100-");
+  put("100-");
+  put("300-");
+  // Once the line has been shown, the first one goes.
+  auto shorten = [](coordination::Store& store, async::VirtualClock& clock, std::string path,
+                    const RequestCommandTest& test) -> async::Task<> {
+    while (!test.shown().contains("3rd of 4 in line")) {
+      clock.advance_by(std::chrono::milliseconds(200));
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    co_await store.remove(path, coordination::kAnyVersion);
+    while (!test.shown().contains("2nd of 3 in line")) {
+      clock.advance_by(std::chrono::milliseconds(200));
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    clock.advance_by(minutes(20));
+  };
+  scope_.spawn("shorten", shorten(store_, clock_, first, *this));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("requested, 3rd of 4 in line\r\x1b[K"));
+  EXPECT_THAT(err(), HasSubstr("requested, 2nd of 3 in line\r\x1b[K"));
+}
+
+TEST_F(RequestCommandTest, a_site_may_limit_leases) {
+  run(launcher_.add_pool("rack", {"small"}));
+  config_ += "max-lease: 5400\n";
+  EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 1);
+  EXPECT_EQ(err(), "nodepool: a lease may last 90m at most here, not 2h (max-lease)\n");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 5400);
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "1d"}), 1);
+  EXPECT_EQ(err(), "nodepool: a lease may last 90m at most here, not 1d (max-lease)\n");
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "30m"}), 0);
+  EXPECT_EQ(nodepool({"renew", "200-0000000000"}), 0);
+  EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 5400);
+}
+
+TEST_F(RequestCommandTest, files_for_ssh_and_ansible_are_written) {
+  run(launcher_.add_pool("rack", {"small"}));
+  launcher_.adorn = [](model::Node& node, std::size_t) { node.host_keys = {"ssh-ed25519 AAAA"}; };
+  const std::string ssh_config = directory_.path() / "ssh config";
+  const std::string inventory = directory_.path() / "hosts.yaml";
+  EXPECT_EQ(nodepool({"request", "small", "--ssh-config", ssh_config, "--inventory", inventory}), 0)
+      << err();
+  EXPECT_THAT(out(), HasSubstr("\nSSH:          ssh -F " + ssh_config + " HOST\n"));
+  EXPECT_THAT(read_file(ssh_config),
+              HasSubstr("UserKnownHostsFile \"" + ssh_config + ".known_hosts\""));
+  EXPECT_EQ(read_file(ssh_config + ".known_hosts"), "192.0.2.1 ssh-ed25519 AAAA\n");
+  EXPECT_THAT(read_file(inventory),
+              HasSubstr("UserKnownHostsFile='" + ssh_config + ".known_hosts'"));
+  for (const std::string& path : {ssh_config, inventory, ssh_config + ".known_hosts"}) {
+    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600)) << path;
+  }
+  // Anew, in one piece; nothing else is left.
+  EXPECT_EQ(nodepool({"request", "small", "--inventory", inventory, "--json"}), 0);
+  EXPECT_THAT(read_file(inventory), HasSubstr("nodepool_node_id: \"0000000001\""));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.path()), {}), 6);
+}
+
+TEST_F(RequestCommandTest, files_that_cannot_be_written_are_noticed_before_nodes_are_asked_for) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small", "--inventory", "/no/such/place/hosts"}), 1);
+  EXPECT_EQ(err(), "nodepool: cannot write /no/such/place/hosts: No such file or directory\n");
+  EXPECT_EQ(nodepool({"request", "small", "--ssh-config", directory_.path() / "100%"}), 1);
+  EXPECT_THAT(err(), HasSubstr("100%: neither quotes nor any of % $ \\ may be in the path"));
+  EXPECT_FALSE(run(store_.exists("/nodepool/nodes/0000000000")));
+}
+
+TEST_F(RequestCommandTest, leases_are_listed) {
+  run(launcher_.add_pool("rack", {"small", "large"}));
+  EXPECT_EQ(nodepool({"lease-list", "-o", "json"}), 0);
+  EXPECT_EQ(out(), "[]\n");
+  EXPECT_EQ(nodepool({"request", "small", "large", "--lease", "1h"}), 0);
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  EXPECT_EQ(nodepool({"lease-list"}), 0);
+  EXPECT_EQ(
+      out(),
+      "+----------------+---------------------+-------------------------------+-------------+-"
+      "----------------------+\n"
+      "| Lease          | Holder              | Expires                       | Labels      | "
+      "Nodes                 |\n"
+      "+----------------+---------------------+-------------------------------+-------------+-"
+      "----------------------+\n"
+      "| 200-0000000000 | nodepool:ada@build1 | 2023-11-14 23:13:20.000 +0000 | small,large | "
+      "0000000000,0000000001 |\n"
+      "| 200-0000000001 | nodepool:ada@build1 | 2023-11-15 00:13:20.000 +0000 | small       | "
+      "0000000002            |\n"
+      "+----------------+---------------------+-------------------------------+-------------+-"
+      "----------------------+\n");
+  EXPECT_EQ(nodepool({"lease-list", "-o", "name", "--label", "large"}), 0);
+  EXPECT_EQ(out(), "200-0000000000\n");
+  EXPECT_EQ(nodepool({"lease-list", "-o", "yaml", "--label", "large"}), 0);
+  EXPECT_THAT(out(), HasSubstr("  expires: 1700003600.000\n"));
+  EXPECT_EQ(nodepool({"explain", "200-0000000001"}), 0);
+  EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 ends in 2:00:00\n"));
+  EXPECT_THAT(out(), HasSubstr("0000000002 (small) is in-use for 0:00:00\n"));
+}
+
+TEST_F(RequestCommandTest, all_leases_or_all_own_ones_are_released) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"release", "--mine"}), 0);
+  EXPECT_EQ(out(), "There is nothing to release\n");
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  identity_ = "bob@build1";
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  identity_ = "ada@build1";
+  EXPECT_EQ(nodepool({"release", "--mine"}), 0);
+  EXPECT_EQ(out(), "Released 0000000000\nReleased 0000000001\n");
+  EXPECT_EQ(run(launcher_.node("0000000002")).state, NodeState::in_use);
+  EXPECT_EQ(nodepool({"release", "--all"}), 0);
+  EXPECT_EQ(out(), "Released 0000000002\n");
+  for (const auto& wrong : {std::vector<std::string>{"release"},
+                            {"release", "--all", "--mine"},
+                            {"release", "--all", "0000000001"}}) {
+    EXPECT_EQ(nodepool(wrong), 2);
+    EXPECT_THAT(err(), HasSubstr("say which: ids, or --mine, or --all"));
+  }
+}
+
+TEST_F(RequestCommandTest, what_is_released_can_be_held) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small", "small"}), 0);
+  EXPECT_EQ(nodepool({"release", "200-0000000000", "--hold", "kernel panic"}), 0);
+  EXPECT_EQ(out(), "Held 0000000000, 0000000001\n");
+  for (const char* id : {"0000000000", "0000000001"}) {
+    const model::Node node = run(launcher_.node(id));
+    EXPECT_EQ(node.state, NodeState::hold);
+    EXPECT_EQ(node.comment, "kernel panic");
+    EXPECT_THAT(run(launcher_.lock_line(id)), IsEmpty());
+  }
+  EXPECT_EQ(nodepool({"lease-list", "-o", "name"}), 0);
+  EXPECT_EQ(out(), "");
 }
 
 }  // namespace

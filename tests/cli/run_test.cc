@@ -153,5 +153,94 @@ TEST_F(RunCommandTest, whatever_keeps_the_command_from_being_run_is_told_from_it
   EXPECT_EQ(nodepool({"list"}), 1);
 }
 
+TEST_F(RunCommandTest, what_has_failed_is_held_on_demand) {
+  EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "sh", "-c", "exit 3"}), 3);
+  EXPECT_EQ(
+      err(),
+      "nodepool: the command has ended with status 3; 0000000000 kept: `nodepool ssh ID` goes "
+      "there, `nodepool delete ID` gives it back\n");
+  const model::Node held = run(launcher_.node("0000000000"));
+  EXPECT_EQ(held.state, NodeState::hold);
+  EXPECT_EQ(held.comment, "the command of nodepool:ada@build1 has ended with status 3");
+  EXPECT_THAT(run(launcher_.lock_line("0000000000")), IsEmpty());
+  // Not what has succeeded, nor what has not begun.
+  EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "true"}), 0);
+  EXPECT_EQ(run(launcher_.node("0000000001")).state, NodeState::used);
+  EXPECT_EQ(nodepool({"run", "small", "--hold-on-failure", "--", "no-such-program"}), 127);
+  EXPECT_EQ(run(launcher_.node("0000000002")).state, NodeState::used);
+}
+
+class ShellCommandTest : public RunCommandTest {
+ protected:
+  ShellCommandTest() {
+    // Stands for ssh: notes what it is called with.
+    const std::string bin = directory_.path() / "bin";
+    std::filesystem::create_directory(bin);
+    directory_.write("bin/ssh",
+                     "#!/bin/sh\nprintf '%s|' \"$@\" > $HERE/args\ncat \"$2\" > $HERE/config\n"
+                     "cp $(dirname \"$2\")/known_hosts $HERE/keys\nexit 17\n");
+    std::filesystem::permissions(bin + "/ssh", std::filesystem::perms(0755));
+    for (auto& [name, value] : environment_) {
+      if (name == "PATH") value = bin + ":" + value;
+    }
+    path_ = ::getenv("PATH");
+    ::setenv("PATH", (bin + ":" + path_).c_str(), 1);
+  }
+  ~ShellCommandTest() override { ::setenv("PATH", path_.c_str(), 1); }
+
+  std::string path_;
+};
+
+TEST_F(ShellCommandTest, ssh_gets_the_recorded_keys_and_its_status_is_returned) {
+  EXPECT_EQ(nodepool({"request", "small"}), 0);
+  for (const char* id : {"0000000000", "200-0000000000"}) {
+    EXPECT_EQ(nodepool({"ssh", id, "-i", "key file", "--", "ls", "-l", "a b"}), 17) << err();
+    EXPECT_THAT(written("args"), testing::MatchesRegex("-F\\|.*/ssh_config\\|-i\\|key file\\|--\\|"
+                                                       "0000000000\\|ls\\|-l\\|a b\\|"));
+    EXPECT_THAT(written("config"),
+                HasSubstr("Host small small-1 0000000000\n    HostName 192.0.2.1\n"));
+    EXPECT_THAT(written("config"), HasSubstr("    StrictHostKeyChecking yes\n"));
+    EXPECT_EQ(written("keys"), "192.0.2.1 ssh-ed25519 AAAA\n");
+    EXPECT_EQ(err(), "");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() / "tmp"));
+}
+
+TEST_F(ShellCommandTest, one_node_has_to_be_meant) {
+  EXPECT_EQ(nodepool({"request", "small", "large"}), 0);
+  EXPECT_EQ(nodepool({"ssh", "200-0000000000"}), 255);
+  EXPECT_EQ(err(),
+            "nodepool: lease 200-0000000000 has 2 nodes, say which: 0000000000, 0000000001\n");
+  EXPECT_EQ(nodepool({"ssh", "0000000009"}), 255);
+  EXPECT_EQ(err(), "nodepool: there is no node or lease 0000000009\n");
+  EXPECT_EQ(nodepool({"ssh", "0000000001"}), 17);
+  EXPECT_FALSE(nodepool({"ssh", "0000000001", "ls"}) == 17);  // the command comes after --
+}
+
+TEST_F(ShellCommandTest, what_is_not_reached_by_ssh_is_said) {
+  model::Node node = make_node("windows");
+  node.connection_type = "winrm";
+  const std::string id = run(launcher_.add_node(node));
+  EXPECT_EQ(nodepool({"ssh", id}), 255);
+  EXPECT_EQ(err(), "nodepool: node " + id + " is not reached by SSH (connection type winrm)\n");
+  model::Node evil = make_node("small");
+  evil.interface_ip = "-oProxyCommand=evil";
+  const std::string evil_id = run(launcher_.add_node(evil));
+  EXPECT_EQ(nodepool({"ssh", evil_id}), 255);
+  EXPECT_FALSE(has("args"));
+  model::Node young = make_node("small");
+  young.state = NodeState::building;
+  young.interface_ip = young.public_ipv4 = std::nullopt;
+  const std::string young_id = run(launcher_.add_node(young));
+  EXPECT_EQ(nodepool({"ssh", young_id}), 255);
+  EXPECT_EQ(err(), "nodepool: node " + young_id + " is building and has no address\n");
+}
+
+TEST_F(ShellCommandTest, a_node_without_known_keys_is_used_with_a_warning) {
+  const std::string id = run(launcher_.add_node(make_node("small")));
+  EXPECT_EQ(nodepool({"ssh", id}), 17);
+  EXPECT_THAT(err(), HasSubstr("no host keys are known of node " + id));
+}
+
 }  // namespace
 }  // namespace nodepool::cli

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cli/rendering/table_text.h"
 #include "model/node.h"
+#include "report/rendering/table_text.h"
 #include "telemetry/harmless_text.h"
 #include "tests/fuzz/target.h"
 
@@ -36,8 +36,8 @@ void read(std::string_view input) {
   } catch (const model::RecordError&) {
     return;
   }
-  cli::cell_text(node.user_data);
-  cli::cell_text(node.attributes);
+  report::cell_text(node.user_data);
+  report::cell_text(node.attributes);
   const auto nodes = cli::access_to({node}, {"label"});
   const cli::AccessPaths paths{"/tmp/config", "/tmp/known_hosts", "/tmp/inventory.yaml"};
   const std::string config = cli::ssh_config_text(nodes, paths);

@@ -1,13 +1,14 @@
 // Short texts of many origins: names, addresses, headers, what people type.
 
-#include "cli/duration.h"
-#include "cli/rendering/table_text.h"
 #include "coordination/path.h"
 #include "coordination/store.h"
 #include "http/client.h"
 #include "http/request.h"
 #include "model/record.h"
 #include "nodescan/address.h"
+#include "report/rendering/fitting.h"
+#include "report/rendering/table_text.h"
+#include "requestor/duration.h"
 #include "telemetry/harmless_text.h"
 #include "tests/fuzz/target.h"
 
@@ -18,8 +19,9 @@ void read(std::string_view input) {
   const std::string harmless = telemetry::harmless_text(input);
   require(telemetry::harmless_text(harmless) == harmless, "what is harmless stays as it is");
   telemetry::unfinished_character(input);
-  cli::parse_duration(input);
-  cli::display_width(input);
+  requestor::parse_duration(input);
+  constexpr std::size_t kWidth = 10;
+  require(report::display_width(report::cut(input, kWidth)) <= kWidth, "what is cut fits");
   nodescan::parse_address(text);
   http::retry_after(input, 1e9);
   http::without_secrets(text, {text.substr(0, text.size() / 8), "secret"});
@@ -32,7 +34,7 @@ void read(std::string_view input) {
   } catch (const coordination::StoreError&) {
   }
   try {
-    cli::cell_text(model::Json::parse(input));
+    report::cell_text(model::Json::parse(input));
   } catch (const model::RecordError&) {
   }
 }

@@ -86,6 +86,23 @@ TEST_F(JournalTest, keeps_the_entries_of_each_id_in_their_order) {
   EXPECT_EQ(last_time(journal_), 3);
 }
 
+TEST_F(JournalTest, what_is_too_old_is_not_told_and_goes_with_the_file_before) {
+  journal_.max_age = 100;
+  add(node_entry("0000000001", 10, "a"));
+  add(node_entry("0000000001", 60, "b"));
+  add(node_entry("0000000001", 109, "c"));
+  EXPECT_FALSE(std::filesystem::exists(journal_.previous()));
+  add(node_entry("0000000001", 111, "d"));
+  EXPECT_TRUE(std::filesystem::exists(journal_.previous())) << "the first is older than 100";
+  EXPECT_THAT(events_of("0000000001"), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(entries_of(journal_, "0000000001", 170),
+              ElementsAre(Field(&Entry::event, "c"), Field(&Entry::event, "d")));
+  add(node_entry("0000000001", 212, "e"));
+  EXPECT_THAT(events_of("0000000001"), ElementsAre("d", "e")) << "what went was older than 100";
+  journal_.max_age = 0;
+  EXPECT_THAT(entries_of(journal_, "0000000001", 1e9), testing::SizeIs(2));
+}
+
 TEST_F(JournalTest, two_files_within_the_limit_are_kept) {
   const int kEntries = 1000;
   for (int i = 0; i < kEntries; ++i) {

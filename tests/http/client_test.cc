@@ -1,10 +1,13 @@
 #include "http/client.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <filesystem>
+
+#include <boost/asio/this_coro.hpp>
 
 #include "async/event.h"
 #include "async/event_loop.h"
@@ -99,6 +102,54 @@ TEST_F(HttpClientTest, what_is_secret_is_not_logged) {
         .name = "get a"});
   EXPECT_THAT(log_, HasSubstr("get a: GET " + server_.url() + "/a -> 200"));
   EXPECT_THAT(log_, Not(HasSubstr("hush")));
+}
+
+// Keeps all that it is told, as text.
+class Listener final : public async::TaskWitness {
+ public:
+  void called(const Call& call) override {
+    told +=
+        fmt::format("{}|{}|{}|{}|{}\n", call.name, call.method, call.path, call.status, call.id);
+  }
+  void looked(std::string_view /*list*/) override {}
+  void connected(std::string_view /*to*/, std::string_view /*outcome*/) override {}
+  std::string told;
+};
+
+TEST_F(HttpClientTest, the_witness_of_the_task_is_told_of_each_attempt_and_of_nothing_secret) {
+  answers_ = {answer(503, "hush", "X-Compute-Request-Id: req-1\r\nRetry-After: 0\r\n"),
+              answer(200, "hush", "X-Openstack-Request-Id: req-hush\r\nX-Other: hush\r\n"),
+              answer(200, "hush", "X-Request-Id: no id: <b>\r\n")};
+  const auto listener = std::make_shared<Listener>();
+  const auto call = [](Client& client, std::string host,
+                       std::shared_ptr<async::TaskWitness> witness) -> Task<> {
+    async::set_witness(co_await boost::asio::this_coro::executor, witness);
+    Request request{.url = "http://hush:hush@" + host + "/a/hush/b?signature=hush#hush",
+                    .headers = {{"X-Auth-Token", "hush"}},
+                    .body = "hush",
+                    .secrets = {"hush"},
+                    .name = "get b"};
+    co_await client.send(request);
+    co_await client.send(std::move(request));
+    Request lost{
+        .url = "http://127.0.0.1:1/x", .name = "lost", .deadline = std::chrono::seconds(1)};
+    Task<Response> losing = client.send(std::move(lost));
+    try {
+      co_await std::move(losing);
+    } catch (const HttpError&) {
+    }
+  };
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  Client& one = client({.attempts = 2});
+  scope.spawn("call", call(one, server_.url().substr(7), listener));
+  loop_.run(scope.join());
+  EXPECT_THAT(listener->told, testing::StartsWith("get b|GET|/a/***/b|503|req-1\n"
+                                                  "get b|GET|/a/***/b|200|req-***\n"
+                                                  "get b|GET|/a/***/b|200|\n"
+                                                  "lost|GET|/x|0|\n"));
+  EXPECT_THAT(listener->told, Not(HasSubstr("hush")));
 }
 
 TEST_F(HttpClientTest, connections_are_used_again) {

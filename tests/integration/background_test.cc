@@ -40,8 +40,9 @@ class BackgroundTest : public testing::TestWithParam<const char*> {
   }
 
   Completed start(const std::string& pid_file) const {
-    return test_support::run({std::string(NODEPOOL_BINARIES) + "/" + GetParam(), "-c",
-                              path("nodepool.yaml"), "-l", path("logging.yaml"), "-p", pid_file});
+    return test_support::run({std::string(NODEPOOL_BINARIES) + "/" + GetParam(), "--no-webapp",
+                              "-c", path("nodepool.yaml"), "-l", path("logging.yaml"), "-p",
+                              pid_file});
   }
   Completed start() const { return start(path("pid")); }
 
@@ -81,7 +82,7 @@ TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
   end();
 }
 
-TEST_P(BackgroundTest, it_listens_nowhere) {
+TEST_P(BackgroundTest, without_status_pages_it_listens_nowhere) {
   configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") +
             "\nwebapp: {port: 8005}\n");
   ASSERT_EQ(start().status, 0);

@@ -23,17 +23,23 @@ Installation::~Installation() {
   if (testing::Test::HasFailure()) std::cerr << "The launcher's log:\n" << log();
 }
 
+void Installation::show_pages_at(int port) {
+  webapp_ = "webapp: {listen_address: 127.0.0.1, port: " + std::to_string(port) + "}\n";
+}
+
 void Installation::configure(const std::string& providers) {
   // Replaced in one step, so that no reader sees half a file.
-  const auto next = directory_.write(
-      "nodepool.yaml.new", store_ + "labels: [{name: a}, {name: b}, {name: c}, {name: d}]\n" +
-                               "providers:\n" + providers);
+  const auto next =
+      directory_.write("nodepool.yaml.new",
+                       store_ + webapp_ + "labels: [{name: a}, {name: b}, {name: c}, {name: d}]\n" +
+                           "providers:\n" + providers);
   std::filesystem::rename(next, directory_.path() / "nodepool.yaml");
 }
 
 void Installation::start_launcher() {
-  const std::vector<std::string> command{NODEPOOL_BINARIES "/nodepool-launcher", "-d", "-c",
-                                         directory_.path() / "nodepool.yaml"};
+  std::vector<std::string> command{NODEPOOL_BINARIES "/nodepool-launcher", "-d", "-c",
+                                   directory_.path() / "nodepool.yaml"};
+  if (webapp_.empty()) command.emplace_back("--no-webapp");
   const test_support::ChildOptions options{
       .environment = {{"OS_CLIENT_CONFIG_FILE", directory_.path() / "clouds.yaml"}}};
   launcher_ = std::make_unique<Child>(command, options);
@@ -41,6 +47,10 @@ void Installation::start_launcher() {
 
 int Installation::stop_launcher(int signal) {
   launcher_->signal(signal);
+  return wait_for_launcher();
+}
+
+int Installation::wait_for_launcher() {
   const std::optional<int> status =
       launcher_->wait_for(std::chrono::duration_cast<std::chrono::milliseconds>(kCommandPatience));
   EXPECT_TRUE(status) << "the launcher does not stop";

@@ -30,6 +30,9 @@ class Installation {
   // the next configure().
   void keep_records_in(std::string store) { store_ = std::move(store); }
 
+  // Has the launcher show its pages at this port of the loopback, from the next configure() on.
+  void show_pages_at(int port);
+
   // Writes nodepool.yaml. `providers` is its part below `providers:`; the labels a, b, c and d
   // exist.
   void configure(const std::string& providers);
@@ -39,6 +42,8 @@ class Installation {
   void signal_launcher(int signal) { launcher_->signal(signal); }
   // Orderly; returns the exit status.
   int stop_launcher(int signal);
+  // Waits until it has ended by itself; returns the exit status.
+  int wait_for_launcher();
   // As `kill -9`.
   void kill_launcher();
 
@@ -67,6 +72,7 @@ class Installation {
 
   test_support::TemporaryDirectory directory_;
   std::string store_;
+  std::string webapp_;  // its section; empty: none are shown
   std::string earlier_logs_;
   std::unique_ptr<Child> launcher_;
 };

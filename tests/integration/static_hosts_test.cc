@@ -77,6 +77,28 @@ TEST_F(StaticHostsTest, a_node_is_requested_used_over_ssh_and_given_back) {
   EXPECT_EQ(site_.stop_launcher(SIGINT), 0);
 }
 
+TEST_F(StaticHostsTest, ssh_goes_to_the_node_with_its_recorded_key_and_to_no_other_host) {
+  Sshd sshd;
+  site_.configure(provider({host(sshd, "a")}));
+  site_.start_launcher();
+  site_.wait_until_all_ready(1);
+  const std::string file = site_.directory().path() / "ci.ssh";
+  const nlohmann::json lease = site_.json({"request", "a", "--ssh-config", file});
+  const std::string id = lease.at("lease");
+  const std::string key = sshd.client_key();
+  const Completed done =
+      site_.nodepool({"ssh", id, "-i", key, "--", "printf '%s|' $HOME-$SHLVL 'a  b'; exit 7"});
+  EXPECT_EQ(done.status, 7) << done.error;
+  EXPECT_THAT(done.output, testing::EndsWith("|a  b|"));
+  EXPECT_EQ(run({"ssh", "-F", file, "-i", key, "a", "echo hello"}).output, "hello\n");
+  // Another host in its place: its key is not the recorded one.
+  sshd.kill();
+  sshd.replace_host_keys();
+  sshd.start();
+  EXPECT_EQ(site_.nodepool({"ssh", id, "-i", key, "--", "true"}).status, 255);
+  EXPECT_EQ(run({"ssh", "-F", file, "-i", key, "a", "true"}).status, 255);
+}
+
 TEST_F(StaticHostsTest, several_nodes_come_in_the_order_asked_for) {
   const Sshd first;
   const Sshd second;

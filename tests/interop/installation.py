@@ -79,7 +79,7 @@ class PythonLauncher(ZooKeeperLauncher):
         return {}
 
     def daemon(self):
-        return [PYTHON_PROGRAMS / 'nodepool-launcher', '-f', '--no-webapp', '-c', self.config]
+        return [PYTHON_PROGRAMS / 'nodepool-launcher', '-f', *self.web_options, '-c', self.config]
 
     def command(self):
         return [PYTHON_PROGRAMS / 'nodepool', '-c', self.config]

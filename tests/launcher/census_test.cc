@@ -23,7 +23,8 @@ model::Component offering(std::string provider, std::string name, std::vector<st
 class CensusTest : public PartsFixture {
  protected:
   std::int64_t figure(const std::string& key) const {
-    for (const auto& [series, count] : census_.figures({&main_, &other_})) {
+    for (const auto& [series, count] :
+         census_.figures({&main_, &other_}, clock_.wall_seconds() + 90)) {
       if (telemetry::statsd_keys(series).front() == key) return count;
     }
     return -1;
@@ -78,6 +79,16 @@ TEST_F(CensusTest, requests_count_for_each_pool_that_has_all_their_labels) {
   add_request({"large", "unknown"});
   EXPECT_EQ(figure("nodepool.provider.sky.pool.main.addressable_requests"), 2);
   EXPECT_EQ(figure("nodepool.provider.sky.pool.other.addressable_requests"), 1);
+}
+
+TEST_F(CensusTest, requests_count_for_their_state_and_the_oldest_open_one_for_its_age) {
+  EXPECT_EQ(figure("nodepool.requests.requested"), 0);
+  EXPECT_EQ(figure("nodepool.requests.oldest"), 0);
+  add_request({"small"});
+  add_request({"large"});
+  EXPECT_EQ(figure("nodepool.requests.requested"), 2);
+  EXPECT_EQ(figure("nodepool.requests.fulfilled"), 0);
+  EXPECT_EQ(figure("nodepool.requests.oldest"), 90);
 }
 
 }  // namespace

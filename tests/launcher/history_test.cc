@@ -76,6 +76,63 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
   EXPECT_NEAR(entries[7].time - entries[6].time, 300, 1);
 }
 
+constexpr std::string_view kFakeSky = R"(
+labels: [{name: small}]
+providers:
+  - name: fake-sky
+    cloud: fake
+    launch-retries: 2
+    cloud-images: [{name: Fake Precise}]
+    fake-cloud: {boot-time: 20, failures: {create-broken: FAILING}}
+    pools:
+      - name: main
+        labels: [{name: small, cloud-image: Fake Precise, flavor-name: Fake Flavor}]
+)";
+
+std::string fake_sky(const std::string& failing) {
+  std::string yaml(kFakeSky);
+  return yaml.replace(yaml.find("FAILING"), 7, failing);
+}
+
+TEST_F(HistoryTest, each_attempt_at_a_launch_that_fails_is_there_with_what_happened) {
+  start(fake_sky("1"));
+  const std::string id = request({"small"});
+  pass(std::chrono::minutes(10));
+  stop();
+  const std::string node = "0000000000";
+  std::vector<history::Entry> launches = history::entries_of(*journal_, node);
+  std::erase_if(launches, [](const history::Entry& entry) { return entry.event != "launch"; });
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_THAT(launches[0].related, ElementsAre(id));
+  EXPECT_THAT(launches[0].details, StartsWith("attempt 1 of 2 failed after "));
+  EXPECT_THAT(launches[1].details, StartsWith("attempt 2 of 2 failed after "));
+  for (const history::Entry& entry : launches) {
+    EXPECT_THAT(entry.data, AllOf(HasSubstr(R"("notes":[)"), HasSubstr(R"("step":")"),
+                                  HasSubstr(R"("failure":")")));
+  }
+}
+
+TEST_F(HistoryTest, a_launch_that_succeeds_is_one_entry_without_what_happened) {
+  start(fake_sky("0"));
+  request({"small"});
+  pass(std::chrono::minutes(2));
+  stop();
+  EXPECT_THAT(lines("0000000000"),
+              testing::Contains(HasSubstr("attempt 1 of 2 succeeded after 20.")));
+  for (const history::Entry& entry : history::entries_of(*journal_, "0000000000")) {
+    EXPECT_THAT(entry.data, testing::Not(HasSubstr("notes")));
+  }
+}
+
+TEST_F(HistoryTest, a_journal_that_cannot_be_written_keeps_no_launch_from_its_node) {
+  journal_ = history::Journal{.directory = "/proc/nowhere"};
+  start(fake_sky("0"));
+  const std::string id = request({"small"});
+  pass(std::chrono::minutes(2));
+  EXPECT_EQ(read_request(id).state, model::RequestState::fulfilled);
+  stop();
+}
+
 TEST_F(HistoryTest, a_request_that_nobody_can_serve_has_the_reasons) {
   start(std::string(kHostWithHistory));
   const std::string id = request({"b"});

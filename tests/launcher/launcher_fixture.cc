@@ -26,7 +26,8 @@ struct LauncherFixture::Process {
         store(std::make_unique<coordination::MemoryStore>(fixture.server_, runtime)),
         launcher(std::make_unique<Launcher>(
             runtime, *store, log, fixture.drivers_,
-            Launcher::Options{"host", "host.example", fixture.journal_, fixture.metrics_})) {}
+            Launcher::Options{"host", "host.example", fixture.journal_, fixture.metrics_,
+                              [] { return std::size_t{0}; }})) {}
 
   async::EventLoop loop;
   async::Runtime runtime;
@@ -94,7 +95,7 @@ std::unique_ptr<LauncherFixture::Process> LauncherFixture::make_process(const st
       [this](telemetry::LogLevel, std::string_view logger, std::string_view message) {
         log_.push_back(std::string(logger) + ": " + std::string(message));
       },
-      telemetry::LogLevel::warning);
+      log_level_);
   auto process = std::make_unique<Process>(*this, log);
   process->loop.run(process->launcher->start(parse(yaml)));
   return process;

@@ -97,8 +97,9 @@ class LauncherFixture : public testing::Test {
   std::shared_ptr<drivers::fake::FakeClouds> fake_clouds_ =
       std::make_shared<drivers::fake::FakeClouds>();  // of `driver: fake`, with `cloud: fake`
   driver::DriverRegistry drivers_;
-  std::vector<std::string> log_;  // warnings and errors
-  telemetry::Metrics metrics_;    // of the next launcher; by default nobody listens
+  std::vector<std::string> log_;                                  // by default warnings and errors
+  telemetry::LogLevel log_level_ = telemetry::LogLevel::warning;  // of the next launcher
+  telemetry::Metrics metrics_;  // of the next launcher; by default nobody listens
   // Where the next launcher writes its history.
   std::optional<history::Journal> journal_;
 

@@ -193,6 +193,27 @@ TEST(ComponentRecordTest, a_pool_is_written_as_the_python_nodepool_does) {
   EXPECT_EQ(parse_component(Component::Kind::pool, {text, {}}), pool);
 }
 
+TEST(ComponentRecordTest, a_daemon_says_more_of_itself_than_the_python_nodepool_does) {
+  Component launcher;
+  launcher.hostname = "vm";
+  launcher.state = "running";
+  launcher.version = "12.0.0";
+  const std::string same = R"({"hostname": "vm", "kind": "launcher", "model_api": 0, )"
+                           R"("state": "running", "version": "12.0.0"})";
+  EXPECT_EQ(to_record(launcher), same);
+  launcher.started = 1700000000;
+  launcher.configuration_loaded = 1700000001;
+  launcher.configuration_problem = "labels: missing";
+  launcher.problems = {"provider sky is not in service"};
+  const std::string text =
+      R"({"configuration_loaded": 1700000001.0, "configuration_problem": "labels: missing", )"
+      R"("hostname": "vm", "kind": "launcher", "model_api": 0, )"
+      R"("problems": ["provider sky is not in service"], "started": 1700000000.0, )"
+      R"("state": "running", "version": "12.0.0"})";
+  EXPECT_EQ(to_record(launcher), text);
+  EXPECT_EQ(parse_component(Component::Kind::launcher, {text, {}}), launcher);
+}
+
 TEST(JsonTest, text_is_brought_into_pythons_form) {
   EXPECT_EQ(Json::parse(R"({"b":[1,2.50,true,null],"a":"\/é"})").text,
             R"({"b": [1, 2.5, true, null], "a": "/\u00e9"})");

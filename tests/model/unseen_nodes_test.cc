@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "async/event_loop.h"
+#include "async/task_scope.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
 #include "coordination/path.h"
@@ -100,6 +101,16 @@ TEST_F(UnseenNodesTest, all_are_read_whatever_their_ids) {
   const std::string own = create();
   read_before(own);
   EXPECT_EQ(nodes_.seen_before(), own);
+}
+
+TEST_F(UnseenNodesTest, a_table_that_has_become_complete_has_seen_what_was_there) {
+  create();
+  const std::string newest = create();
+  async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
+  scope.spawn("nodes", nodes_.run());
+  loop_.poll();
+  EXPECT_EQ(nodes_.seen_before(), newest);
+  loop_.run(scope.stop());
 }
 
 }  // namespace

@@ -4,6 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+
 #include "coordination/error.h"
 #include "tests/support/temporary_directory.h"
 
@@ -23,6 +29,10 @@ class TestDaemon final : public Daemon {
 
   std::vector<std::string> calls_;
   std::vector<std::int64_t> sessions_;
+  std::function<void()> block_;  // is called on the loop
+
+  using Daemon::figures;
+  using Daemon::keep_figures;
 
  private:
   const driver::DriverRegistry& drivers() const override { return drivers_; }
@@ -31,6 +41,7 @@ class TestDaemon final : public Daemon {
     calls_.emplace_back("start");
     sessions_.push_back(store().session_id());
     co_await store().exists("/");
+    if (block_) block_();
     if (!failures_.empty()) {
       const StoreError failure = failures_.front();
       failures_.erase(failures_.begin());
@@ -84,6 +95,48 @@ TEST_F(DaemonTest, a_store_that_is_broken_does) {
   const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is full")});
   EXPECT_THROW(daemon->run(report_), StoreError);
   EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
+}
+
+// Lines from any thread.
+class SharedLog {
+ public:
+  std::shared_ptr<telemetry::Log> sink() {
+    return telemetry::Log::to_consumer(
+        [this](telemetry::LogLevel level, std::string_view, std::string_view message) {
+          const std::lock_guard lock(mutex_);
+          if (level >= telemetry::LogLevel::warning) text_.append(message).append("\n");
+          changed_.notify_all();
+        });
+  }
+  void wait_for(const std::string& part) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        changed_.wait_for(lock, std::chrono::seconds(30), [&] { return text_.contains(part); }))
+        << "no " << part << " in: " << text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+};
+
+TEST_F(DaemonTest, a_loop_that_stands_still_is_logged_with_its_stack_and_counted) {
+  // A quarter of what the service manager has in patience.
+  ::setenv("WATCHDOG_USEC", "200000", 1);
+  SharedLog log;
+  Options options;
+  options.config =
+      directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
+  options.foreground = true;
+  TestDaemon daemon(options, log.sink(), {});
+  ::unsetenv("WATCHDOG_USEC");
+  daemon.keep_figures();
+  // The loop goes on only when the dump is there.
+  daemon.block_ = [&log] { log.wait_for("The event loop has been standing still for "); };
+  EXPECT_THAT(daemon.figures().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 0\n"));
+  daemon.run(report_);
+  EXPECT_THAT(daemon.figures().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 1\n"));
 }
 
 }  // namespace

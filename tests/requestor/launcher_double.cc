@@ -112,6 +112,24 @@ async::Task<> LauncherDouble::fulfil(model::NodeRequest request) {
   co_await store_.set(model::request_path(request.id), to_record(request), request.stat.version);
 }
 
+async::Task<model::NodeRequest> LauncherDouble::request(std::string id) {
+  const Entry entry = co_await store_.get(model::request_path(id));
+  co_return model::parse_node_request(std::move(id), entry);
+}
+
+async::Task<> LauncherDouble::fulfil_now(std::string request_id) {
+  model::NodeRequest asked = co_await request(std::move(request_id));
+  co_await fulfil(std::move(asked));
+}
+
+async::Task<> LauncherDouble::fulfil_with(std::string request_id,
+                                          std::vector<std::string> node_ids) {
+  model::NodeRequest asked = co_await request(std::move(request_id));
+  asked.nodes = std::move(node_ids);
+  asked.set_state(model::RequestState::fulfilled, runtime_.clock.wall_seconds());
+  co_await store_.set(model::request_path(asked.id), to_record(asked), asked.stat.version);
+}
+
 async::Task<> LauncherDouble::decline(model::NodeRequest request) {
   request.declined_by = pool_ids_;
   for (const std::string& id : pool_ids_) request.decline_reasons[id] = "it would exceed quota";

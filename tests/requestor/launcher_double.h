@@ -45,12 +45,17 @@ class LauncherDouble {
   // The ids of the requests in the store.
   async::Task<std::vector<std::string>> requests();
 
+  // Answers one request that has been left as it is: with new nodes, or with these.
+  async::Task<> fulfil_now(std::string request_id);
+  async::Task<> fulfil_with(std::string request_id, std::vector<std::string> node_ids);
+
   // Begins to answer requests.
   void start();
   async::Task<> stop() { return scope_.stop(); }
 
  private:
   async::Task<> answer(std::string path);
+  async::Task<model::NodeRequest> request(std::string id);
   async::Task<> fulfil(model::NodeRequest request);
   async::Task<> decline(model::NodeRequest request);
 

@@ -63,6 +63,7 @@ class Launcher(Daemon):
 
     def __init__(self, directory, content, environment=None):
         directory.mkdir(parents=True)
+        self.web_options = [] if 'webapp' in content else ['--no-webapp']
         super().__init__(directory / 'log', {**os.environ, **(environment or {})})
         self.config = directory / 'nodepool.yaml'
         self.config.write_text(json.dumps({**self.own_keys(directory), **content}, indent=1))  # JSON is YAML
@@ -72,7 +73,7 @@ class Launcher(Daemon):
         return {'history': {'directory': str(directory)}}
 
     def daemon(self):
-        return [BINARIES / 'nodepool-launcher', '-f', '-c', self.config]
+        return [BINARIES / 'nodepool-launcher', '-f', *self.web_options, '-c', self.config]
 
     def command(self):
         return [BINARIES / 'nodepool', '-c', self.config]

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace nodepool::test_support {
 
@@ -84,6 +85,15 @@ std::filesystem::path Sshd::client_key() const {
 std::string Sshd::user() {
   const passwd* entry = ::getpwuid(::geteuid());
   return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+}
+
+void Sshd::replace_host_keys() {
+  host_keys_.clear();
+  for (const std::filesystem::path& file : std::exchange(host_key_files_, {})) {
+    std::filesystem::remove(file);
+    std::filesystem::remove(file.string() + ".pub");
+    make_host_key(file.filename().string().substr(std::string("host_").size()));
+  }
 }
 
 void Sshd::start() {

@@ -41,6 +41,9 @@ class Sshd {
   std::filesystem::path client_key() const;
   static std::string user();
 
+  // Has other host keys of the same kinds from the next start() on.
+  void replace_host_keys();
+
   // Returns when the server accepts connections.
   void start();
   // Ends the server in an orderly way; kill() does not give it the time. Both wait for its end.

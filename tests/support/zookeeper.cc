@@ -153,7 +153,8 @@ void ZooKeeperEnsemble::configure(Member& member) const {
 void ZooKeeperEnsemble::start(std::size_t member) {
   Member& target = *members_.at(member);
   const std::vector<std::string> command{
-      "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+      // Room for 100,000 records; it is not taken before it is used.
+      "java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
       "-Djava.net.preferIPv4Stack=true", "-Dzookeeper.jmx.log4j.disable=true",
       // Nothing here has to survive the machine.
       "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", "-cp", class_path(),

@@ -97,6 +97,13 @@ class LogLines {
     EXPECT_TRUE(came) << "no " << part << " in: " << text_;
     return text_;
   }
+  // … twice.
+  void wait_for_two(const std::string& part) {
+    std::unique_lock lock(mutex_);
+    const bool came = changed_.wait_for(
+        lock, seconds(30), [this, &part] { return text_.find(part) != text_.rfind(part); });
+    EXPECT_TRUE(came) << "no second " << part << " in: " << text_;
+  }
 
  private:
   std::mutex mutex_;
@@ -133,6 +140,32 @@ TEST(StackDumpTest, threads_come_though_the_loop_hangs_and_tasks_when_it_runs_ag
   EXPECT_THAT(tasks, HasSubstr("1 task(s)\nTask \"worker\", 0.0 s old\n"
                                "    waits 0.0 s: event: a node changed\n"));
   loop.run(scope.stop());
+}
+
+TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
+  LogLines lines;
+  async::EventLoop loop;
+  async::SystemClock clock;
+  async::Random random{1};
+  const async::Runtime runtime{loop.executor(), clock, random};
+  std::vector<async::Duration> lags;
+  const StackDump dump(runtime, Logger(lines.sink(), "nodepool.stack_dump"),
+                       {.pause = std::chrono::milliseconds(20),
+                        .turned = [&lags](async::Duration lag) { lags.push_back(lag); }});
+
+  // Nobody polls the loop: the first look is not answered.
+  const std::string stalled = lines.wait_for("thread(s)\n");
+  EXPECT_THAT(stalled, HasSubstr("The event loop has been standing still for 0.0 s: 1 thread(s)"));
+
+  // It turns again, and the looks go on.
+  const auto give_up = std::chrono::steady_clock::now() + seconds(30);
+  while (lags.size() < 3 && std::chrono::steady_clock::now() < give_up) loop.poll();
+  ASSERT_GE(lags.size(), 3U);
+  EXPECT_GE(lags.front(), std::chrono::milliseconds(20));
+  EXPECT_THAT(lines.wait_for("task(s)"), HasSubstr("0 task(s)"));
+
+  // It stands still once more, which is told once more.
+  lines.wait_for_two("The event loop has been standing still");
 }
 
 TEST(StackDumpTest, says_what_tasks_wait_for) {

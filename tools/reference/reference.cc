@@ -2,7 +2,8 @@
 //
 //   nodepool_reference            the reference of nodepool.yaml's top level
 //   nodepool_reference DRIVER     … of providers[] with `driver: DRIVER`
-//   nodepool_reference --metrics  the figures for statsd
+//   nodepool_reference --metrics  the figures
+//   nodepool_reference --tokens   the file with the API's tokens
 
 #include "config/reference.h"
 
@@ -11,12 +12,14 @@
 #include <string>
 #include <string_view>
 
+#include "api/token_file.h"
 #include "builder/builder_metrics.h"
 #include "config/nodepool_schema.h"
 #include "driver/driver_metrics.h"
 #include "drivers/registry.h"
 #include "launcher/launcher_metrics.h"
 #include "telemetry/cloud_call_metrics.h"
+#include "telemetry/process_metrics.h"
 
 namespace {
 
@@ -37,28 +40,33 @@ std::string_view type_of(telemetry::Metric::Kind kind) {
   return "";
 }
 
-void print_head() {
-  std::cout << "| Key | Type | |\n|---|---|---|\n";
+// `is_asked`: Prometheus can ask for them.
+void print_head(bool is_asked) {
+  std::cout << (is_asked ? "| statsd | Type | `/metrics` | |\n|---|---|---|---|\n"
+                         : "| statsd | Type | |\n|---|---|---|\n");
 }
 
-void print_rows(std::span<const telemetry::Metric* const> metrics) {
+void print_rows(std::span<const telemetry::Metric* const> metrics, bool is_asked) {
   for (const telemetry::Metric* metric : metrics) {
     std::string keys;
     for (const std::string_view key : telemetry::statsd_keys_of(*metric)) {
       keys += (keys.empty() ? "`" : "<br>`") + std::string(key) + "`";
     }
-    std::cout << "| " << keys << " | " << type_of(metric->kind) << " | " << metric->help << " |\n";
+    std::cout << "| " << keys << " | " << type_of(metric->kind) << " | ";
+    if (is_asked) std::cout << "`" << metric->name << "` | ";
+    std::cout << metric->help << " |\n";
   }
 }
 
 void print_metrics() {
-  print_head();
-  print_rows(driver::kDriverMetrics);
-  print_rows(telemetry::kCloudCallMetrics);
-  print_rows(launcher::kLauncherMetrics);
+  print_head(/*is_asked=*/true);
+  print_rows(driver::kDriverMetrics, /*is_asked=*/true);
+  print_rows(telemetry::kCloudCallMetrics, /*is_asked=*/true);
+  print_rows(launcher::kLauncherMetrics, /*is_asked=*/true);
+  print_rows(telemetry::kProcessMetrics, /*is_asked=*/true);
   std::cout << "\nThe builder's:\n\n";
-  print_head();
-  print_rows(builder::kBuilderMetrics);
+  print_head(/*is_asked=*/false);
+  print_rows(builder::kBuilderMetrics, /*is_asked=*/false);
 }
 
 }  // namespace
@@ -70,6 +78,10 @@ int main(int argc, char** argv) {
   }
   if (std::string_view(argv[1]) == "--metrics") {
     print_metrics();
+    return 0;
+  }
+  if (std::string_view(argv[1]) == "--tokens") {
+    std::cout << config::reference_markdown(api::token_file_schema(), "");
     return 0;
   }
   const driver::DriverRegistry drivers = drivers::all_drivers();

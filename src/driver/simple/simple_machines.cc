@@ -117,8 +117,9 @@ Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external
 
 // --- deleting one
 
-Task<> SimpleMachines::remove(model::Json external_id, StateMachine& /*machine*/) {
+Task<> SimpleMachines::remove(model::Json external_id, StateMachine& machine) {
   const bool was_there = co_await call_delete(external_id.string_value());
+  if (was_there) machine.removal_accepted();
   Awaited awaited = listing_.await_removal();
   bool is_there = was_there;
   while (is_there) is_there = (co_await look_at(external_id, awaited)).has_value();

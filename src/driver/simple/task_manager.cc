@@ -10,6 +10,7 @@
 #include "async/event.h"
 #include "async/live_tasks.h"
 #include "async/parking.h"
+#include "async/task_witness.h"
 #include "driver/driver_metrics.h"
 #include "telemetry/cloud_call_metrics.h"
 
@@ -109,6 +110,8 @@ Task<> TaskManager::perform(std::string name, std::move_only_function<void()> ca
     }
     co_await job->caller.park_through_cancellation();
   }
+  const auto witness = async::witness_of(executor);
+  if (witness) witness->called({.name = job->name, .taken = runtime_.clock.now() - job->submitted});
   if (job->failure) throw CloudError(*job->failure);
 }
 

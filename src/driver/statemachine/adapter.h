@@ -128,10 +128,6 @@ class Adapter {
   virtual void node_reused(const model::Node& /*node*/) {}
   virtual void node_deleted(const model::Node& /*node*/) {}
 
-  // This adapter, which has not been started, replaces that of the provider as it was configured
-  // before: see Provider::take_over().
-  virtual void take_over(Adapter& /*predecessor*/) {}
-
   // How long after the call something that was made may not show up yet in what `find` of a step
   // looks at.
   virtual async::Duration settling_time() const { return std::chrono::seconds(30); }

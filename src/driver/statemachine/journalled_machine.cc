@@ -1,5 +1,7 @@
 #include "driver/statemachine/journalled_machine.h"
 
+#include <utility>
+
 #include "driver/cloud_error.h"
 
 namespace nodepool::driver {
@@ -60,6 +62,7 @@ Task<std::optional<std::string>> JournalledMachine::make_once(
 
 // The intent goes to the store before the call goes to the cloud.
 Task<> JournalledMachine::begin(std::string name) {
+  if (recorder_ != nullptr) recorder_->entered(name);
   steps_[name] = {runtime_.clock.wall_seconds(), std::nullopt};
   co_await save();
 }
@@ -116,10 +119,16 @@ Task<> JournalledMachine::save() {
 void JournalledMachine::set_external_id(model::Json external_id) {
   if (purpose_ == Purpose::removal) return;  // what is deleted keeps its id
   record_.node().external_id = std::move(external_id);
+  accepted();
+}
+
+void JournalledMachine::accepted() {
+  if (const auto told = std::exchange(accepted_, nullptr)) told();
 }
 
 void JournalledMachine::enter(std::string state) {
   log_.debug("Machine is {}", state);
+  if (recorder_ != nullptr) recorder_->entered(state);
 }
 
 }  // namespace nodepool::driver

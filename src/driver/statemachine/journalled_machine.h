@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "async/runtime.h"
 #include "driver/launch.h"
 #include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/launch_recorder.h"
 #include "driver/statemachine/state_machine.h"
 #include "telemetry/log.h"
 
@@ -23,11 +26,19 @@ class JournalledMachine final : public StateMachine {
                     async::Duration settling_time, telemetry::Logger log,
                     Purpose purpose = Purpose::making);
 
+  // Is called once, when the cloud has taken the order: to make it, its id is known then; or to
+  // delete it.
+  void tell_when_accepted(std::function<void()> accepted) { accepted_ = std::move(accepted); }
+
   // For a thing of its own among several of the node: its steps are told by this name.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
+  // Is told of the steps from now on; outlives this.
+  void tell(LaunchRecorder& recorder) { recorder_ = &recorder; }
+
   async::Task<std::string> step(std::string name, Make make, Find find) override;
   void set_external_id(model::Json external_id) override;
+  void removal_accepted() override { accepted(); }
   void enter(std::string state) override;
 
  private:
@@ -44,6 +55,7 @@ class JournalledMachine final : public StateMachine {
   async::Task<std::optional<std::string>> look_for(std::string name, const Find& find);
   async::Task<Look> look_once(const Find& find);
   async::Task<> save();
+  void accepted();
 
   async::Runtime runtime_;
   NodeRecord& record_;
@@ -51,8 +63,10 @@ class JournalledMachine final : public StateMachine {
   std::map<std::string, LaunchJournal::Step>& steps_;  // of the journal
   Purpose purpose_;
   std::string scope_;
+  std::function<void()> accepted_;  // empty: nobody wants to know, or has been told
   async::Duration settling_time_;
   telemetry::Logger log_;
+  LaunchRecorder* recorder_ = nullptr;  // nullptr: nobody wants to know
 };
 
 }  // namespace nodepool::driver

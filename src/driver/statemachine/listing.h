@@ -9,9 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "async/event.h"
 #include "async/runtime.h"
 #include "async/shared_answer.h"
+#include "async/task_witness.h"
 #include "driver/statemachine/next_look.h"
 
 namespace nodepool::driver {
@@ -45,9 +48,10 @@ class Listing {
   using Pointer = std::shared_ptr<const T>;
   using Ask = std::function<async::Task<T>()>;
 
-  // `name` is for stack dumps; a literal.
+  // `name` is for stack dumps and witnesses; a literal.
   Listing(const async::Runtime& runtime, std::string_view name, LookPace pace, Ask ask)
       : runtime_(runtime),
+        name_(name),
         pace_(pace),
         ask_(std::move(ask)),
         answer_(runtime, name, [this] { return list(); }) {}
@@ -82,6 +86,8 @@ class Listing {
     if (awaited.since) awaited.gap = *looked_at_ - std::max(looked_before_, *awaited.since);
     awaited.too_late = *looked_at_ > due + std::max(pace_.unknown, awaited.gap / 2);
     awaited.seen = number_;
+    const auto witness = async::witness_of(co_await boost::asio::this_coro::executor);
+    if (witness) witness->looked(name_);
     co_return latest_;
   }
 
@@ -131,6 +137,7 @@ class Listing {
   }
 
   async::Runtime runtime_;
+  std::string_view name_;
   LookPace pace_;
   Ask ask_;
   async::SharedAnswer<Pointer> answer_;

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "async/deadline.h"
 #include "coordination/error.h"
 #include "driver/statemachine/journalled_machine.h"
 #include "driver/statemachine/removal.h"
+#include "model/failure_text.h"
 #include "nodescan/error.h"
 
 namespace nodepool::driver {
@@ -54,7 +57,9 @@ MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
     : context_(std::move(context)),
       launch_(launch, context_.runtime.clock),
       image_(std::move(image)),
-      metrics_(context_.metrics, context_.runtime.clock) {}
+      metrics_(context_.metrics, context_.runtime.clock),
+      stages_(context_.metrics, context_.runtime.clock, launch_.node().provider.value_or("")),
+      recorder_(std::make_shared<LaunchRecorder>(context_.runtime.clock)) {}
 
 const MachineLabel& MachineLaunch::label() const {
   return context_.config.machine_label(*launch_.node().pool, launch_.node().type.front());
@@ -66,7 +71,9 @@ Task<> MachineLaunch::run() {
   // far.
   const bool has_journal = !launch_.node().launch_journal.is_null();
   if (!has_journal && !launch_.node().external_id.is_null()) journal_.undo = true;
+  resumed_ = has_journal || journal_.undo;
   describe_image();
+  async::set_witness(co_await boost::asio::this_coro::executor, recorder_);
   while (true) {
     std::exception_ptr error;
     try {
@@ -76,6 +83,7 @@ Task<> MachineLaunch::run() {
     }
     const std::optional<Failure> failure = error ? failure_of(error) : std::nullopt;
     metrics_.ended(failure ? failure->result : kLaunchReady, launch_.node());
+    give_account(failure);
     if (!failure) break;
     const bool last = journal_.attempt >= context_.config.launch_retries();
     launch_.node().launch_journal = journal_.to_json();  // for whoever takes the node back
@@ -115,6 +123,19 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
   }
 }
 
+void MachineLaunch::give_account(const std::optional<Failure>& failure) {
+  LaunchAccount account = recorder_->take();
+  account.attempt = static_cast<std::size_t>(journal_.attempt);
+  account.attempts = static_cast<std::size_t>(context_.config.launch_retries());
+  account.resumed = std::exchange(resumed_, false);
+  account.result = failure ? failure->result : kLaunchReady;
+  if (failure) {
+    account.failure = model::failure_text(failure->message);
+    if (account.failure.empty()) account.failure = "the reason is not known";
+  }
+  launch_.attempt_ended(account);
+}
+
 // Its time begins now, and so the deletion of what the last one made counts.
 void MachineLaunch::begin_another_attempt() {
   ++journal_.attempt;
@@ -144,13 +165,21 @@ Task<> MachineLaunch::attempt() {
   if (journal_.undo) co_await undo();
   JournalledMachine machine(context_.runtime, launch_, journal_, context_.adapter.settling_time(),
                             context_.log);
+  // Of what another launcher has begun, nobody knows when.
+  const bool is_resumed = !journal_.steps.empty();
+  stages_.begin();
+  if (!is_resumed) machine.tell_when_accepted([this] { stages_.reached("created"); });
+  machine.tell(*recorder_);
   const Instance instance = co_await context_.adapter.create(spec(), machine);
+  if (!is_resumed) stages_.reached("active");
+  stages_.begin();
   describe(instance);
   co_await scan();
 }
 
 Task<> MachineLaunch::undo() {
   model::Node& node = launch_.node();
+  recorder_->entered("deleting what the last attempt has made");
   launch_.node().launch_journal = journal_.to_json();
   while (true) {
     co_await launch_.save();  // each time: it proves that the node is still ours
@@ -180,7 +209,7 @@ CreateSpec MachineLaunch::spec() const {
   spec.label = node.type.front();
   if (image_) spec.image_external_id = image_->external_id;
   spec.image_name = label().diskimage.empty() ? label().cloud_image : label().diskimage;
-  spec.az = node.az;
+  spec.az = node.az.to_optional();
   spec.metadata = context_.ownership.of_node(node);
   spec.request = launch_.request();
   spec.boot_times = &context_.boot_times;
@@ -251,6 +280,7 @@ Task<> MachineLaunch::scan() {
   const bool has_ssh = type == "ssh" || type == "network_cli";
   const auto number = static_cast<std::uint16_t>(*port);
   const auto begun = context_.runtime.clock.now();
+  recorder_->entered(has_ssh ? "reading the host keys" : "waiting for the port to open");
   nodescan::Progress progress;
   std::string failure;
   try {
@@ -272,7 +302,11 @@ Task<> MachineLaunch::scan() {
       failure.empty() ? "complete" : "failed", node.host_keys.size(), progress.attempts,
       progress.failed_connections, progress.failed_negotiations,
       std::chrono::floor<std::chrono::seconds>(context_.runtime.clock.now() - begun).count());
-  if (failure.empty()) co_return;
+  if (failure.empty()) {
+    stages_.reached("port", progress.connected.value_or(context_.runtime.clock.now()));
+    if (has_ssh) stages_.reached("keys");
+    co_return;
+  }
   co_await report_scan_failure(failure);
   throw ScanFailed("key scan: " + failure);
 }
@@ -285,6 +319,7 @@ Task<> MachineLaunch::report_scan_failure(std::string reason) {
   std::string failure;
   try {
     const auto text = co_await context_.adapter.console_log(external_id);
+    if (text) recorder_->console(*text);
     if (text) context_.log.info("Console log of {}:\n{}", external_id.text, *text);
   } catch (const CloudError& error) {
     failure = error.what();

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "driver/driver.h"
 #include "driver/launch_metrics.h"
+#include "driver/launch_stages.h"
 #include "driver/ownership.h"
 #include "driver/statemachine/adapter.h"
 #include "driver/statemachine/launch_journal.h"
+#include "driver/statemachine/launch_recorder.h"
 #include "driver/statemachine/state_machine_config.h"
 #include "driver/statemachine/timed_saves.h"
 #include "nodescan/scanner.h"
@@ -52,6 +55,7 @@ class MachineLaunch {
   void describe_connection(const Connection& connection);
   Task<> scan();
   Task<> report_scan_failure(std::string reason);
+  void give_account(const std::optional<Failure>& failure);
   std::optional<Failure> failure_of(const std::exception_ptr& error) const;
   void begin_another_attempt();
   const MachineLabel& label() const;
@@ -61,6 +65,9 @@ class MachineLaunch {
   std::optional<UploadedImage> image_;
   LaunchJournal journal_;
   LaunchMetrics metrics_;
+  LaunchStages stages_;
+  std::shared_ptr<LaunchRecorder> recorder_;
+  bool resumed_ = false;  // the present attempt, which another launcher has begun
 };
 
 }  // namespace nodepool::driver

@@ -1,6 +1,7 @@
 #include "driver/statemachine/removal.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "driver/cloud_error.h"
 #include "driver/statemachine/journalled_machine.h"
@@ -34,6 +35,7 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
   Adapter& adapter = context.adapter;
   JournalledMachine machine(context.runtime, record, journal, adapter.settling_time(), context.log,
                             JournalledMachine::Purpose::removal);
+  machine.tell_when_accepted(std::move(context.accepted));
   const model::Json external_id = record.node().external_id;
   if (!external_id.is_null()) {
     Task<> removing = adapter.remove(external_id, machine);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "async/runtime.h"
@@ -17,6 +18,7 @@ struct RemovalContext {
   Adapter& adapter;
   const Ownership& ownership;
   telemetry::Logger log;
+  std::function<void()> accepted = {};  // called once, when the cloud has taken the order
 };
 
 // Deletes all that was made for a node, in steps that are written to its record; `journal` is what

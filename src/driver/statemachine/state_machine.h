@@ -42,6 +42,10 @@ class StateMachine {
   // kept also if `make` throws after that.
   virtual void set_external_id(model::Json external_id) = 0;
 
+  // The cloud has taken the order to delete it, which takes a while from now on. To be called by
+  // Adapter::remove(), for metrics.
+  virtual void removal_accepted() {}
+
   // What the machine is doing now, in words: for the log and for stack dumps.
   virtual void enter(std::string state) = 0;
 };

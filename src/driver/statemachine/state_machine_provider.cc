@@ -68,7 +68,6 @@ void StateMachineProvider::take_over(Provider& predecessor) {
   auto* other = dynamic_cast<StateMachineProvider*>(&predecessor);
   if (other == nullptr) return;
   boot_memory_.take_over(other->boot_memory_);
-  adapter_->take_over(*other->adapter_);
 }
 
 Task<> StateMachineProvider::stop() {
@@ -259,8 +258,15 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
     log_.warning("Node {}: {}", node.id, error.what());
     uncertain_since = node.state_time;
   }
-  co_await remove_all_of({context_.runtime, *adapter_, ownership_, log_.about({}, {}, node.id)},
-                         record, journal, uncertain_since);
+  RemovalContext removal{context_.runtime, *adapter_, ownership_,
+                         log_.about({}, node.allocated_to.value_or(""), node.id)};
+  if (const std::optional<double> released = record.released()) {
+    removal.accepted = [this, since = *released] {
+      tell_removal(context_.metrics, config_->name(), "accepted",
+                   context_.runtime.clock.wall_seconds() - since);
+    };
+  }
+  co_await remove_all_of(std::move(removal), record, journal, uncertain_since);
 }
 
 // --- leaks

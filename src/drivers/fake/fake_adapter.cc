@@ -143,7 +143,7 @@ Task<std::optional<Server>> FakeAdapter::look_at(const std::string& id, driver::
   }
 }
 
-Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& /*machine*/) {
+Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
   const std::string id = external_id.string_value();
   try {
     co_await client_.remove(id);
@@ -151,6 +151,7 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& /*mach
     if (error.kind() == CloudError::Kind::not_found) co_return;
     throw;
   }
+  machine.removal_accepted();
   driver::Awaited awaited = listing_.await_removal();
   while (co_await look_at(id, awaited)) {
   }

@@ -38,8 +38,9 @@ Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
   co_return co_await launch.run();
 }
 
-Task<> OpenStackAdapter::remove(model::Json external_id, driver::StateMachine& /*machine*/) {
-  co_await remove_server(context_, server_id_of(external_id));
+Task<> OpenStackAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+  co_await remove_server(context_, server_id_of(external_id), std::move(accepted));
 }
 
 Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
@@ -64,7 +65,7 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
-  co_await remove_server(context_, std::move(resource.id));
+  co_await remove_server(context_, std::move(resource.id), {});
 }
 
 Task<std::map<std::string, std::int64_t>> OpenStackAdapter::remove_leftovers() {

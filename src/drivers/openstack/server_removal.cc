@@ -89,10 +89,11 @@ void throw_if_left(const Server& server) {
 
 }  // namespace
 
-Task<> remove_server(ServerContext context, std::string server_id) {
+Task<> remove_server(ServerContext context, std::string server_id, std::function<void()> accepted) {
   co_await remove_floating_ips(context, server_id);
   const bool was_there = co_await request_removal(context, server_id);
   if (!was_there) co_return;
+  if (accepted) accepted();
   // A list from before the removal might not show the server yet, or a fault of before as one of
   // the removal.
   driver::Awaited awaited = context.view.servers().await_removal();

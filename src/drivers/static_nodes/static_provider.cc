@@ -4,6 +4,7 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "driver/driver_metrics.h"
 #include "model/change_node.h"
 #include "model/paths.h"
 #include "model/unseen_nodes.h"
@@ -57,6 +58,7 @@ Task<> StaticProvider::start() {
   subscription_ =
       context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   reports_.start();
+  tell_how_many_are_out_of_order();
   for (const auto& [key, state] : states_) look_at(key);
   co_return;
 }
@@ -71,6 +73,8 @@ Task<> StaticProvider::stop() {
   idle();
   co_await scope_.join();
   co_await reports_.stop();
+  out_of_order_.clear();
+  tell_how_many_are_out_of_order();
 }
 
 // --- what the launcher asks
@@ -181,6 +185,7 @@ Task<> StaticProvider::work_on(HostKey key) {
     co_await bring_in_order(host, state);
     state.backoff.reset();
     reports_.clear(key);
+    if (out_of_order_.erase(key) > 0) tell_how_many_are_out_of_order();
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
@@ -258,6 +263,12 @@ void StaticProvider::report(const Host& host, const HostState& state, const std:
   report.since = state.failing_since;
   report.next_look = std::chrono::duration<double>(state.backoff.pause()).count();
   reports_.report(host.key(), std::move(report));
+  if (out_of_order_.insert(host.key()).second) tell_how_many_are_out_of_order();
+}
+
+void StaticProvider::tell_how_many_are_out_of_order() const {
+  context_.metrics.gauge(telemetry::series<driver::kHostsOutOfOrder>(config_->name()),
+                         static_cast<double>(out_of_order_.size()));
 }
 
 Task<> StaticProvider::look_again_later(HostKey key, async::Duration pause) {

@@ -64,6 +64,7 @@ class StaticProvider final : public driver::Provider {
   Task<> look_again_later(HostKey key, async::Duration pause);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
   void report(const Host& host, const HostState& state, const std::string& reason);
+  void tell_how_many_are_out_of_order() const;
 
   SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
@@ -86,6 +87,7 @@ class StaticProvider final : public driver::Provider {
   telemetry::Logger log_;
   HostChecker checker_;
   HostReports reports_;
+  std::set<HostKey> out_of_order_;
   async::Slots registrations_;
   std::map<HostKey, HostState> states_;
   bool idle_ = false;

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "model/paths.h"
 
@@ -57,6 +58,10 @@ class LauncherProcess::Launch final : public NodeLaunch {
   model::Node& node() override { return node_; }
   const model::NodeRequest& request() const override { return request_; }
 
+  void attempt_ended(const LaunchAccount& account) override {
+    process_.installation_.accounts.push_back(account);
+  }
+
   Task<> save() override {
     if (before_save_) before_save_(node_);
     node_.stat = co_await process_.store_.set(model::node_path(node_.id), to_record(node_),
@@ -71,9 +76,10 @@ class LauncherProcess::Launch final : public NodeLaunch {
   BeforeSave before_save_;
 };
 
-LauncherProcess::LauncherProcess(Installation& installation, const MakeProvider& make_provider,
+LauncherProcess::LauncherProcess(Installation& installation, MakeProvider make_provider,
                                  WaitForWire wait_for_wire)
     : installation_(installation),
+      make_provider_(std::move(make_provider)),
       wait_for_wire_(std::move(wait_for_wire)),
       runtime_{loop_.executor(), installation.clock, installation.random},
       store_(installation.server, runtime_),
@@ -86,19 +92,30 @@ LauncherProcess::LauncherProcess(Installation& installation, const MakeProvider&
   followers_.spawn("images", images_.run());
   settle();
   if (!nodes_.ready() || !images_.ready()) throw std::logic_error("the tables are not complete");
-  provider_ = make_provider(
+  provider_ = new_provider();
+  run(provider_->start());
+}
+
+LauncherProcess::~LauncherProcess() {
+  store_.kill_for_tests();
+}
+
+std::unique_ptr<Provider> LauncherProcess::new_provider() {
+  return make_provider_(
       {.runtime = runtime_,
        .store = store_,
        .nodes = nodes_,
        .images = images_,
        .threads = threads_,
        .log = log_,
-       .installation = std::make_shared<const model::Installation>(installation.identity)});
-  run(provider_->start());
+       .installation = std::make_shared<const model::Installation>(installation_.identity)});
 }
 
-LauncherProcess::~LauncherProcess() {
-  store_.kill_for_tests();
+void LauncherProcess::replace_provider() {
+  const std::unique_ptr<Provider> predecessor = std::exchange(provider_, new_provider());
+  provider_->take_over(*predecessor);
+  run(provider_->start());
+  run(predecessor->stop());
 }
 
 std::shared_ptr<Job> LauncherProcess::begin(Task<> task) {

@@ -40,13 +40,16 @@ class LauncherProcess {
   // Starts it; returns when the tables are complete and the provider has been started. By default
   // the provider has no sockets.
   LauncherProcess(
-      Installation& installation, const MakeProvider& make_provider,
+      Installation& installation, MakeProvider make_provider,
       WaitForWire wait_for_wire = [] { return false; });
   ~LauncherProcess();
   LauncherProcess(const LauncherProcess&) = delete;
   LauncherProcess& operator=(const LauncherProcess&) = delete;
 
   Provider& provider() { return *provider_; }
+
+  // As the launcher does when its configuration has changed: another one takes its place.
+  void replace_provider();
 
   // Begin, or go on with, the launch of a node whose record exists; in the end the record is
   // written as ready, failed or aborted, as the launcher does. The second one begins anything.
@@ -90,6 +93,7 @@ class LauncherProcess {
  private:
   class Launch;
 
+  std::unique_ptr<Provider> new_provider();
   bool wait_for_wire();
   bool wait_for_thread();
   Task<> launch_node(std::string node_id, BeforeSave before_save);
@@ -97,6 +101,7 @@ class LauncherProcess {
   Task<model::Node> read(std::string node_id);
 
   Installation& installation_;
+  MakeProvider make_provider_;
   WaitForWire wait_for_wire_;
   async::EventLoop loop_;
   async::Runtime runtime_;

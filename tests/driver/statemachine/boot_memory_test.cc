@@ -35,6 +35,16 @@ TEST_F(BootMemoryTest, what_one_launcher_has_seen_the_next_one_knows) {
   EXPECT_EQ(cloud_->expected->usual, seconds(40));
 }
 
+TEST_F(BootMemoryTest, a_provider_that_is_configured_anew_knows_what_is_not_written_yet) {
+  cloud_->boot_time = seconds(40);
+  launch_new();
+  process_->replace_provider();
+  EXPECT_EQ(record(), "");
+  process_->run_until_ended(*process_->launch(add_node()));
+  ASSERT_TRUE(cloud_->expected);
+  EXPECT_EQ(cloud_->expected->usual, seconds(40));
+}
+
 TEST_F(BootMemoryTest, it_is_written_once_in_some_minutes) {
   cloud_->boot_time = seconds(1);
   start();

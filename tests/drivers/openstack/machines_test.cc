@@ -1,4 +1,9 @@
+#include <algorithm>
+
+#include <boost/asio/this_coro.hpp>
+
 #include "driver/launch_metrics.h"
+#include "driver/statemachine/launch_recorder.h"
 #include "tests/drivers/openstack/adapter_fixture.h"
 
 namespace nodepool::drivers::openstack {
@@ -36,6 +41,45 @@ TEST_F(AdapterTest, a_machine_is_made_and_described) {
   EXPECT_EQ(server["metadata"]["nodepool_node_id"], "0000000001");
   EXPECT_FALSE(server.contains("networks"));
   EXPECT_THAT(log_, Not(HasSubstr("secret")));
+}
+
+TEST_F(AdapterTest, a_launch_knows_its_calls_with_their_ids_and_nothing_of_what_was_sent) {
+  const auto recorder = std::make_shared<driver::LaunchRecorder>(clock_);
+  cloud_.next_status = "ERROR";
+  cloud_.next_fault = "No valid host was found.";
+  std::string failure;
+  const auto launch = [](async::Task<driver::Instance> creating,
+                         std::shared_ptr<async::TaskWitness> witness,
+                         std::string& failure) -> async::Task<> {
+    async::set_witness(co_await boost::asio::this_coro::executor, witness);
+    try {
+      co_await std::move(creating);
+    } catch (const CloudError& error) {
+      failure = error.what();
+    }
+  };
+  async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  scope.spawn("launch",
+              launch(create_with(launch_, spec("0000000001", "special")), recorder, failure));
+  loop_.run(scope.join());
+  driver::LaunchAccount account = recorder->take();
+  account.failure = failure;
+  EXPECT_THAT(failure, HasSubstr("No valid host was found."));
+  const auto made = std::ranges::find(account.notes, "POST", &driver::LaunchNote::method);
+  ASSERT_NE(made, account.notes.end());
+  EXPECT_EQ(made->what, "compute: create server");
+  EXPECT_THAT(made->path, HasSubstr("/servers"));
+  EXPECT_EQ(made->status, 202);
+  EXPECT_THAT(made->id, testing::StartsWith("req-"));
+  EXPECT_THAT(account.notes, testing::Contains(testing::Field(&driver::LaunchNote::kind,
+                                                              driver::LaunchNote::Kind::look)))
+      << "the list of servers is asked for once for all";
+  const std::string data = to_json(account);
+  for (const char* sent : {"secret", "aGVsbG8=", "hello", "oken", "for zuul"}) {
+    EXPECT_THAT(data, Not(HasSubstr(sent)));
+  }
 }
 
 TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {

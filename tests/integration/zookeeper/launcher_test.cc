@@ -107,10 +107,8 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
   EXPECT_EQ(list.status, 1);
   EXPECT_THAT(list.error, HasSubstr("the chroot /nowhere does not exist"));
   host_.start_launcher();
-  host_.wait_until("the end of the launcher", [this] {
-    return host_.log().find("the chroot /nowhere does not exist") != std::string::npos;
-  });
-  EXPECT_EQ(host_.stop_launcher(SIGTERM), 1);
+  EXPECT_EQ(host_.wait_for_launcher(), 1);
+  EXPECT_THAT(host_.log(), HasSubstr("the chroot /nowhere does not exist"));
 }
 
 TEST_F(LauncherOnZooKeeper, it_waits_for_servers_that_are_away_at_its_start) {

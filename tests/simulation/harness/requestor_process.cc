@@ -345,7 +345,8 @@ Task<> RequestorProcess::lease_job(Plan plan) {
         runtime_, store_, id, runtime_.clock.now() + patience, nullptr);
     if (answer.kind == requestor::Answer::Kind::fulfilled) {
       const requestor::LeasedNodes leased = co_await requestor::accept_with_lease(
-          runtime_, store_, answer.request, plan.run + seconds(1), system_id_);
+          runtime_, store_, answer.request,
+          {.duration = plan.run + seconds(1), .holder = system_id_});
       for (const Node& node : leased.nodes) {
         holds_.take(node.id, {job_name(id), 0, leased.lease.expires, id});
       }

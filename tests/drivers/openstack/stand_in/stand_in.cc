@@ -164,13 +164,14 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     co_await runtime_.clock.sleep_for(latency);
     --held_back_;
   }
-  if (!failure) co_return http::answer(reply.status, reply.body, reply.headers);
+  const std::string id = fmt::format("X-Openstack-Request-Id: req-{}\r\n", ++answers_);
+  if (!failure) co_return http::answer(reply.status, reply.body, reply.headers + id);
   if (*failure == -2) co_return http::answer(reply.status, "<html>");
   if (*failure <= 0) co_return std::string();
   std::string message = failures_[name].message;
   if (message == "REQUEST") message = fmt::format("{} {}", fmt::join(call.headers, " "), call.body);
   co_return http::answer(*failure, Json{{"error", {{"message", message}}}}.dump(),
-                         *failure == 429 ? "Retry-After: 0\r\n" : "");
+                         (*failure == 429 ? "Retry-After: 0\r\n" : "") + id);
 }
 
 StandIn::Reply StandIn::route(const Request& request, const http::HttpServer::Call& call) {

@@ -120,6 +120,7 @@ class StandIn {
 
   async::Runtime runtime_;
   std::map<std::string, std::vector<std::string>> counts_;
+  int answers_ = 0;
   std::map<std::string, Failures> failures_;
   std::deque<int> any_failures_;
   std::size_t held_back_ = 0;

@@ -1,0 +1,165 @@
+#include "api/documents.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "json/json.h"
+#include "report/listings.h"
+#include "report/rendering/table_text.h"
+
+namespace nodepool::api {
+
+using json::Json;
+using model::Node;
+using model::NodeRequest;
+using model::RequestState;
+
+namespace {
+
+// In line, beyond which nobody counts.
+constexpr std::ptrdiff_t kFarthestPlace = 1000;
+
+std::string text_of(const Json& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// 1 for the next one to be served; null if it is far away or in nobody's line.
+Json place_in_line(const NodeRequest& request, const model::RequestTable& requests) {
+  const auto& line = requests.waiting();
+  auto at = line.find(request.order());
+  if (at == line.end()) return {};
+  std::ptrdiff_t place = 1;
+  while (at != line.begin() && place <= kFarthestPlace) {
+    --at;
+    ++place;
+  }
+  return place > kFarthestPlace ? Json() : Json(place);
+}
+
+Json declines(const NodeRequest& request) {
+  Json list = Json::array();
+  for (const std::string& pool : request.declined_by) {
+    const auto reason = request.decline_reasons.find(pool);
+    list.push_back(
+        {{"pool", pool},
+         {"reason", reason == request.decline_reasons.end() ? Json() : Json(reason->second)}});
+  }
+  return list;
+}
+
+Json brief_node(const Node& node, bool is_locked, double now) {
+  report::Table table = report::node_columns(report::Detail::full);
+  report::add_node(table, node, is_locked, now, report::Detail::full);
+  return json::parse(report::table_json(table)).front();
+}
+
+// The record as its holder may have it, as `nodepool request --json` shows it.
+Json whole_node(const Node& node, const std::string& label) {
+  Json document = Json::object();
+  document["id"] = node.id;
+  document["label"] = label;
+  const Json record = json::parse(to_record(node));
+  for (const auto& [key, value] : record.items()) document[key] = value;
+  return document;
+}
+
+// A node of a lease, and what it was asked for as.
+struct Leased {
+  std::int64_t place;
+  std::string label;
+  const Node* node;
+};
+
+// In the order in which they were asked for.
+std::vector<Leased> leased_nodes(const Ledger::Entry& entry, const model::NodeTable& nodes) {
+  std::vector<Leased> list;
+  for (const std::string& id : entry.nodes) {
+    const Node* node = nodes.find(id);
+    const std::optional<model::Lease> lease = node == nullptr ? std::nullopt : lease_of(*node);
+    if (!lease) continue;
+    const std::string first = node->type.empty() ? std::string() : node->type.front();
+    list.push_back({lease->place, lease->label.empty() ? first : lease->label, node});
+  }
+  std::ranges::sort(list, {},
+                    [](const Leased& each) { return std::pair(each.place, each.node->id); });
+  return list;
+}
+
+Json lease_json(const std::string& id, const Ledger::Entry& entry, const model::NodeTable& nodes,
+                Access access, double now) {
+  Json document = Json::object();
+  document["id"] = id;
+  document["owner"] = entry.owner;
+  document["holder"] = entry.lease->holder;
+  document["tenant"] = entry.tenant.empty() ? Json() : Json(entry.tenant);
+  document["expires"] = entry.lease->expires;
+  Json list = Json::array();
+  for (const Leased& leased : leased_nodes(entry, nodes)) {
+    list.push_back(access == Access::shown
+                       ? whole_node(*leased.node, leased.label)
+                       : brief_node(*leased.node, nodes.is_locked(leased.node->id), now));
+  }
+  document["nodes"] = std::move(list);
+  return document;
+}
+
+}  // namespace
+
+std::string order_document(const std::string& id, const NodeRequest& request,
+                           const model::LeaseOrder& order, const model::RequestTable& requests) {
+  Json document = Json::object();
+  document["id"] = id;
+  // Its nodes are there, and about to be leased.
+  const bool is_handed_over = request.state == RequestState::fulfilled;
+  document["state"] = to_string(is_handed_over ? RequestState::pending : request.state);
+  document["labels"] = request.node_types;
+  document["owner"] = order.owner;
+  document["holder"] = order.holder;
+  document["tenant"] = request.tenant_name ? Json(*request.tenant_name) : Json();
+  document["created"] = request.created_time ? Json(*request.created_time) : Json();
+  document["expires"] = order.expires;
+  document["place"] = place_in_line(request, requests);
+  document["declined"] = declines(request);
+  document["lease"] = Json();
+  return text_of(document);
+}
+
+std::string lease_document(const std::string& id, const Ledger::Entry& entry,
+                           const model::NodeTable& nodes, Access access, double now) {
+  return text_of(lease_json(id, entry, nodes, access, now));
+}
+
+std::string fulfilled_document(const std::string& id, const Ledger::Entry& entry,
+                               const model::NodeTable& nodes, Access access, double now) {
+  Json document = Json::object();
+  document["id"] = id;
+  document["state"] = to_string(RequestState::fulfilled);
+  Json labels = Json::array();
+  for (const Leased& leased : leased_nodes(entry, nodes)) labels.push_back(leased.label);
+  document["labels"] = std::move(labels);
+  document["owner"] = entry.owner;
+  document["holder"] = entry.lease->holder;
+  document["tenant"] = entry.tenant.empty() ? Json() : Json(entry.tenant);
+  document["created"] = Json();
+  document["expires"] = entry.lease->expires;
+  document["place"] = Json();
+  document["declined"] = Json::array();
+  document["lease"] = lease_json(id, entry, nodes, access, now);
+  return text_of(document);
+}
+
+std::string client_document(const Client& client, const Ledger& ledger) {
+  Json document = Json::object();
+  document["name"] = client.name;
+  document["scope"] = to_string(client.scope);
+  document["tenant"] = client.tenant.empty() ? Json() : Json(client.tenant);
+  document["nodes"] = client.name.empty() ? 0 : ledger.nodes_of(client.name);
+  document["max_nodes"] = client.max_nodes ? Json(*client.max_nodes) : Json();
+  document["max_lease"] = client.max_lease ? Json(client.max_lease->count()) : Json();
+  document["rate"] = client.rate;
+  return text_of(document);
+}
+
+}  // namespace nodepool::api

@@ -1,0 +1,154 @@
+#include "api/lease_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/documents.h"
+#include "api/order_calls.h"
+#include "requestor/duration.h"
+#include "requestor/error.h"
+#include "requestor/lease.h"
+
+namespace nodepool::api {
+
+using async::Task;
+
+namespace {
+
+constexpr std::size_t kUsualLeases = 100;
+constexpr std::size_t kMostLeases = 1000;
+
+Access access_to(const Call& call, const Ledger::Entry& entry) {
+  const bool is_own = may_change(call.client, {entry.owner, entry.tenant});
+  return is_own ? Access::shown : Access::hidden;
+}
+
+void require_change(const Call& call, const Ledger::Entry& entry) {
+  if (may_change(call.client, {entry.owner, entry.tenant})) return;
+  throw CallError(403, fmt::format("Lease {} is not {}'s", call.id, call.client.name));
+}
+
+}  // namespace
+
+const Ledger::Entry& visible_lease(const Call& call) {
+  const Ledger::Entry* entry = call.site.ledger.find(call.id);
+  const bool is_visible =
+      entry != nullptr && entry->lease && may_see(call.client, {entry->owner, entry->tenant});
+  if (!is_visible) {
+    throw CallError(404, fmt::format("There is no lease {}: it has ended, or never was", call.id));
+  }
+  return *entry;
+}
+
+std::optional<std::chrono::seconds> longest_lease(const Call& call) {
+  std::optional<std::chrono::seconds> longest = call.client.max_lease;
+  const auto of_site = call.site.max_lease ? call.site.max_lease() : std::nullopt;
+  if (of_site && (!longest || *of_site < *longest)) longest = of_site;
+  return longest;
+}
+
+void require_lease(const Call& call, std::chrono::seconds lease) {
+  const std::optional<std::chrono::seconds> longest = longest_lease(call);
+  if (!longest || lease <= *longest) return;
+  throw CallError(422, fmt::format("A lease of {} may last {} at most", call.client.name,
+                                   requestor::duration_words(*longest)));
+}
+
+Task<web::Response> list_leases(Call& call) {
+  const std::size_t most = call.number("limit", kUsualLeases, kMostLeases);
+  const std::string* after = call.request.parameter("after");
+  const auto& all = call.site.ledger.all();
+  std::string list;
+  std::string last;
+  std::string next;
+  std::size_t count = 0;
+  for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
+    const auto& [id, entry] = *at;
+    if (!entry.lease || !may_see(call.client, {entry.owner, entry.tenant})) continue;
+    if (count == most) {
+      next = fmt::format(R"(, "next": "/api/v1/leases?limit={}&after={}")", most, last);
+      break;
+    }
+    list += (count == 0 ? "" : ", ") + lease_document(id, entry, call.site.records.nodes,
+                                                      access_to(call, entry),
+                                                      call.site.runtime.clock.wall_seconds());
+    ++count;
+    last = id;
+  }
+  co_return json_answer(200, fmt::format("{{\"leases\": [{}]{}}}\n", list, next));
+}
+
+Task<web::Response> show_lease(Call& call) {
+  const Ledger::Entry& entry = visible_lease(call);
+  co_return json_answer(
+      200, lease_document(call.id, entry, call.site.records.nodes, access_to(call, entry),
+                          call.site.runtime.clock.wall_seconds()) +
+               "\n");
+}
+
+Task<web::Response> renew_lease(Call& call) {
+  require_change(call, visible_lease(call));
+  CallBody body(call.request);
+  const std::optional<std::chrono::seconds> asked = body.duration("lease");
+  body.end();
+  if (asked) require_lease(call, *asked);
+  std::chrono::seconds duration = asked.value_or(kUsualLease);
+  if (const auto longest = longest_lease(call)) duration = std::min(duration, *longest);
+  model::Lease renewed;
+  try {
+    renewed = co_await requestor::renew_lease(call.site.runtime, call.site.store,
+                                              call.site.records.nodes, call.id, duration);
+  } catch (const requestor::RequestError& error) {
+    throw CallError(409, error.what());
+  }
+  call.outcome = fmt::format("renewed {} for {} s", call.id, duration.count());
+  co_return json_answer(
+      200, fmt::format("{{\"id\": \"{}\", \"expires\": {}}}\n", renewed.id, renewed.expires));
+}
+
+Task<web::Response> hold_nodes(Call& call) {
+  const Ledger::Entry& entry = visible_lease(call);
+  require_change(call, entry);
+  CallBody body(call.request);
+  const std::string reason = body.text("reason").value_or("");
+  std::vector<std::string> wanted = body.texts("nodes", kMostLabels);
+  body.end();
+  if (wanted.empty()) wanted.assign(entry.nodes.begin(), entry.nodes.end());
+  for (const std::string& node : wanted) {
+    if (entry.nodes.contains(node)) continue;
+    throw CallError(404, fmt::format("Lease {} has no node {}", call.id, node.substr(0, 100)));
+  }
+  for (const std::string& node : wanted) {
+    try {
+      co_await requestor::keep_leased_node(call.site.runtime, call.site.store, node, call.id,
+                                           reason);
+    } catch (const requestor::RequestError& error) {
+      throw CallError(409, error.what());
+    }
+  }
+  call.outcome = fmt::format("held {} of {}", fmt::join(wanted, ", "), call.id);
+  co_return web::Response{204};
+}
+
+Task<web::Response> release_lease(Call& call) {
+  const Ledger::Entry& entry = visible_lease(call);
+  require_change(call, entry);
+  const std::string* node = call.request.parameter("node");
+  if (node != nullptr && !entry.nodes.contains(*node)) {
+    throw CallError(404, fmt::format("Lease {} has no node {}", call.id, node->substr(0, 100)));
+  }
+  std::vector<std::string> released;
+  try {
+    released = co_await requestor::release_lease(call.site.runtime, call.site.store,
+                                                 call.site.records.nodes,
+                                                 node == nullptr ? call.id : *node);
+  } catch (const requestor::RequestError&) {
+    // Somebody else has just ended it, which is what was asked for.
+  }
+  call.outcome = fmt::format("released {} [{}]", call.id, fmt::join(released, ", "));
+  co_return web::Response{204};
+}
+
+}  // namespace nodepool::api

@@ -1,0 +1,343 @@
+#include "api/order_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/documents.h"
+#include "api/lease_calls.h"
+#include "api/token_file.h"
+#include "async/event.h"
+#include "async/finally.h"
+#include "model/paths.h"
+#include "report/listings.h"
+#include "report/rendering/table_text.h"
+#include "requestor/error.h"
+#include "requestor/lease.h"
+#include "requestor/order.h"
+
+namespace nodepool::api {
+
+using async::Task;
+using coordination::StoreError;
+using model::NodeRequest;
+
+namespace {
+
+// What another launcher has just written may take so long to be seen here.
+constexpr auto kSightPatience = std::chrono::milliseconds(500);
+// Between two parts of an event stream.
+constexpr auto kStreamPause = web::kStreamSilence;
+constexpr std::size_t kUsualPage = 100;
+constexpr std::size_t kLargestPage = 1000;
+
+std::string base_path(const std::string& id) {
+  return "/api/v1/requests/" + id;
+}
+
+Owned rights_of(const Ledger::Entry& entry) {
+  return {entry.owner, entry.tenant};
+}
+
+bool is_waiting(const Ledger::Entry& entry) {
+  return !entry.lease && !entry.is_failed;
+}
+
+// The state of an order, of which the ledger knows.
+std::string document_of(const Call& call) {
+  const Ledger::Entry& entry = *call.site.ledger.find(call.id);
+  const NodeRequest* request = call.site.records.requests.find(call.id);
+  if (entry.order && request != nullptr && !entry.lease) {
+    return order_document(call.id, *request, *entry.order, call.site.records.requests);
+  }
+  const bool is_own = may_change(call.client, rights_of(entry));
+  return fulfilled_document(call.id, entry, call.site.records.nodes,
+                            is_own ? Access::shown : Access::hidden,
+                            call.site.runtime.clock.wall_seconds());
+}
+
+// Whether the store has such an order: this launcher may not have seen it yet.
+Task<> look_in_store(Call& call) {
+  std::optional<coordination::Entry> entry;
+  try {
+    entry = co_await call.site.store.get(model::request_path(call.id));
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+  }
+  if (entry) call.site.records.requests.seen(call.id, *entry);
+}
+
+// Returns when the ledger has the order or lease, or it is clear that nobody has.
+Task<bool> find_order(Call& call) {
+  if (call.site.ledger.find(call.id) != nullptr) co_return true;
+  async::Event seen;
+  const coordination::Subscription watching =
+      call.site.ledger.observe(call.id, [&seen] { seen.set(); });
+  co_await look_in_store(call);
+  if (call.site.ledger.find(call.id) != nullptr) co_return true;
+  async::Clock& clock = call.site.runtime.clock;
+  co_await seen.wait_until(clock, clock.now() + kSightPatience);
+  co_return call.site.ledger.find(call.id) != nullptr;
+}
+
+// Throws CallError unless there is such an order, or its lease, that the client may see.
+Task<> require_order(Call& call) {
+  const bool is_found = co_await find_order(call);
+  if (is_found && may_see(call.client, rights_of(*call.site.ledger.find(call.id)))) co_return;
+  throw CallError(404, fmt::format("There is no request {}: it has ended, or never was", call.id));
+}
+
+// Returns when the order waits no longer, or at `deadline`. Throws CallError if it is gone then.
+Task<> wait_for_end(Call& call, async::Clock::TimePoint deadline) {
+  async::Clock& clock = call.site.runtime.clock;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.site.ledger.observe(call.id, [&changed] { changed.set(); });
+  while (true) {
+    const Ledger::Entry* entry = call.site.ledger.find(call.id);
+    if (entry != nullptr && !is_waiting(*entry)) co_return;
+    if (entry == nullptr) co_return co_await require_order(call);
+    if (!co_await changed.wait_until(clock, deadline)) co_return;
+  }
+}
+
+requestor::Priority read_priority(CallBody& body) {
+  const std::string word = body.text("priority").value_or("normal");
+  if (word == "high") return requestor::Priority::high;
+  if (word == "normal") return requestor::Priority::normal;
+  if (word == "low") return requestor::Priority::low;
+  throw CallError(422, "`priority` must be high, normal or low");
+}
+
+std::optional<std::string> read_tenant(const Call& call, CallBody& body) {
+  std::optional<std::string> tenant = body.text("tenant");
+  if (call.client.tenant.empty()) return tenant;
+  if (tenant && *tenant != call.client.tenant) {
+    throw CallError(403, fmt::format("{} asks for nodes of the tenant {} only", call.client.name,
+                                     call.client.tenant));
+  }
+  return call.client.tenant;
+}
+
+// What is ordered.
+struct Wanted {
+  requestor::Wish wish;
+  model::LeaseOrder order;
+};
+
+std::string read_key(const Call& call, CallBody& body) {
+  std::string key = body.text("idempotency_key").value_or("");
+  const std::string* header = call.request.header("idempotency-key");
+  if (header != nullptr) key = *header;
+  return key.empty() ? key : sha256(call.client.name + "\n" + key);
+}
+
+std::chrono::seconds read_lease(const Call& call, CallBody& body) {
+  const std::optional<std::chrono::seconds> asked = body.duration("lease");
+  const std::optional<std::chrono::seconds> longest = longest_lease(call);
+  if (asked) require_lease(call, *asked);
+  if (asked) return *asked;
+  const std::chrono::seconds usual = kUsualLease;
+  return longest ? std::min(*longest, usual) : usual;
+}
+
+Wanted read_order(const Call& call) {
+  CallBody body(call.request);
+  Wanted wanted;
+  wanted.wish.labels = body.texts("labels", kMostLabels);
+  if (wanted.wish.labels.empty()) throw CallError(422, "`labels` says which nodes: at least one");
+  wanted.wish.requestor = "nodepool-api:" + call.client.name;
+  wanted.wish.priority = read_priority(body);
+  wanted.wish.relative_priority = body.integer("relative_priority", 0, 1'000'000).value_or(0);
+  wanted.wish.tenant = read_tenant(call, body);
+  const std::chrono::seconds timeout = body.duration("timeout").value_or(kUsualTimeout);
+  if (timeout > kLongestTimeout) throw CallError(422, "`timeout` may be 24 hours at most");
+  wanted.order = {
+      .owner = call.client.name,
+      .holder = body.text("holder").value_or(call.client.name),
+      .lease = static_cast<double>(read_lease(call, body).count()),
+      .expires = call.site.runtime.clock.wall_seconds() + static_cast<double>(timeout.count()),
+      .key = read_key(call, body)};
+  body.end();
+  return wanted;
+}
+
+void require_nodes(const Call& call, const Placements& placements, std::size_t wanted) {
+  if (!call.client.max_nodes) return;
+  const std::size_t has =
+      call.site.ledger.nodes_of(call.client.name) + placements.of(call.client.name);
+  if (has + wanted <= *call.client.max_nodes) return;
+  throw CallError(403, fmt::format("{} may have {} nodes at a time, has or waits for {}, and asks "
+                                   "for {} more",
+                                   call.client.name, *call.client.max_nodes, has, wanted));
+}
+
+// The order that was placed with this key before.
+Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels) {
+  async::Clock& clock = call.site.runtime.clock;
+  const async::Clock::TimePoint deadline = clock.now() + kSightPatience;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.site.ledger.observe_all([&changed](const std::string&) { changed.set(); });
+  std::optional<std::string> id = call.site.ledger.id_of_key(key);
+  while (!id && co_await changed.wait_until(clock, deadline)) id = call.site.ledger.id_of_key(key);
+  if (!id) throw CallError(409, "The request with this idempotency key has ended");
+  call.id = *id;
+  const NodeRequest* request = call.site.records.requests.find(*id);
+  if (request != nullptr && request->node_types != labels) {
+    throw CallError(409, "The request with this idempotency key asks for other nodes");
+  }
+}
+
+Task<> forget_placement(Placements& placements, std::string owner, std::size_t nodes) {
+  placements.remove(owner, nodes);
+  co_return;
+}
+
+Task<std::optional<NodeRequest>> put(Call& call, Placements& placements, Wanted wanted) {
+  const std::size_t count = wanted.wish.labels.size();
+  placements.add(call.client.name, count);
+  Task<std::optional<NodeRequest>> placing = requestor::place_order(
+      call.site.runtime, call.site.store, std::move(wanted.wish), std::move(wanted.order));
+  const std::function<Task<>()> placed = [&placements, &call, count] {
+    return forget_placement(placements, call.client.name, count);
+  };
+  co_return co_await async::finally(std::move(placing), placed);
+}
+
+web::Response answer_with_order(Call& call, unsigned status) {
+  web::Response response = json_answer(status, document_of(call) + "\n");
+  response.headers.emplace_back("Location", base_path(call.id));
+  return response;
+}
+
+Task<> stream(Site& site, Client client, std::string id, web::StreamSink& sink) {
+  const web::Request request;
+  Call call{.site = site, .client = client, .request = request, .id = std::move(id)};
+  async::Event changed;
+  const coordination::Subscription watching =
+      site.ledger.observe(call.id, [&changed] { changed.set(); });
+  std::string last;
+  while (true) {
+    const bool is_there = co_await find_order(call);
+    std::string document = is_there ? document_of(call) : "null";
+    const bool is_over = !is_there || !is_waiting(*site.ledger.find(call.id));
+    std::string part = ":\n\n";  // a comment: the connection is still needed
+    if (document != last) {
+      part = fmt::format("event: {}\ndata: {}\n\n", is_there ? "request" : "gone", document);
+      last = std::move(document);
+    }
+    const bool is_taken = co_await sink.send(std::move(part));
+    if (!is_taken || is_over) co_return;
+    co_await changed.wait_until(site.runtime.clock, site.runtime.clock.now() + kStreamPause);
+  }
+}
+
+}  // namespace
+
+std::size_t Placements::of(const std::string& owner) const {
+  const auto found = nodes_.find(owner);
+  return found == nodes_.end() ? 0 : found->second;
+}
+
+void Placements::remove(const std::string& owner, std::size_t nodes) {
+  const auto found = nodes_.find(owner);
+  found->second -= nodes;
+  if (found->second == 0) nodes_.erase(found);
+}
+
+Task<web::Response> place_order(Call& call, Placements& placements) {
+  Wanted wanted = read_order(call);
+  const std::vector<std::string> labels = wanted.wish.labels;
+  const std::string key = wanted.order.key;
+  const auto deadline = call.site.runtime.clock.now() + call.wait().value_or(async::Duration(0));
+  bool is_new = false;
+  const bool is_known = !key.empty() && call.site.ledger.id_of_key(key).has_value();
+  if (!is_known) {
+    require_nodes(call, placements, labels.size());
+    const std::optional<NodeRequest> placed = co_await put(call, placements, std::move(wanted));
+    if (placed) {
+      is_new = true;
+      call.id = placed->id;
+      call.site.records.requests.written(*placed, placed->stat);
+      call.site.keeper.adopt(call.id);
+    }
+  }
+  if (!is_new) co_await find_by_key(call, key, labels);
+  call.outcome =
+      fmt::format("{} {} [{}]", is_new ? "placed" : "has", call.id, fmt::join(labels, ", "));
+  if (call.wait()) {
+    co_await wait_for_end(call, deadline);
+  } else {
+    co_await require_order(call);
+  }
+  co_return answer_with_order(call, is_new ? 201 : 200);
+}
+
+Task<web::Response> show_order(Call& call) {
+  const std::optional<async::Duration> wait = call.wait();
+  co_await require_order(call);
+  if (wait) co_await wait_for_end(call, call.site.runtime.clock.now() + *wait);
+  co_return answer_with_order(call, 200);
+}
+
+Task<web::Response> list_orders(Call& call) {
+  const std::size_t most = call.number("limit", kUsualPage, kLargestPage);
+  const std::string* after = call.request.parameter("after");
+  const auto& all = call.site.records.requests.all();
+  const double now = call.site.runtime.clock.wall_seconds();
+  report::Table table = report::request_columns();
+  std::string last;
+  std::string next;
+  for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
+    const auto& [id, request] = *at;
+    const Ledger::Entry* entry = call.site.ledger.find(id);
+    const std::string tenant = request.tenant_name.value_or("");
+    const std::string_view owner = entry == nullptr ? std::string_view() : entry->owner;
+    if (!may_see(call.client, {owner, tenant})) continue;
+    if (table.rows().size() == most) {
+      next = fmt::format(R"(, "next": "/api/v1/requests?limit={}&after={}")", most, last);
+      break;
+    }
+    report::add_request(table, request, now);
+    last = id;
+  }
+  co_return json_answer(200,
+                        fmt::format("{{\"requests\": {}{}}}\n", report::table_json(table), next));
+}
+
+Task<web::Response> stream_order(Call& call) {
+  co_await require_order(call);
+  web::Response response{200,
+                         {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}};
+  response.stream = [&site = call.site, client = call.client, id = call.id](web::StreamSink& sink) {
+    return stream(site, client, id, sink);
+  };
+  co_return response;
+}
+
+Task<web::Response> end_order(Call& call) {
+  co_await require_order(call);
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const Ledger::Entry* entry = call.site.ledger.find(call.id);
+    if (entry == nullptr) break;
+    if (!may_change(call.client, rights_of(*entry))) {
+      throw CallError(403, fmt::format("Request {} is not {}'s", call.id, call.client.name));
+    }
+    if (entry->lease) co_return co_await release_lease(call);
+    const NodeRequest* request = call.site.records.requests.find(call.id);
+    if (request == nullptr) break;
+    const std::int32_t version = request->stat.version;
+    if (co_await requestor::end_order(call.site.store, call.id, version)) {
+      call.site.records.requests.removed(call.id);
+      break;
+    }
+    // It changed meanwhile: its nodes may be there now.
+    co_await look_in_store(call);
+  }
+  call.outcome = "withdrew " + call.id;
+  co_return web::Response{204};
+}
+
+}  // namespace nodepool::api

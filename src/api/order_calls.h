@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+
+#include "api/call.h"
+
+// The calls about orders (model/lease_order.h); the API calls them requests. All throw CallError
+// and StoreError.
+namespace nodepool::api {
+
+// What a lease is if nobody says how long, and how long an order is waited for.
+inline constexpr auto kUsualLease = std::chrono::hours(2);
+inline constexpr auto kUsualTimeout = std::chrono::hours(1);
+inline constexpr auto kLongestTimeout = std::chrono::hours(24);
+inline constexpr std::size_t kMostLabels = 1000;
+
+// How nodes asked for by clients that have not been seen in the store yet are counted.
+class Placements {
+ public:
+  std::size_t of(const std::string& owner) const;
+  void add(const std::string& owner, std::size_t nodes) { nodes_[owner] += nodes; }
+  void remove(const std::string& owner, std::size_t nodes);
+
+ private:
+  std::map<std::string, std::size_t> nodes_;
+};
+
+async::Task<web::Response> place_order(Call& call, Placements& placements);
+async::Task<web::Response> show_order(Call& call);
+async::Task<web::Response> list_orders(Call& call);
+async::Task<web::Response> stream_order(Call& call);
+async::Task<web::Response> end_order(Call& call);
+
+}  // namespace nodepool::api

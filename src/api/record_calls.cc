@@ -1,0 +1,144 @@
+#include "api/record_calls.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "api/documents.h"
+#include "model/component.h"
+#include "report/history_listing.h"
+#include "report/listings.h"
+#include "report/rendering/explanation_text.h"
+#include "report/rendering/table_text.h"
+
+namespace nodepool::api {
+
+using async::Task;
+using model::Node;
+
+namespace {
+
+constexpr std::size_t kUsualNodes = 100;
+constexpr std::size_t kMostNodes = 1000;
+
+// Whose node it is.
+Owned rights_on(const Call& call, const Node& node) {
+  const std::string id = node.allocated_to.value_or("");
+  const Ledger::Entry* entry = call.site.ledger.find(id);
+  const std::string_view tenant =
+      node.tenant_name ? std::string_view(*node.tenant_name) : std::string_view();
+  return {entry == nullptr ? std::string_view() : std::string_view(entry->owner), tenant};
+}
+
+// Nodes that are nobody's yet are everybody's to see.
+bool is_visible(const Call& call, const Node& node) {
+  return may_see(call.client, rights_on(call, node)) || !node.allocated_to;
+}
+
+// What a list of nodes is to have.
+struct NodeFilter {
+  const std::string* label;
+  const std::string* state;
+  const std::string* provider;
+
+  // To ask for the rest of the list with.
+  std::string parameters() const {
+    std::string text;
+    if (label != nullptr) text += "&label=" + web::escaped(*label);
+    if (state != nullptr) text += "&state=" + web::escaped(*state);
+    if (provider != nullptr) text += "&provider=" + web::escaped(*provider);
+    return text;
+  }
+
+  bool admits(const Node& node) const {
+    if (label != nullptr && !node.has_label(*label)) return false;
+    if (state != nullptr && to_string(node.state) != *state) return false;
+    return provider == nullptr || node.provider.value_or("") == *provider;
+  }
+};
+
+}  // namespace
+
+Task<web::Response> list_nodes(Call& call) {
+  const std::size_t most = call.number("limit", kUsualNodes, kMostNodes);
+  const std::string* after = call.request.parameter("after");
+  const NodeFilter filter{call.request.parameter("label"), call.request.parameter("state"),
+                          call.request.parameter("provider")};
+  const model::NodeTable& nodes = call.site.records.nodes;
+  report::Table table = report::node_columns(report::Detail::full);
+  const double now = call.site.runtime.clock.wall_seconds();
+  std::string last;
+  bool is_more = false;
+  const auto& all = nodes.all();
+  for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
+    const auto& [id, node] = *at;
+    if (!filter.admits(node) || !is_visible(call, node)) continue;
+    if (table.rows().size() == most) {
+      is_more = true;
+      break;
+    }
+    report::add_node(table, node, nodes.is_locked(id), now, report::Detail::full);
+    last = id;
+  }
+  const std::string next = is_more ? fmt::format(R"(, "next": "/api/v1/nodes?limit={}&after={}{}")",
+                                                 most, last, filter.parameters())
+                                   : std::string();
+  co_return json_answer(200, fmt::format("{{\"nodes\": {}{}}}\n", report::table_json(table), next));
+}
+
+Task<web::Response> show_node(Call& call) {
+  const model::NodeTable& nodes = call.site.records.nodes;
+  const Node* node = nodes.find(call.id);
+  if (node == nullptr || !is_visible(call, *node)) {
+    throw CallError(404, fmt::format("There is no node {}", call.id));
+  }
+  report::Table table = report::node_columns(report::Detail::full);
+  report::add_node(table, *node, nodes.is_locked(call.id), call.site.runtime.clock.wall_seconds(),
+                   report::Detail::full);
+  const std::string list = report::table_json(table);
+  co_return json_answer(200, list.substr(1, list.size() - 2) + "\n");
+}
+
+Task<web::Response> list_labels(Call& call) {
+  const report::Table table =
+      report::label_listing(call.site.records.components.pools(), call.site.records.nodes);
+  co_return json_answer(200, fmt::format("{{\"labels\": {}}}\n", report::table_json(table)));
+}
+
+Task<web::Response> explain_subject(Call& call) {
+  if (!call.client.tenant.empty()) {
+    // An explanation tells of others as well.
+    const Node* node = call.site.records.nodes.find(call.id);
+    const Ledger::Entry* entry = call.site.ledger.find(call.id);
+    const bool is_own = (node != nullptr && may_see(call.client, rights_on(call, *node))) ||
+                        (entry != nullptr && may_see(call.client, {entry->owner, entry->tenant}));
+    if (!is_own) throw CallError(404, fmt::format("There is nothing to explain of {}", call.id));
+  }
+  Task<std::optional<report::Explanation>> explaining = call.site.explain(call.id);
+  const std::optional<report::Explanation> explanation = co_await std::move(explaining);
+  if (!explanation) {
+    throw CallError(404, fmt::format("There is no request, node, label or host {}", call.id));
+  }
+  co_return json_answer(200, report::explanation_json(*explanation) + "\n");
+}
+
+Task<web::Response> show_history(Call& call) {
+  if (!call.site.journal) throw CallError(404, "This launcher keeps no history");
+  if (!call.client.tenant.empty()) {
+    throw CallError(403, "The history is not told by tenants: this token has one");
+  }
+  const std::vector<history::Entry> entries = co_await call.site.threads.run(
+      "reading the history",
+      [journal = *call.site.journal, id = call.id, now = call.site.runtime.clock.wall_seconds()] {
+        return history::entries_of(journal, id, now);
+      });
+  if (entries.empty()) throw CallError(404, fmt::format("Nothing is known of {}", call.id));
+  const std::string table = report::table_json(report::history_listing(entries));
+  co_return json_answer(200, fmt::format("{{\"history\": {}}}\n", table));
+}
+
+Task<web::Response> show_client(Call& call) {
+  co_return json_answer(200, client_document(call.client, call.site.ledger) + "\n");
+}
+
+}  // namespace nodepool::api

@@ -1,0 +1,189 @@
+#include "api/token_file.h"
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <ctime>
+#include <iomanip>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "config/check.h"
+#include "config/section.h"
+#include "config/yaml.h"
+#include "requestor/duration.h"
+
+namespace nodepool::api {
+
+namespace {
+
+using config::Section;
+
+config::Schema token_schema() {
+  return {
+      .description = "A client of the API.",
+      .fields = {
+          {.key = "name",
+           .type = config::string_matching("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"),
+           .required = config::Required::always,
+           .description = "What its requests and leases are owned by. Letters, digits, `.`, `_` "
+                          "and `-`. Several tokens may have the same name while one replaces the "
+                          "other."},
+          {.key = "hash",
+           .type = config::string_matching("sha256:[0-9a-f]{64}"),
+           .required = config::Required::always,
+           .description = "The token's SHA-256."},
+          {.key = "scope",
+           .type = config::word({"read", "request", "admin"}),
+           .required = config::Required::always,
+           .description =
+               "`read`: look. `request`: also ask for nodes, and renew, hold and release "
+               "its own. `admin`: those of others, too."},
+          {.key = "tenant",
+           .type = config::string(),
+           .default_note = "none",
+           .description = "Whose limits its requests count towards. It sees and changes nothing of "
+                          "other tenants."},
+          {.key = "max-nodes",
+           .type = config::integer_between(0, 1'000'000),
+           .default_note = "unlimited",
+           .unit = "nodes",
+           .description = "How many it may have or wait for at a time."},
+          {.key = "max-lease",
+           .type = config::string_matching("[0-9]+[smhd]?"),
+           .default_note = "unlimited",
+           .description = "The longest lease it gets: `90m`, `4h`."},
+          {.key = "rate",
+           .type = config::lenient_number(),
+           .default_value = "20",
+           .unit = "calls a second",
+           .description = "How often it may call, on the average."},
+          {.key = "expires",
+           .type = config::anything(),
+           .default_note = "never",
+           .description = "The day on which it stops being valid, at midnight UTC: `2027-01-31`."},
+      }};
+}
+
+std::optional<double> midnight(const std::string& day) {
+  std::tm time{};
+  std::istringstream stream(day);
+  stream >> std::get_time(&time, "%Y-%m-%d");
+  if (stream.fail()) return std::nullopt;
+  return static_cast<double>(::timegm(&time));
+}
+
+Client::Scope scope_of(const std::string& word) {
+  if (word == "admin") return Client::Scope::admin;
+  return word == "request" ? Client::Scope::request : Client::Scope::read;
+}
+
+Client read_client(const Section& section) {
+  Client client{.name = section.text("name"), .scope = scope_of(section.text("scope"))};
+  client.tenant = section.optional_text("tenant").value_or("");
+  if (const auto nodes = section.optional_integer("max-nodes")) {
+    client.max_nodes = static_cast<std::size_t>(*nodes);
+  }
+  if (const auto lease = section.optional_text("max-lease")) {
+    client.max_lease = requestor::parse_duration(*lease);
+    if (!client.max_lease) throw section.error("max-lease", "must be a time", "for example `4h`");
+  }
+  client.rate = section.number("rate");
+  constexpr double kHighestRate = 1e6;
+  if (!(client.rate > 0 && client.rate <= kHighestRate)) {
+    throw section.error("rate", "must be more than 0 calls a second, and at most a million");
+  }
+  return client;
+}
+
+}  // namespace
+
+const config::Schema& token_file_schema() {
+  static const config::Schema schema{
+      .description = "The clients of the API.",
+      .fields = {{.key = "tokens",
+                  .type = config::list_of(config::section(token_schema())),
+                  .required = config::Required::always,
+                  .description = "One entry for each token."}}};
+  return schema;
+}
+
+Tokens Tokens::parse(const std::string& text, const std::string& file) {
+  const config::Value document = config::parse_yaml(text, file);
+  // What may be done depends on it: nothing that is not understood is passed over.
+  const std::vector<config::Problem> problems =
+      config::check(document, token_file_schema(), {.file = file});
+  if (!problems.empty()) throw config::ConfigError(problems.front());
+  const Section root(document, token_file_schema(), file, "");
+  Tokens tokens;
+  for (const Section& section : root.sections("tokens")) {
+    Entry entry{.client = read_client(section)};
+    if (const auto day = section.optional_text("expires")) {
+      const std::optional<double> end = midnight(*day);
+      if (!end) throw section.error("expires", "must be a day", "for example `2027-01-31`");
+      entry.expires = *end;
+    }
+    const std::string hash = section.text("hash");
+    if (tokens.by_hash_.contains(hash)) throw section.error("hash", "is another token's, too");
+    tokens.by_hash_.emplace(hash, std::move(entry));
+  }
+  return tokens;
+}
+
+const Client* Tokens::find(std::string_view token, double now) const {
+  const auto found = by_hash_.find(hash_of(token));
+  if (found == by_hash_.end()) return nullptr;
+  const bool is_over = found->second.expires > 0 && now >= found->second.expires;
+  return is_over ? nullptr : &found->second.client;
+}
+
+std::string sha256(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    throw std::runtime_error("SHA-256 is not available");
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string digits;
+  for (unsigned i = 0; i < size; ++i) {
+    digits += kDigits[digest.at(i) >> 4U];
+    digits += kDigits[digest.at(i) & 15U];
+  }
+  return digits;
+}
+
+std::string new_token() {
+  constexpr std::size_t kBytes = 32;
+  std::array<unsigned char, kBytes> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+    throw std::runtime_error("there are no random numbers for a token");
+  }
+  std::string token = "np_";  // tells scanners for secrets what it is
+  for (const unsigned char byte : bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    token += kDigits[byte >> 4U];
+    token += kDigits[byte & 15U];
+  }
+  return token;
+}
+
+std::string to_yaml(const TokenEntry& entry) {
+  std::string text = "  - name: " + entry.name + "\n    hash: " + entry.hash +
+                     "\n    scope: " + entry.scope + "\n";
+  const std::pair<std::string_view, const std::string&> rest[] = {{"tenant", entry.tenant},
+                                                                  {"max-nodes", entry.max_nodes},
+                                                                  {"max-lease", entry.max_lease},
+                                                                  {"expires", entry.expires}};
+  for (const auto& [key, value] : rest) {
+    if (!value.empty()) text.append("    ").append(key).append(": ").append(value).append("\n");
+  }
+  return text;
+}
+
+std::string hash_of(std::string_view token) {
+  return "sha256:" + sha256(token);
+}
+
+}  // namespace nodepool::api

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "cli/declare.h"
+#include "requestor/duration.h"
+
+namespace nodepool::cli {
+
+std::string Value::usage() const {
+  return words.empty() ? name : fmt::format("{}", fmt::join(words, "|"));
+}
+
+std::string_view heading(Group group) {
+  switch (group) {
+    case Group::use:
+      return "Use nodes";
+    case Group::look:
+      return "See what there is, and why";
+    case Group::nodes:
+      return "Nodes and providers";
+    case Group::images:
+      return "Images";
+    case Group::site:
+      break;
+  }
+  return "The site";
+}
+
+std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> names;
+  std::string_view rest = option.names;
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    names.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return names;
+}
+
+bool has_name(const Option& option, std::string_view name) {
+  const std::vector<std::string> names = names_of(option);
+  return std::ranges::find(names, name) != names.end();
+}
+
+void write(std::chrono::seconds& target, const std::string& given) {
+  const std::optional<std::chrono::seconds> parsed = requestor::parse_duration(given);
+  if (!parsed) {
+    throw BadValue("'" + given + "' is no duration like 90, 30s, 10m, 2h or 1d");
+  }
+  target = *parsed;
+}
+
+void write(std::optional<std::chrono::seconds>& target, const std::string& given) {
+  write(target.emplace(), given);
+}
+
+Option flag(std::string names, std::string help, Read read) {
+  return {.names = std::move(names), .value = {}, .help = std::move(help), .read = std::move(read)};
+}
+
+namespace {
+
+using ListingPart = std::function<Listing&(Arguments&)>;
+
+Option output_option(ListingPart listing, bool has_names) {
+  static const std::map<std::string, report::Format, std::less<>> kFormats = {
+      {"table", report::Format::text},
+      {"wide", report::Format::wide},
+      {"json", report::Format::json},
+      {"yaml", report::Format::yaml},
+      {"name", report::Format::names}};
+  Value value{.name = {}, .words = {"table", "wide", "json", "yaml"}};
+  if (has_names) value.words.push_back("name");
+  return {.names = "-o,--output",
+          .value = std::move(value),
+          .help = has_names ? "how to print it; wide: all columns, name: one id a line [table]"
+                            : "how to print it; wide: all columns [table]",
+          .read = [listing = std::move(listing)](Arguments& arguments, const std::string& given) {
+            listing(arguments).format = kFormats.at(given);
+          }};
+}
+
+Option filter_option(ListingPart listing, const std::string& name, const std::string& column) {
+  Value value{.name = name};
+  std::ranges::transform(name, value.name.begin(), [](char c) { return std::toupper(c); });
+  if (name == "label") value = label_value();
+  return {
+      .names = "--" + name,
+      .value = std::move(value),
+      .help = "only those with this " + name + "; of several, any",
+      .read = [listing = std::move(listing), column](
+                  Arguments& arguments,
+                  const std::string& text) { listing(arguments).filters[column].push_back(text); },
+      .may_repeat = true};
+}
+
+}  // namespace
+
+std::vector<Option> listing_options(const ListingPart& listing, const ListingOptions& which) {
+  std::vector<Option> options = {output_option(listing, which.has_names)};
+  options.push_back(flag("--json", "the same as -o json",
+                         [listing](Arguments& arguments, const std::string& /*given*/) {
+                           listing(arguments).format = report::Format::json;
+                         }));
+  options.push_back(flag("--no-headers", "leave out the names of the columns, and the frame",
+                         [listing](Arguments& arguments, const std::string& /*given*/) {
+                           listing(arguments).headers = false;
+                         }));
+  for (const auto& [name, column] : which.filters) {
+    options.push_back(filter_option(listing, name, column));
+  }
+  if (which.can_watch) {
+    options.push_back(flag("--watch", "show it again whenever something has changed, until Ctrl-C",
+                           [listing](Arguments& arguments, const std::string& /*given*/) {
+                             listing(arguments).watch = true;
+                           }));
+  }
+  return options;
+}
+
+const std::vector<Declaration>& declarations() {
+  static const std::vector<Declaration> kAll = [] {
+    std::vector<Declaration> all;
+    for (std::vector<Declaration> part :
+         {use_declarations(), look_declarations(), node_declarations(), image_declarations(),
+          site_declarations()}) {
+      std::ranges::move(part, std::back_inserter(all));
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+const std::vector<Option>& common_options() {
+  const auto into = [](auto Arguments::* part) {
+    return
+        [part](Arguments& arguments, const std::string& given) { write(arguments.*part, given); };
+  };
+  const auto remote = [](auto Remote::* part) {
+    return [part](Arguments& arguments, const std::string& given) {
+      write(arguments.remote.*part, given);
+    };
+  };
+  static const std::vector<Option> kOptions = {
+      {.names = "-c",
+       .value = {.name = "CONFIG", .is_file = true},
+       .help = "main configuration file [/etc/nodepool/nodepool.yaml]",
+       .read = into(&Arguments::config)},
+      {.names = "-s",
+       .value = {.name = "SECURE", .is_file = true},
+       .help = "file with the secrets",
+       .read = into(&Arguments::secure)},
+      {.names = "-l,--logging-config",
+       .value = {.name = "LOGCONFIG", .is_file = true},
+       .help = "logging configuration file",
+       .read = into(&Arguments::log_config)},
+      flag("-d,--debug", "show debug messages", into(&Arguments::debug)),
+      {.names = "--url",
+       .value = {.name = "URL"},
+       .help = "use the request API there, and no store [$NODEPOOL_URL]",
+       .read = remote(&Remote::url)},
+      {.names = "--token-file",
+       .value = {.name = "FILE", .is_file = true},
+       .help = "the API's token [$NODEPOOL_TOKEN_FILE, $NODEPOOL_TOKEN]",
+       .read = remote(&Remote::token_file)},
+      {.names = "--ca-file",
+       .value = {.name = "FILE", .is_file = true},
+       .help = "certificates to trust, instead of the system's [$NODEPOOL_CA_FILE]",
+       .read = remote(&Remote::ca_file)}};
+  return kOptions;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/declaration.h"
+
+// The words that declarations are written with (declare_*.cc).
+namespace nodepool::cli {
+
+// Each file's part of declarations().
+std::vector<Declaration> use_declarations();
+std::vector<Declaration> look_declarations();
+std::vector<Declaration> node_declarations();
+std::vector<Declaration> image_declarations();
+std::vector<Declaration> site_declarations();
+
+template <typename Kind, typename Variant>
+inline constexpr bool kIsOneOf = false;
+template <typename Kind, typename... Kinds>
+inline constexpr bool kIsOneOf<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> || ...);
+
+// The command that the arguments have, which is of this kind.
+template <typename Kind>
+Kind& command_of(Arguments& arguments) {
+  using Where = std::conditional_t<kIsOneOf<Kind, OfflineCommand>, OfflineCommand, OnlineCommand>;
+  return std::get<Kind>(std::get<Where>(arguments.command));
+}
+
+// Writes into one part of what is read.
+inline void write(bool& target, const std::string& /*given*/) {
+  target = true;
+}
+inline void write(std::string& target, const std::string& given) {
+  target = given;
+}
+inline void write(std::optional<std::string>& target, const std::string& given) {
+  target = given;
+}
+inline void write(std::vector<std::string>& target, const std::string& given) {
+  target.push_back(given);
+}
+// Throw BadValue.
+void write(std::chrono::seconds& target, const std::string& given);
+void write(std::optional<std::chrono::seconds>& target, const std::string& given);
+
+// Reads a part of a command.
+template <typename Kind, typename Part>
+Read into(Part Kind::* part) {
+  return [part](Arguments& arguments, const std::string& given) {
+    write(command_of<Kind>(arguments).*part, given);
+  };
+}
+
+// An option without a value.
+Option flag(std::string names, std::string help, Read read);
+
+inline Value duration_value() {
+  return {.name = "DURATION"};
+}
+
+// What the ids of several kinds of records are completed from.
+inline Value label_value() {
+  return {.name = "LABEL", .listed_by = "label-list"};
+}
+inline Value lease_value(std::string name = "LEASE") {
+  return {.name = std::move(name), .listed_by = "lease-list"};
+}
+inline Value node_value(std::string name = "NODE") {
+  return {.name = std::move(name), .listed_by = "list"};
+}
+inline Value image_value() {
+  return {.name = "IMAGE", .listed_by = "image-status"};
+}
+inline Value provider_value() {
+  return {.name = "PROVIDER"};
+}
+
+// What unites the options of a listing.
+struct ListingOptions {
+  // Options and the columns that they are about: {"label", "node_types"}.
+  std::vector<std::pair<std::string, std::string>> filters = {};
+  bool has_names = true;  // -o name
+  bool can_watch = true;
+};
+std::vector<Option> listing_options(const std::function<Listing&(Arguments&)>& listing,
+                                    const ListingOptions& which);
+
+// The declaration with the options of a listing, which is its part `listing`.
+template <typename Kind>
+Declaration with_listing(Declaration declaration, const ListingOptions& which) {
+  auto listing = [](Arguments& arguments) -> Listing& {
+    return command_of<Kind>(arguments).listing;
+  };
+  for (Option& option : listing_options(listing, which)) {
+    declaration.options.push_back(std::move(option));
+  }
+  return declaration;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,28 @@
+#include "cli/lease_length.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "cli/arguments.h"
+#include "requestor/duration.h"
+
+namespace nodepool::cli {
+
+std::string holder_of(const Context& context) {
+  return "nodepool:" + context.identity;
+}
+
+std::chrono::seconds lease_length(const config::Config& config,
+                                  std::optional<std::chrono::seconds> wanted) {
+  if (!config.max_lease) return wanted.value_or(kUsualLease);
+  const std::chrono::seconds most(*config.max_lease);
+  if (!wanted) return std::min(most, kUsualLease);
+  if (*wanted <= most) return *wanted;
+  throw std::runtime_error(fmt::format("a lease may last {} at most here, not {} (max-lease)",
+                                       requestor::duration_words(most),
+                                       requestor::duration_words(*wanted)));
+}
+
+}  // namespace nodepool::cli

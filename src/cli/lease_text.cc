@@ -1,0 +1,48 @@
+#include "cli/lease_text.h"
+
+#include <fmt/format.h>
+
+#include "report/rendering/table_text.h"
+
+namespace nodepool::cli {
+
+std::string lease_json(const requestor::LeasedNodes& leased,
+                       const std::vector<std::string>& labels) {
+  std::string nodes;
+  for (std::size_t i = 0; i < leased.nodes.size(); ++i) {
+    if (i > 0) nodes += ", ";
+    nodes +=
+        fmt::format(R"({{"id": {}, "label": {}, {})", model::json_string(leased.nodes[i].id).text,
+                    model::json_string(labels.at(i)).text, to_record(leased.nodes[i]).substr(1));
+  }
+  return fmt::format(R"({{"lease": {}, "expires": {}, "nodes": [{}]}})",
+                     model::json_string(leased.lease.id).text, leased.lease.expires, nodes);
+}
+
+std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<NodeAccess>& nodes,
+                       const LeaseFiles& files) {
+  report::Table table({{"label", "Label"},
+                       {"id", "ID"},
+                       {"host", "Host"},
+                       {"port", "Port"},
+                       {"username", "Username"},
+                       {"connection", "Connection"}});
+  std::string logins;
+  for (const NodeAccess& node : nodes) {
+    table.add({model::json_string(node.label), model::json_string(node.id),
+               model::json_string(node.host),
+               node.port ? model::Json{std::to_string(*node.port)} : model::Json{},
+               model::json_string(node.username), model::json_string(node.connection_type)});
+    const std::string login = ssh_command(node);
+    if (!login.empty()) logins += fmt::format("{}    # {}\n", login, node.name);
+  }
+  if (!logins.empty()) logins = "\n" + logins;
+  const std::string& id = leased.lease.id;
+  return fmt::format(
+      "{}\n{}\n{}Lease {} until {}\nKeep longer:  nodepool renew {}\nGive back:    nodepool "
+      "release {}\n",
+      report::table_text(table), logins, files.summary(), id,
+      report::time_text_in_seconds({leased.lease.expires}), id, id);
+}
+
+}  // namespace nodepool::cli

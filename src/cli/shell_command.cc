@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+#include <ostream>
+#include <stdexcept>
+#include <utility>
+
+#include "async/signals.h"
+#include "cli/access_files.h"
+#include "cli/child.h"
+#include "cli/commands.h"
+#include "cli/private_directory.h"
+#include "cli/shell.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+// The node that is meant. Throws std::runtime_error if there is none, or more than one.
+model::Node find_node(const model::NodeTable& nodes, const std::string& id) {
+  if (const model::Node* node = nodes.find(id)) return *node;
+  for (const requestor::LeasedNodes& leased : requestor::leases(nodes)) {
+    if (leased.lease.id != id) continue;
+    if (leased.nodes.size() == 1) return leased.nodes.front();
+    std::vector<std::string> ids;
+    ids.reserve(leased.nodes.size());
+    for (const model::Node& node : leased.nodes) ids.push_back(node.id);
+    throw std::runtime_error(
+        fmt::format("lease {} has {} nodes, say which: {}", id, ids.size(), fmt::join(ids, ", ")));
+  }
+  throw std::runtime_error("there is no node or lease " + id);
+}
+
+NodeAccess access_by_ssh(const model::Node& node) {
+  const std::string label = node.type.empty() ? node.id : node.type.front();
+  NodeAccess access = access_to({node}, {label}).front();
+  if (access.host.empty()) {
+    throw std::runtime_error(
+        fmt::format("node {} is {} and has no address", node.id, to_string(node.state)));
+  }
+  if (!has_ssh_entry(access)) {
+    throw std::runtime_error(fmt::format("node {} is not reached by SSH (connection type {})",
+                                         node.id, access.connection_type));
+  }
+  return access;
+}
+
+}  // namespace
+
+const model::Node& only_node(const requestor::LeasedNodes& leased) {
+  if (leased.nodes.size() == 1) return leased.nodes.front();
+  std::vector<std::string> ids;
+  for (const model::Node& node : leased.nodes) ids.push_back(node.id);
+  throw std::runtime_error(fmt::format("lease {} has {} nodes, say which: {}", leased.lease.id,
+                                       ids.size(), fmt::join(ids, ", ")));
+}
+
+Task<int> log_in(Context& context, model::Node record, UseShell command) {
+  const NodeAccess node = access_by_ssh(record);
+  if (node.host_keys.empty()) {
+    context.err << "nodepool: no host keys are known of node " << node.id
+                << ": nobody can tell whether it is the one\n"
+                << std::flush;
+  }
+  const PrivateDirectory directory(variable(context.environment, "TMPDIR", "/tmp"));
+  const AccessPaths paths{.ssh_config = directory.path_of("ssh_config"),
+                          .known_hosts = directory.path_of("known_hosts"),
+                          .inventory = {}};
+  directory.write("known_hosts", known_hosts_text({node}));
+  // The first value of each setting counts: what the record says.
+  directory.write("ssh_config",
+                  ssh_config_text({node}, paths) + "Host *\n    Include ~/.ssh/config\n");
+  std::vector<std::string> line = {"ssh", "-F", paths.ssh_config};
+  if (!command.identity.empty()) line.insert(line.end(), {"-i", command.identity});
+  line.insert(line.end(), {"--", node.id});
+  line.insert(line.end(), command.command.begin(), command.command.end());
+  async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  const ChildEnd end = co_await run_child(context, signals, std::move(line), context.environment);
+  co_return end.status;
+}
+
+Task<int> perform(Session& session, UseShell command) {
+  const model::NodeTable* nodes = co_await session.nodes();
+  model::Node node = find_node(*nodes, command.id);
+  co_return co_await log_in(session.context(), std::move(node), std::move(command));
+}
+
+}  // namespace nodepool::cli

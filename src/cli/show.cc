@@ -1,0 +1,95 @@
+#include "cli/show.h"
+
+#include <chrono>
+#include <csignal>
+#include <ostream>
+
+#include "async/signals.h"
+#include "cli/child.h"
+#include "cli/harmless_output.h"
+#include "report/filter.h"
+#include "report/rendering/table_text.h"
+
+namespace nodepool::cli {
+
+namespace {
+
+using report::Detail;
+using report::Format;
+using report::Table;
+
+// Between two looks at records that change all the time: people do not read faster.
+constexpr auto kRest = std::chrono::milliseconds(100);
+
+report::Style style_of(const Context& context, const Listing& listing) {
+  report::Style style{.headers = listing.headers};
+  if (!context.out_is_terminal) return style;
+  style.colours = variable(context.environment, "NO_COLOR", "").empty() &&
+                  variable(context.environment, "TERM", "") != "dumb";
+  if (listing.format == Format::text) style.width = context.terminal_width();
+  return style;
+}
+
+Detail detail_of(const Listing& listing, Detail usual) {
+  const bool is_usual = listing.format == Format::text || listing.format == Format::names;
+  return is_usual ? usual : Detail::wide;
+}
+
+Task<Table> wanted_rows(const Listing& listing, Detail detail, const Source& source) {
+  Task<Table> making = source(listing.filters.empty() ? detail : Detail::wide);
+  const Table table = co_await std::move(making);
+  if (listing.filters.empty()) co_return table;
+  co_return report::matching(table, listing.filters).with(detail);
+}
+
+Task<> show_changes(Session& session, const Listing& listing, Detail detail, const Source& source) {
+  async::Event changed("the records have changed");
+  const std::vector<coordination::Subscription> subscriptions =
+      session.observe([&changed] { changed.set(); });
+  Context& context = session.context();
+  bool is_first = true;
+  while (true) {
+    const Table table = co_await wanted_rows(listing, detail, source);
+    if (context.out_is_terminal) {
+      context.out << erase_screen;
+    } else if (!is_first) {
+      context.out << '\n';
+    }
+    print(context, table, listing);
+    context.out.flush();
+    is_first = false;
+    co_await session.runtime().clock.sleep_for(kRest);
+    co_await changed.wait();
+  }
+}
+
+}  // namespace
+
+void print(Context& context, const Table& table, const Listing& listing) {
+  const report::Style style = style_of(context, listing);
+  const std::string text = report::table_as(listing.format, table, style);
+  if (style.colours) {
+    write_unfiltered(context.out, text);
+  } else {
+    context.out << text;
+  }
+}
+
+Task<int> show_once(Context& context, Listing listing, Detail usual, Source source) {
+  const Table table = co_await wanted_rows(listing, detail_of(listing, usual), source);
+  print(context, table, listing);
+  co_return 0;
+}
+
+Task<int> show(Session& session, Listing listing, Detail usual, Source source) {
+  if (!listing.watch) {
+    co_return co_await show_once(session.context(), std::move(listing), usual, std::move(source));
+  }
+  const Detail detail = detail_of(listing, usual);
+  async::Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP});
+  Task<> showing = show_changes(session, listing, detail, source);
+  co_await signals.until_next(std::move(showing));
+  co_return 0;
+}
+
+}  // namespace nodepool::cli

@@ -1,0 +1,26 @@
+#include <ostream>
+
+#include "api/token_file.h"
+#include "cli/commands.h"
+
+namespace nodepool::cli {
+
+int perform(Context& context, const Arguments& /*arguments*/, const CreateToken& command,
+            const std::shared_ptr<telemetry::Log>& /*log*/) {
+  const std::string token = api::new_token();
+  const api::TokenEntry entry{.name = command.name,
+                              .scope = command.scope,
+                              .hash = api::hash_of(token),
+                              .tenant = command.tenant,
+                              .max_nodes = command.max_nodes,
+                              .max_lease = command.max_lease,
+                              .expires = command.expires};
+  const std::string lines = api::to_yaml(entry);
+  // What the launcher would refuse is refused here.
+  api::Tokens::parse("tokens:\n" + lines, "token-create");
+  context.out << "Token: " << token << "\n\nFor the file with the tokens, below `tokens:`\n\n"
+              << lines;
+  return 0;
+}
+
+}  // namespace nodepool::cli

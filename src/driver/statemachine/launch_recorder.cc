@@ -1,0 +1,117 @@
+#include "driver/statemachine/launch_recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "model/failure_text.h"
+#include "telemetry/harmless_text.h"
+
+namespace nodepool::driver {
+
+namespace {
+
+using NoteKind = LaunchNote::Kind;
+
+// The beginning tells what was made, the end what went wrong.
+constexpr std::size_t kFirstNotes = 40;
+constexpr std::size_t kLastNotes = 40;
+
+// Bytes, of each text of a note.
+constexpr std::size_t kLongestText = 200;
+
+constexpr std::size_t kConsoleLines = 100;
+constexpr std::size_t kConsoleBytes = 8 << 10;
+
+constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+std::string clipped(std::string_view text) {
+  std::string line = model::failure_text(text.substr(0, 4 * kLongestText));
+  if (line.size() <= kLongestText) return line;
+  std::size_t end = kLongestText;
+  while (end > 0 && continues_character(line[end])) --end;
+  return line.substr(0, end) + "…";
+}
+
+bool is_same(const LaunchNote& a, const LaunchNote& b) {
+  return a.kind == b.kind && a.what == b.what && a.method == b.method && a.path == b.path &&
+         a.status == b.status && a.outcome == b.outcome;
+}
+
+}  // namespace
+
+void LaunchRecorder::called(const Call& call) {
+  ++account_.calls;
+  add({.kind = NoteKind::call,
+       .what = clipped(call.name),
+       .method = clipped(call.method),
+       .path = clipped(call.path),
+       .status = call.status,
+       .id = clipped(call.id),
+       .milliseconds = std::chrono::duration<double, std::milli>(call.taken).count()});
+}
+
+void LaunchRecorder::looked(std::string_view list) {
+  add({.kind = NoteKind::look, .what = clipped(list)});
+}
+
+void LaunchRecorder::connected(std::string_view to, std::string_view outcome) {
+  add({.kind = NoteKind::connection, .what = clipped(to), .outcome = clipped(outcome)});
+}
+
+void LaunchRecorder::entered(std::string_view step) {
+  add({.kind = NoteKind::step, .what = clipped(step)});
+}
+
+void LaunchRecorder::console(std::string_view text) {
+  account_.console = console_tail(text);
+}
+
+LaunchAccount LaunchRecorder::take() {
+  LaunchAccount taken = std::exchange(account_, {});
+  taken.seconds = seconds();
+  begun_ = clock_.now();
+  return taken;
+}
+
+double LaunchRecorder::seconds() const {
+  return std::chrono::duration<double>(clock_.now() - begun_).count();
+}
+
+void LaunchRecorder::add(LaunchNote note) {
+  note.after = note.until = seconds();
+  std::vector<LaunchNote>& notes = account_.notes;
+  if (!notes.empty() && is_same(notes.back(), note)) {
+    LaunchNote& last = notes.back();
+    ++last.times;
+    last.until = note.until;
+    last.milliseconds = std::max(last.milliseconds, note.milliseconds);
+    last.id = std::move(note.id);
+    return;
+  }
+  if (notes.size() >= kFirstNotes + kLastNotes) {
+    notes.erase(notes.begin() + kFirstNotes);
+    ++account_.left_out;
+  }
+  notes.push_back(std::move(note));
+}
+
+std::string console_tail(std::string_view text) {
+  // What becomes of it is not shorter.
+  if (text.size() > kConsoleBytes) text.remove_prefix(text.size() - kConsoleBytes);
+  std::string tail = telemetry::harmless_text(text);
+  while (tail.ends_with('\n')) tail.pop_back();
+  std::size_t begin = tail.size() > kConsoleBytes ? tail.size() - kConsoleBytes : 0;
+  while (begin < tail.size() && continues_character(tail[begin])) ++begin;
+  std::size_t line = tail.size();
+  for (std::size_t count = 0; count < kConsoleLines && line > begin; ++count) {
+    const std::size_t newline = tail.rfind('\n', line - 1);
+    if (newline == std::string::npos || newline < begin) return tail.substr(begin);
+    line = newline;
+  }
+  return tail.substr(std::min(line + 1, tail.size()));
+}
+
+}  // namespace nodepool::driver

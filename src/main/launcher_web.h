@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/api.h"
+#include "config/config.h"
+#include "page/status_page.h"
+#include "telemetry/figures.h"
+#include "telemetry/health.h"
+#include "web/reference_pages.h"
+#include "web/server.h"
+
+namespace nodepool {
+
+// What a launcher serves over HTTP: the status pages, the figures, the API; by which doors. Whether
+// it is alive and ready, and its figures, it says also while the store is away, and with it all
+// else.
+class LauncherWeb {
+ public:
+  // What the launcher has for it. All outlives this.
+  struct Sources {
+    std::function<telemetry::Health()> health;
+    std::function<telemetry::Figures()> figures;
+  };
+
+  LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log, Sources sources);
+
+  // Opens the doors that are configured.
+  async::Task<> start(const config::Config& config);
+
+  // Serves the pages and the API, which work once the launcher follows the records. All outlives
+  // this.
+  void show(model::Records& records, coordination::Store& store, const telemetry::Logger& audit,
+            api::Api::Options api, page::StatusPage::Options page);
+
+  async::Task<> stop();
+
+ private:
+  async::Task<web::Response> answer(web::Request request);
+  async::Task<> open(web::Door door);
+  bool may_read(const web::Request& request);
+  web::Response readiness(const web::Request& request);
+
+  async::Runtime runtime_;
+  telemetry::Logger log_;
+  Sources sources_;
+  bool anonymous_read_ = false;
+  std::optional<web::ReferencePages> pages_;
+  std::optional<page::StatusPage> status_page_;
+  std::optional<api::Api> api_;
+  std::vector<std::unique_ptr<web::Server>> servers_;
+};
+
+}  // namespace nodepool

@@ -1,0 +1,136 @@
+#include "main/page_sources.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/driver_metrics.h"
+#include "telemetry/cloud_call_metrics.h"
+
+namespace nodepool {
+
+namespace {
+
+using page::Amount;
+using page::CallFacts;
+using page::ProviderFacts;
+
+// Of whatever is limited or taken.
+std::vector<Amount> amounts(const driver::Limits& limits, const driver::Resources& used) {
+  std::map<std::string, Amount> amounts;
+  for (const auto& [resource, amount] : used.amounts()) {
+    amounts[resource] = {.resource = resource, .used = amount};
+  }
+  for (const auto& [resource, limit] : limits) {
+    amounts.try_emplace(resource, resource).first->second.limit = limit;
+  }
+  std::vector<Amount> list;
+  for (auto& [resource, amount] : amounts) list.push_back(std::move(amount));
+  return list;
+}
+
+page::PoolFacts pool_facts(const launcher::Launcher& launcher, const driver::Provider& provider,
+                           const driver::PoolConfig& pool) {
+  page::PoolFacts facts{.name = pool.name};
+  facts.amounts =
+      amounts(pool.limits, launcher.usage().of_pool(provider.config().name(), pool.name));
+  for (const std::string& label : pool.labels) {
+    const auto problem = provider.label_problem(pool.name, label);
+    if (problem) facts.problems.push_back(label + ": " + *problem);
+  }
+  return facts;
+}
+
+ProviderFacts provider_facts(const launcher::Launcher& launcher,
+                             const launcher::ProviderInService& service) {
+  const driver::Provider& provider = *service.provider;
+  ProviderFacts facts{.name = provider.config().name(),
+                      .makes_machines = provider.launches(),
+                      .max_concurrency = provider.config().max_concurrency()};
+  driver::Limits limits;
+  if (provider.launches()) {
+    const planning::QuotaFacts quota = service.quota->facts();
+    facts.launches = quota.launches_under_way;
+    facts.is_refusing = quota.is_refusing;
+    facts.quota_failure = quota.why_unknown;
+    if (quota.available) limits = *quota.available;
+  }
+  facts.amounts = amounts(limits, launcher.usage().of_provider(facts.name));
+  for (const auto& [name, pool] : provider.config().pools()) {
+    facts.pools.push_back(pool_facts(launcher, provider, pool));
+  }
+  return facts;
+}
+
+// Sums of a metric: of each provider, by the value of one of its labels.
+using Sums = std::map<std::string, std::map<std::string, CallFacts>>;
+
+Sums sums_of(const telemetry::Figures& figures, const telemetry::Metric& metric,
+             std::string_view label) {
+  Sums sums;
+  const std::size_t provider = telemetry::label_index(metric, "provider");
+  const std::size_t name = telemetry::label_index(metric, label);
+  figures.visit(metric, [&](const telemetry::Series& series, double value, std::uint64_t count) {
+    CallFacts& sum = sums[series.values.at(provider)][series.values.at(name)];
+    sum.name = series.values.at(name);
+    const bool is_counter = metric.kind == telemetry::Metric::Kind::counter;
+    sum.count += is_counter ? static_cast<std::uint64_t>(value) : count;
+    if (!is_counter) sum.seconds += value;
+  });
+  return sums;
+}
+
+std::vector<CallFacts> of_provider(const Sums& sums, const std::string& provider) {
+  std::vector<CallFacts> list;
+  const auto found = sums.find(provider);
+  if (found == sums.end()) return list;
+  for (const auto& [name, sum] : found->second) list.push_back(sum);
+  return list;
+}
+
+bool is_error(const CallFacts& answer) {
+  return answer.name == "0" || answer.name >= "4";
+}
+
+std::vector<ProviderFacts> all_providers(const launcher::Launcher& launcher,
+                                         const telemetry::Figures& figures) {
+  const Sums calls = sums_of(figures, telemetry::kCloudCalls, "call");
+  const Sums answers = sums_of(figures, telemetry::kCloudAnswers, "status");
+  const Sums launches = sums_of(figures, driver::kLaunches, "result");
+  std::vector<ProviderFacts> list;
+  for (const auto& [name, service] : launcher.providers()) {
+    ProviderFacts& facts = list.emplace_back(provider_facts(launcher, service));
+    facts.calls = of_provider(calls, name);
+    facts.errors = of_provider(answers, name);
+    std::erase_if(facts.errors, [](const CallFacts& answer) { return !is_error(answer); });
+    facts.launched = of_provider(launches, name);
+  }
+  return list;
+}
+
+std::vector<page::Opinion> opinions_about(launcher::Launcher& launcher,
+                                          const std::string& request_id) {
+  std::vector<page::Opinion> opinions;
+  const auto* decisions = launcher.history().decisions_about(request_id);
+  if (decisions == nullptr) return opinions;
+  for (const auto& [pool, decision] : *decisions) {
+    opinions.push_back({.pool = pool,
+                        .text = sentence(decision),
+                        .reason = std::string(name_of(decision.reason.code))});
+  }
+  return opinions;
+}
+
+}  // namespace
+
+page::Sources page_sources(launcher::Launcher& launcher, const telemetry::Figures& figures) {
+  return {.providers = [&] { return all_providers(launcher, figures); },
+          .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },
+          .observe_opinions =
+              [&](std::function<void(const std::string&)> observer) {
+                return launcher.history().observe_decisions(std::move(observer));
+              }};
+}
+
+}  // namespace nodepool

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "model/component.h"
+
+namespace nodepool::model {
+
+// What a daemon knows of itself, whatever it serves, and tells in its component's record.
+struct DaemonState {
+  double started = 0;                      // the process, seconds since the epoch
+  double configuration_loaded = 0;         // the one in force, seconds since the epoch
+  std::string configuration_problem = {};  // why a later one is not in force; empty: there is none
+
+  void describe(Component& component) const {
+    component.started = started;
+    component.configuration_loaded = configuration_loaded;
+    component.configuration_problem = configuration_problem;
+  }
+};
+
+}  // namespace nodepool::model

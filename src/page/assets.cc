@@ -1,0 +1,66 @@
+#include "page/assets.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace nodepool::page {
+
+namespace {
+
+constexpr std::string_view kFolder = "/page/";
+constexpr std::string_view kStartPage = "index.html";
+
+// Nothing from elsewhere, nothing that is not in a file of its own, nobody's frame. Data become
+// text nodes: the browser refuses a script that would make markup of them.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+
+std::string_view content_type(std::string_view name) {
+  if (name.ends_with(".js")) return "text/javascript; charset=UTF-8";
+  if (name.ends_with(".css")) return "text/css; charset=UTF-8";
+  if (name.ends_with(".svg")) return "image/svg+xml";
+  return "text/html; charset=UTF-8";
+}
+
+// It changes with the program only; another program has another tag.
+std::string tag_of(std::string_view text) {
+  return fmt::format("\"{:x}\"", std::hash<std::string_view>()(text));
+}
+
+const AssetText* find(std::string_view path) {
+  if (path != "/" && !path.starts_with(kFolder)) return nullptr;
+  const std::string_view name = path == "/" ? kStartPage : path.substr(kFolder.size());
+  for (const AssetText& text : asset_texts()) {
+    if (text.name == name) return &text;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<web::Response> asset(const web::Request& request) {
+  const AssetText* found = find(request.path);
+  if (found == nullptr) return std::nullopt;
+  const std::string tag = tag_of(found->text);
+  web::Response response{200,
+                         {{"Content-Type", std::string(content_type(found->name))},
+                          {"Content-Security-Policy", std::string(kPolicy)},
+                          {"X-Content-Type-Options", "nosniff"},
+                          {"Referrer-Policy", "no-referrer"},
+                          {"Cache-Control", "no-cache"},
+                          {"ETag", tag}}};
+  const std::string* known = request.header("if-none-match");
+  if (known != nullptr && *known == tag) {
+    response.status = 304;
+  } else {
+    response.body = std::make_shared<const std::string>(found->text);
+  }
+  return response;
+}
+
+}  // namespace nodepool::page

@@ -1,0 +1,248 @@
+// What is shown follows from the address: #/SECTION[/ID][?CHOICES].
+
+import {Connection, setToken, token} from './connection.js';
+import {count, h, refreshAges} from './format.js';
+import {DetailPanel, hasDetails} from './details.js';
+import {LISTS, filtered, found} from './lists.js';
+import {overview, providers, troubles} from './overview.js';
+import {Pace} from './pace.js';
+import {Records} from './records.js';
+import {RowTable} from './table.js';
+
+const SECTIONS = {
+  overview: {title: 'Overview'},
+  requests: {title: 'Requests', count: (records) => records.line.size || ''},
+  nodes: {title: 'Nodes', count: (records) => records.count('node')},
+  labels: {title: 'Labels', count: (records) => records.labels.size},
+  providers: {title: 'Providers'},
+  images: {title: 'Images', count: (records) => records.count('image')},
+  hosts: {title: 'Static hosts', count: (records) => records.hosts.size},
+  failures: {title: 'Failures', count: (records) => records.failures.length || ''},
+  daemons: {title: 'Daemons', count: (records) => records.all('component').filter((row) => row.kind !== 'pool').length},
+};
+const ANNOUNCE = 8000;  // ms between what a screen reader is told
+
+const element = (id) => document.getElementById(id);
+const records = new Records();
+const pace = new Pace();
+const detail = new DetailPanel(element('detail'), records);
+let view = null;  // {name, update()}
+
+// --- the address
+
+function place() {
+  const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, ...rest] = path.split('/');
+  const section = name in SECTIONS ? name : 'overview';
+  let id = null;
+  try {
+    id = rest.length ? decodeURIComponent(rest.join('/')) : null;
+  } catch {  // nobody's id
+  }
+  return {section, id, choices: Object.fromEntries(new URLSearchParams(query))};
+}
+
+function address(section, id, choices) {
+  const query = new URLSearchParams(Object.entries(choices).filter(([, value]) => value)).toString();
+  return `#/${section}${id === null ? '' : `/${encodeURIComponent(id)}`}${query ? `?${query}` : ''}`;
+}
+
+// Typing and choosing do not fill the browser's history.
+function choose(changes) {
+  const {section, id, choices} = place();
+  history.replaceState(null, '', address(section, id, {...choices, ...changes}));
+  update();
+}
+
+// --- views
+
+function listView(name) {
+  const list = LISTS[name];
+  const table = new RowTable({
+    label: list.title, columns: list.columns(records).map((column) => keepChoices(column)), sort: list.sort, version: list.version?.(records),
+    onSort: (sort) => choose({sort: sort === list.sort ? '' : sort}),
+    empty: () => (list.rows(records).length ? 'Nothing here is like that.' : 'There is nothing here now.'),
+  });
+  const search = h('input', {type: 'search', 'aria-label': `Filter ${list.words[1]}`, placeholder: 'Filter  ( / )', oninput: () => choose({q: search.value})});
+  const selects = new Map(Object.entries(list.filters(records)).map(([key, {title}]) => [key, h('select', {'aria-label': title, onchange: (event) => choose({[key]: event.target.value})})]));
+  const sorting = h('select', {class: 'sorting', 'aria-label': 'Sort by', onchange: (event) => choose({sort: event.target.value})},
+                    list.columns(records).flatMap(({key, title}) => [h('option', {value: key}, `${title} ↑`), h('option', {value: `-${key}`}, `${title} ↓`)]));
+  const said = h('p', {class: 'found', role: 'status'});
+  element('main').replaceChildren(h('h1', {}, list.title), h('div', {class: 'tools', role: 'search'}, search, ...selects.values(), sorting, said), table.element);
+  return {name, search, update() {
+    const {id, choices} = place();
+    const rows = filtered(list, records, choices);
+    const sort = choices.sort || list.sort;
+    if (search.value !== (choices.q ?? '')) search.value = choices.q ?? '';
+    sorting.value = sort;
+    const filters = list.filters(records);
+    for (const [key, select] of selects) setOptions(select, filters[key], choices[key] ?? '');
+    table.show(rows, {sort, chosen: id});
+    const text = found(list, rows.length, list.rows(records).length);
+    if (said.textContent !== text) said.textContent = text;
+  }};
+}
+
+// A row's link keeps the filter and the order: its list stays beside the details.
+function keepChoices(column) {
+  return {...column, cell: (row) => {
+    const content = column.cell(row);
+    const {section} = place();
+    if (content instanceof HTMLAnchorElement && content.hash.startsWith(`#/${section}/`)) {
+      content.addEventListener('click', (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        location.hash = address(section, decodeURIComponent(content.hash.split('/').slice(2).join('/')), place().choices);
+      });
+    }
+    return content;
+  }};
+}
+
+function setOptions(select, {title, options}, value) {
+  const wanted = options();
+  if (value && !wanted.includes(value)) wanted.push(value);
+  const known = [...select.options].slice(1).map((option) => option.value);
+  if (select.options.length === 0 || known.join('\n') !== wanted.join('\n')) {
+    select.replaceChildren(h('option', {value: ''}, `${title}: any`), ...wanted.map((option) => h('option', {value: option}, option)));
+  }
+  select.value = value;
+}
+
+function cardView(name, title, content) {
+  const scroll = h('div', {class: 'scroll'});
+  element('main').replaceChildren(h('h1', {}, title), scroll);
+  return {name, update() {
+    if (scroll.contains(document.activeElement)) refocused(scroll, () => scroll.replaceChildren(content()));
+    else scroll.replaceChildren(content());
+  }};
+}
+
+// Who is at a link stays at it though the cards are made anew.
+function refocused(scroll, change) {
+  const at = document.activeElement;
+  const href = at.getAttribute('href');
+  const same = () => [...scroll.querySelectorAll('a')].filter((anchor) => anchor.getAttribute('href') === href);
+  const index = same().indexOf(at);
+  change();
+  const again = same();
+  (again[index] ?? again[0])?.focus({preventScroll: true});
+}
+
+function makeView(section) {
+  if (section === 'overview') return cardView(section, 'Overview', () => overview(records));
+  if (section === 'providers') return cardView(section, 'Providers', () => providers(records, place().id, (name) => pace.of(name)));
+  return listView(section);
+}
+
+function update() {
+  const {section, id} = place();
+  const isNew = view?.name !== section;
+  if (isNew) view = makeView(section);
+  view.update();
+  document.title = `${id ?? SECTIONS[section].title} · Nodepool`;
+  showFrame(section);
+  const wasOpen = !element('detail').hidden;
+  detail.show(section, hasDetails(section) ? id : null, closeDetail);
+  return {isNew, isOpened: !element('detail').hidden && !wasOpen};
+}
+
+function closeDetail() {
+  const {section, choices} = place();
+  location.hash = address(section, null, choices);
+  element('main').querySelector('tr a[tabindex="0"]')?.focus();
+}
+
+function onAddress() {
+  const before = view?.name;
+  update();
+  const {section, id} = place();
+  if (id !== null && hasDetails(section)) detail.focus();
+  else if (before !== section) element('main').focus();
+  if (id !== null && section === 'providers') document.getElementById(`provider-${id}`)?.scrollIntoView();
+}
+
+// --- frame
+
+function showFrame(section) {
+  const nav = element('nav');
+  if (!nav.firstChild) {
+    nav.append(...Object.entries(SECTIONS).map(([name, {title}]) => h('a', {href: `#/${name}`, 'data-section': name}, h('span', {}, title), h('span', {class: 'count'}))));
+  }
+  for (const anchor of nav.children) {
+    const name = anchor.dataset.section;
+    const isCurrent = name === section;
+    if (isCurrent && !anchor.hasAttribute('aria-current')) anchor.scrollIntoView({block: 'nearest', inline: 'nearest'});
+    if (isCurrent) anchor.setAttribute('aria-current', 'page');
+    else anchor.removeAttribute('aria-current');
+    const number = records.revision === null ? '' : SECTIONS[name].count?.(records) ?? '';
+    anchor.lastChild.textContent = number.toLocaleString('en');
+  }
+  element('token').hidden = token() === null;
+  if (records.revision !== null) showSummary();
+}
+
+function showSummary() {
+  const states = records.states;
+  const part = (number, text) => [h('b', {}, number.toLocaleString('en')), ` ${text}`];
+  element('summary').replaceChildren(...part(records.line.size, 'waiting, '), ...part(states.get('in-use') ?? 0, 'in use, '),
+                                     ...part(states.get('ready') ?? 0, 'ready'));
+}
+
+let announcedAt = 0;
+function announce() {
+  if (Date.now() < announcedAt + ANNOUNCE) return;
+  const text = `${count(records.line.size, 'request')} waiting, ${count(records.count('node'), 'node')}, ${count(troubles(records).length, 'thing')} to see to`;
+  if (element('announcement').textContent === text) return;
+  announcedAt = Date.now();
+  element('announcement').textContent = text;
+}
+
+function told(state, text) {
+  const shown = element('connection');
+  if (shown.textContent === text) return;
+  shown.className = `connection ${state}`;
+  shown.textContent = text;
+}
+
+function askToken(problem) {
+  setToken(null);
+  const dialog = element('token-dialog');
+  element('token-problem').textContent = problem;
+  told('lost', 'A token is needed');
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => {
+      const text = element('token-input').value.trim();
+      element('token-input').value = '';
+      setToken(text || null);
+      resolve();
+    }, {once: true});
+    dialog.showModal();
+  });
+}
+
+element('token').addEventListener('click', () => {
+  setToken(null);
+  location.reload();
+});
+document.addEventListener('shown-log', () => detail.refresh());
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.matches('input, select, textarea');
+  if (event.key === '/' && !isTyping && view?.search) {
+    event.preventDefault();
+    view.search.focus();
+  } else if (event.key === 'Escape' && !element('detail').hidden && !element('token-dialog').open) {
+    closeDetail();
+  }
+});
+window.addEventListener('hashchange', onAddress);
+setInterval(refreshAges, 1000);
+
+function changed() {
+  pace.note(records);
+  update();
+  announce();
+}
+
+showFrame(place().section);
+new Connection(records, {told, changed, askToken}).run();

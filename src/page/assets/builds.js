@@ -1,0 +1,60 @@
+// The builds of an image, their uploads, and the log of one where this launcher's host has it.
+
+import {getJson} from './connection.js';
+import {age, badge, h, link} from './format.js';
+
+const PAUSE = 2000;  // ms, between looks at a log that grows
+const LONGEST = 256 * 1024;  // characters that are shown
+
+// One log is open at a time; it stays so while the list is made anew.
+const open = {build: null, element: null};
+
+export function buildList(image) {
+  return h('div', {}, image.builds.map((build) => h('div', {class: 'build'},
+    h('div', {}, badge(build.state), h('span', {class: 'muted'}, 'for ', age(build.since)),
+      h('span', {class: 'muted'}, [build.builder && `on ${build.builder}`, (build.formats ?? []).join(', ')].filter(Boolean).join(', '))),
+    h('div', {}, h('span', {class: 'mono muted'}, build.id), logButton(image, build)),
+    build.failure && h('p', {class: 'note bad'}, build.failure),
+    h('ul', {}, (build.uploads ?? []).map((upload) => h('li', {}, link('providers', upload.provider), ' ', badge(upload.state), ' ',
+      age(upload.since), ' ', h('span', {class: 'muted'}, [upload.format, upload.name].filter(Boolean).join(', ')),
+      upload.failure && h('p', {class: 'note bad'}, upload.failure)))),
+    open.build === build.id && open.element)));
+}
+
+function logButton(image, build) {
+  const isOpen = open.build === build.id;
+  return h('button', {type: 'button', class: 'quiet', 'aria-expanded': String(isOpen), onclick: (event) => {
+    if (open.build === build.id) close();
+    else show(image.id, build.id);
+    event.target.blur();  // the list is made anew when nobody is in it
+    document.dispatchEvent(new CustomEvent('shown-log'));
+  }}, isOpen ? 'Hide the log' : 'Show the log');
+}
+
+function close() { Object.assign(open, {build: null, element: null}); }
+
+function show(image, build) {
+  const element = h('pre', {class: 'log', tabindex: 0, role: 'log', 'aria-label': `Log of build ${build}`, 'aria-live': 'off'}, 'Reading…');
+  Object.assign(open, {build, element});
+  follow(image, build, element).catch(() => element.append('\nNo answer.'));
+}
+
+async function follow(image, build, element) {
+  for (let from = 0, text = ''; open.element === element;) {
+    const part = await getJson(`page/build-log?image=${encodeURIComponent(image)}&build=${encodeURIComponent(build)}&from=${from}`);
+    if (part === null) {
+      element.textContent = 'This host does not have the log: look on the builder.';
+      return;
+    }
+    if (part.begin > from) text = part.begin > 0 ? '…' : '';
+    from = part.end;
+    if (part.text || text === '') {
+      const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 24;
+      text = (text + (part.text ?? '')).slice(-LONGEST);
+      element.textContent = text || 'It is empty.';
+      if (isAtEnd) element.scrollTop = element.scrollHeight;
+    }
+    if (!part.going_on) return;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}

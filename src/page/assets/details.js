@@ -1,0 +1,229 @@
+// What there is to say about one thing: from its row, and from the API its explanation and its history.
+
+import {getJson} from './connection.js';
+import {age, badge, clockTime, count, duration, h, link, moment, now, stateBar} from './format.js';
+import {mainOpinion, whyOf} from './records.js';
+import {poolsOn} from './lists.js';
+import {buildList} from './builds.js';
+import {history, said, stages} from './story.js';
+
+const facts = (...entries) => h('dl', {class: 'facts'}, entries.filter(([, value]) => value && value.length !== 0)
+  .map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
+
+const section = (title, ...content) => {
+  const shown = content.flat(Infinity).filter(Boolean);
+  return shown.length ? h('section', {'aria-label': title}, h('h3', {}, title), shown) : null;
+};
+
+const joined = (links) => links.flatMap((item, index) => (index ? [', ', item] : [item]));
+function labelLinks(labels = []) {
+  const counts = new Map();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return joined([...counts].map(([label, number]) => [number > 1 ? `${number} × ` : '', link('labels', label)]));
+}
+
+// For each section: what it is called, whether there is one of that id, what is said of it.
+const DETAILS = {
+  requests: {kind: 'Request', find: (records, id) => records.find('request', id), show: requestDetail, tells: true},
+  nodes: {kind: 'Node', find: (records, id) => records.find('node', id), show: nodeDetail, tells: true},
+  labels: {kind: 'Label', find: (records, id) => records.labels.get(id), show: labelDetail, tells: true},
+  images: {kind: 'Image', find: (records, id) => records.find('image', id), show: imageDetail},
+  hosts: {kind: 'Static host', find: (records, id) => records.hosts.get(id), show: hostDetail, tells: true,
+          subject: (row) => row.host},
+  daemons: {kind: 'Daemon', find: (records, id) => records.find('component', id), show: daemonDetail},
+};
+
+export const hasDetails = (name) => name in DETAILS;
+
+function requestDetail(row, records) {
+  const place = records.line.get(row.id);
+  return [
+    facts(['State', [badge(row.state), ' for ', age(row.since)]],
+          ['Place in line', place && `${place} of ${records.line.size}`],
+          ['Wants', labelLinks(row.labels)],
+          ['Asked', row.created && [age(row.created), ` ago, ${moment(row.created)}`]],
+          ['Requestor', row.requestor], ['Holder', row.order?.holder], ['Tenant', row.tenant], ['Prefers', row.prefers],
+          ['Priority', `${row.id.split('-')[0]}${row.relative ? `, relative ${row.relative}` : ''}`],
+          ['Event', row.event], ['Waits until', row.order && moment(row.order.expires)],
+          ['Nodes', joined((row.nodes ?? []).map((id) => link('nodes', id, id, {class: 'mono'})))]),
+    section('Why', h('p', {class: row.state === 'failed' ? 'note bad' : 'note'}, whyOf(row, records))),
+    section('What the pools say', poolList(row, records)),
+  ];
+}
+
+// By whom it was declined, and what the others wait for.
+function poolList(row, records) {
+  const declined = (row.declined ?? []).map((decline) => h('li', {}, h('span', {class: 'name'}, records.poolName(decline.pool)), ' ',
+    h('span', {class: 'bad-text'}, 'declined'), `: ${decline.reason ?? 'without a reason in the record'}`));
+  const decliners = new Set((row.declined ?? []).map((decline) => decline.pool));
+  const leader = row.state === 'requested' ? records.leaderOf(row) : row;
+  const best = mainOpinion(leader);
+  const others = (leader.opinions ?? []).filter((opinion) => !decliners.has(opinion.pool));
+  others.sort((a, b) => (b === best) - (a === best));
+  const list = [...others.map((opinion) => h('li', {}, h('span', {class: 'name'}, records.poolName(opinion.pool)), ` ${opinion.text}`)), ...declined];
+  return [leader !== row && h('p', {class: 'muted'}, 'Of ', link('requests', leader.id, leader.id, {class: 'mono'}),
+                               ', which wants the same and comes first:'),
+          list.length > 0 && h('ul', {class: 'said'}, list)];
+}
+
+function nodeDetail(row, records) {
+  const request = row.request && records.find('request', row.request);
+  const lease = row.lease;
+  return [
+    facts(['State', [badge(row.state), ' for ', age(row.since)]],
+          ['Labels', labelLinks(row.labels)],
+          ['Provider', [link('providers', row.provider ?? ''), row.pool ? ` / ${row.pool}` : '', row.az ? `, ${row.az}` : '']],
+          ['Host', row.host],
+          ['Machine', row.machine && h('span', {class: 'mono'}, typeof row.machine === 'string' ? row.machine : JSON.stringify(row.machine))],
+          ['Image', row.image], ['Request', row.request && (request ? link('requests', row.request) : row.request)],
+          ['Tenant', row.tenant], ['Requestor', row.requestor],
+          ['Held by', lease && `${lease.holder}, until ${moment(lease.expires)}`],
+          ['Locked', row.locked ? 'yes' : 'no'], ['Made', row.created && [age(row.created), ` ago, ${moment(row.created)}`]],
+          ['Hold', row.hold_job], ['Comment', row.comment]),
+    section('Launch under way', launch(row)),
+  ];
+}
+
+// The steps that the record has noted: the launch can be gone on with from there.
+function launch(row) {
+  const journal = row.journal;
+  if (!journal) return null;
+  const steps = Object.entries(journal.steps ?? {}).sort(([, a], [, b]) => a.begun - b.begun);
+  return [h('p', {}, `Attempt ${journal.attempt}${journal.undo ? '; what it made is being undone' : ''}`),
+          h('ul', {class: 'events'}, steps.map(([name, step]) => h('li', {}, clockTime(step.begun),
+            h('span', {class: 'what'}, name, ' ', h('span', {class: 'muted'}, step.result === null || step.result === undefined ? 'under way' : 'done')))))];
+}
+
+function labelDetail(row, records) {
+  const line = [...records.line.keys()].map((id) => records.find('request', id)).filter((request) => request.labels?.includes(row.id));
+  const failures = records.failures.filter((failure) => concerns(failure, row.id, records)).slice(0, 20);
+  return [
+    h('p', {}, count(row.nodes, 'node'), `, ${row.ready} of them free`),
+    row.nodes > 0 && stateBar(row.states, {target: (state) => `#/nodes?label=${encodeURIComponent(row.id)}&state=${encodeURIComponent(state)}`}),
+    section('Pools that offer it', row.pools.length ? h('ul', {class: 'said'}, row.pools.map((pool) => h('li', {},
+      link('providers', pool.provider), ` / ${pool.name} on ${pool.host}`, pool.paused ? h('span', {class: 'muted'}, ', no room') : ''))) : h('p', {class: 'note bad'}, 'None.')),
+    section(`Waiting: ${line.length}`, line.length > 0 && h('ol', {class: 'brief'}, line.slice(0, 20).map((request) => h('li', {},
+      link('requests', request.id, request.id, {class: 'mono'}), h('span', {class: 'why', title: whyOf(request, records)}, whyOf(request, records)),
+      age(request.created ?? request.since)))),
+      line.length > 20 && h('a', {href: `#/requests?label=${encodeURIComponent(row.id)}`}, `All ${line.length}`)),
+    section('Lately', recent(row.id, records)),
+    section('Failures', failures.length > 0 && h('ul', {class: 'events'}, failures.map((failure) => h('li', {}, clockTime(failure.time),
+      h('span', {class: 'what'}, link(`${failure.subject}s`, failure.of), ` ${failure.event}`, h('div', {class: 'details'}, failure.details ?? '')))))),
+  ];
+}
+
+function concerns(failure, label, records) {
+  const row = ['node', 'request'].includes(failure.subject) && records.find(failure.subject, failure.of);
+  return row ? row.labels?.includes(label) : false;
+}
+
+// The nodes of a label that have changed last, and to what.
+function recent(label, records) {
+  const nodes = records.all('node').filter((node) => node.labels?.includes(label)).sort((a, b) => b.since - a.since).slice(0, 12);
+  return nodes.length > 0 && h('ul', {class: 'events'}, nodes.map((node) => h('li', {}, clockTime(node.since),
+    h('span', {class: 'what'}, link('nodes', node.id, node.id, {class: 'mono'}), ' ', badge(node.state)))));
+}
+
+function imageDetail(row) {
+  return [
+    facts(['Paused', row.paused && 'yes'], ['Asked for', row.wanted && [age(row.wanted), ' ago']], ['At work', row.busy && 'somebody builds it now']),
+    section('Builds', row.builds?.length ? buildList(row) : h('p', {class: 'muted'}, 'There are none.')),
+  ];
+}
+
+function hostDetail(row) {
+  return [
+    facts(['Provider', [link('providers', row.provider), row.pool ? ` / ${row.pool}` : '']],
+          ['Nodes', h('ul', {}, row.nodes.map((node) => h('li', {}, link('nodes', node.id, node.id, {class: 'mono'}), ' ', badge(node.state))))]),
+    section('What is wrong', row.problems.map((report) => [h('p', {class: 'note bad'}, report.problem),
+      facts(['Port', String(report.port)], ['Since', [age(report.since), ` ago, ${moment(report.since)}`]],
+            ['Next look', `within ${duration(report.next_look ?? 0)}`], ['Labels', labelLinks(report.labels)], ['Seen by', report.launcher])])),
+  ];
+}
+
+function daemonDetail(row, records) {
+  return [
+    facts(['Kind', row.kind], ['State', badge(row.state)], ['Version', row.version]),
+    section('Pools on this host', poolsOn(row, records).length > 0 && h('ul', {class: 'said'}, poolsOn(row, records).map((pool) => h('li', {},
+      link('providers', pool.provider), ` / ${pool.name}`, h('span', {class: 'muted'}, `, ${count(pool.labels?.length ?? 0, 'label')}${pool.paused ? ', no room' : ''}`))))),
+  ];
+}
+
+// --- the panel
+
+const REFETCH = 3000;  // ms: no more often, however often the row changes
+
+export class DetailPanel {
+  constructor(element, records) {
+    Object.assign(this, {element, records});
+    this.told = h('div');  // explanation and history
+    this.body = h('div');
+  }
+
+  // Shows this thing, or nothing.
+  show(name, id, onClose) {
+    const isNew = this.name !== name || this.id !== id;
+    Object.assign(this, {name, id});
+    if (id === null) {
+      this.element.hidden = true;
+      return;
+    }
+    if (isNew) this.begin(onClose);
+    this.refresh();
+  }
+
+  begin(onClose) {
+    this.row = undefined;
+    this.fetched = 0;
+    this.told.replaceChildren();
+    this.title = h('h2', {id: 'detail-title', tabindex: -1}, this.id);
+    this.element.replaceChildren(h('header', {}, h('div', {}, h('span', {class: 'kind'}, DETAILS[this.name].kind), this.title),
+      h('button', {type: 'button', class: 'quiet', 'aria-label': 'Close the details', onclick: onClose}, '✕')), this.body, this.told);
+    this.element.hidden = false;
+    this.element.scrollTop = 0;
+  }
+
+  refresh() {
+    if (this.id === null || this.id === undefined) return;
+    const {find, show, tells} = DETAILS[this.name];
+    const row = find(this.records, this.id);
+    if (!this.element.contains(document.activeElement) || !this.body.contains(document.activeElement)) {
+      this.body.replaceChildren(...(row ? show(row, this.records) : [h('p', {class: 'note'}, 'It is gone, or was never there. What is left of it is its history.')])
+        .flat(Infinity).filter(Boolean));
+    }
+    if (tells && (this.fetched === 0 || row !== this.row)) this.fetchSoon();
+    this.row = row;
+  }
+
+  fetchSoon() {
+    if (this.timer) return;
+    const due = this.fetched + REFETCH - Date.now();
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.fetch().catch(() => {});
+    }, Math.max(0, due));
+  }
+
+  async fetch() {
+    const {name, id, row} = this;
+    if (id === null) return;
+    this.fetched = Date.now();
+    const subject = encodeURIComponent(DETAILS[name].subject?.(row ?? {host: id}) ?? id);
+    const isRecord = name === 'nodes' || name === 'requests';
+    const other = name === 'nodes' ? row?.request : undefined;
+    const [explanation, own, asked] = await Promise.all([
+      getJson(`api/v1/explain/${subject}`), isRecord ? getJson(`api/v1/history/${subject}`) : null,
+      other ? getJson(`api/v1/history/${encodeURIComponent(other)}`) : null]);
+    if (name !== this.name || id !== this.id) return;
+    if (this.told.contains(document.activeElement)) return;
+    const nodeEvents = name === 'nodes' ? own?.history : undefined;
+    const requestEvents = name === 'nodes' ? asked?.history : own?.history;
+    this.told.replaceChildren(...[
+      name === 'nodes' && section('Stages', stages(nodeEvents, requestEvents, now())),
+      section('Explanation', explanation && said(explanation)),
+      section('History', own?.history && history(own.history)),
+    ].filter(Boolean));
+  }
+
+  focus() { this.title?.focus(); }
+}

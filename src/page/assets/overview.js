@@ -1,0 +1,184 @@
+// The first page, and that of the providers.
+
+import {age, badge, count, duration, h, link, meter, stateBar} from './format.js';
+import {countStates, whyOf} from './records.js';
+import {sectionOf} from './lists.js';
+
+const MOST = 8;  // of each list on the first page
+
+const figure = (number, text, target, isBad = false) =>
+  h('a', {class: `figure ${isBad ? 'bad' : ''}`, href: target}, h('b', {}, number.toLocaleString('en')), text);
+
+export function overview(records) {
+  return h('div', {class: 'columns'}, nodesCard(records), h('div', {}, waitingCard(records), failuresCard(records)),
+           h('div', {}, troubleCard(records), providersCard(records), daemonsCard(records)));
+}
+
+function nodesCard(records) {
+  const counts = records.states;
+  return h('section', {class: 'card wide', 'aria-label': 'Nodes'},
+           h('header', {}, h('h2', {}, count(records.count('node'), 'node')), h('a', {href: '#/nodes'}, 'All nodes')),
+           records.count('node') ? stateBar(counts, {target: (state) => `#/nodes?state=${encodeURIComponent(state)}`})
+             : h('p', {class: 'muted'}, 'There are no nodes.'));
+}
+
+function waitingCard(records) {
+  const line = [...records.line.keys()].map((id) => records.find('request', id));
+  const pending = records.all('request').filter((request) => request.state === 'pending').length;
+  const oldest = Math.min(...line.map((request) => request.created ?? request.since));
+  return h('section', {class: 'card', 'aria-label': 'Requests'},
+           h('header', {}, h('h2', {}, 'Requests'), h('a', {href: '#/requests'}, 'All requests')),
+           h('div', {class: 'figures'},
+             figure(line.length, 'waiting', '#/requests?state=requested'),
+             figure(pending, 'being served', '#/requests?state=pending'),
+             line.length > 0 && h('div', {class: 'figure'}, h('b', {}, age(oldest)), 'the longest wait')),
+           line.length > 0 && h('ol', {class: 'brief'}, line.slice(0, MOST).map((request) => h('li', {},
+             link('requests', request.id, request.id, {class: 'mono'}),
+             h('span', {class: 'why', title: whyOf(request, records)}, whyOf(request, records)), age(request.created ?? request.since)))));
+}
+
+// What somebody should see to.
+export function troubles(records) {
+  const list = [];
+  const add = (target, what, why) => list.push({target, what, why});
+  for (const provider of records.all('provider')) {
+    const target = `#/providers/${encodeURIComponent(provider.id)}`;
+    if (provider.quota_failure) add(target, provider.id, `its cloud does not answer: ${provider.quota_failure}`);
+    if (provider.refusing) add(target, provider.id, 'its cloud has just refused a launch');
+    for (const pool of provider.pools ?? []) for (const problem of pool.problems ?? []) add(target, `${provider.id}-${pool.name}`, problem);
+  }
+  for (const host of records.hosts.values()) {
+    if (host.problems.length) add(`#/hosts/${encodeURIComponent(host.id)}`, host.host, host.problems[0].problem);
+  }
+  for (const image of records.all('image')) {
+    const newest = image.builds?.[0];
+    const target = `#/images/${encodeURIComponent(image.id)}`;
+    if (newest?.state === 'failed') add(target, image.id, `its newest build failed: ${newest.failure ?? 'no reason given'}`);
+    if (image.paused) add(target, image.id, 'it is paused');
+  }
+  for (const label of records.labels.values()) {
+    if (label.waiting && !label.pools.length) add(`#/labels/${encodeURIComponent(label.id)}`, label.id, 'is asked for, and no pool offers it');
+  }
+  if (!records.pools.length) add('#/daemons', 'No pool', 'is registered: no launcher serves any provider');
+  return list;
+}
+
+function troubleCard(records) {
+  const list = troubles(records);
+  return h('section', {class: 'card', 'aria-label': 'What needs somebody'},
+           h('header', {}, h('h2', {}, 'What needs somebody')),
+           list.length === 0 ? h('p', {class: 'muted'}, 'Nothing.')
+             : h('ul', {class: 'brief'}, list.slice(0, MOST).map(({target, what, why}) =>
+               h('li', {}, h('a', {href: target}, what), h('span', {class: 'why', title: why}, why)))),
+           list.length > MOST && h('p', {class: 'muted'}, `and ${list.length - MOST} more`));
+}
+
+function providersCard(records) {
+  const byProvider = group(records.all('node'));
+  const names = [...new Set([...records.all('provider').map((row) => row.id), ...records.pools.map((pool) => pool.provider)])].sort();
+  return h('section', {class: 'card', 'aria-label': 'Providers'},
+           h('header', {}, h('h2', {}, 'Providers'), h('a', {href: '#/providers'}, 'All providers')),
+           h('ul', {class: 'lines'}, names.map((name) => {
+             const nodes = byProvider.get(name) ?? [];
+             return h('li', {class: 'lines'}, h('div', {}, link('providers', name), ' ', h('span', {class: 'muted'}, count(nodes.length, 'node'))),
+                      nodes.length ? stateBar(countStates(nodes), {legend: false}) : null);
+           })));
+}
+
+function daemonsCard(records) {
+  const daemons = records.all('component').filter((row) => row.kind !== 'pool');
+  return h('section', {class: 'card', 'aria-label': 'Launchers and builders'},
+           h('header', {}, h('h2', {}, 'Launchers and builders'), h('a', {href: '#/daemons'}, 'All daemons')),
+           daemons.length === 0 ? h('p', {class: 'muted'}, 'None is registered.')
+             : h('ul', {class: 'brief'}, daemons.slice(0, MOST).map((row) => h('li', {}, link('daemons', row.id, row.host),
+               h('span', {class: 'why'}, `${row.kind} ${row.version ?? ''}`), badge(row.state)))));
+}
+
+function group(nodes) {
+  const groups = new Map();
+  for (const node of nodes) {
+    if (!groups.has(node.provider)) groups.set(node.provider, []);
+    groups.get(node.provider).push(node);
+  }
+  return groups;
+}
+
+function failuresCard(records) {
+  const list = records.failures.slice(0, MOST);
+  return h('section', {class: 'card', 'aria-label': 'Recent failures'},
+           h('header', {}, h('h2', {}, 'Recent failures'), h('a', {href: '#/failures'}, 'All failures')),
+           list.length === 0 ? h('p', {class: 'muted'}, 'None that this launcher has noted.')
+             : h('ul', {class: 'brief'}, list.map((row) => h('li', {},
+               link(sectionOf(row.subject), row.of, row.of, {class: 'mono'}),
+               h('span', {class: 'why', title: row.details ?? ''}, `${row.event}${row.details ? `: ${row.details.replace(/^\S*PoolWorker\./, '')}` : ''}`),
+               age(row.time)))));
+}
+
+// --- providers
+
+// `pace(name)`: calls a minute, as seen since the page was opened; undefined: not known yet.
+export function providers(records, chosen, pace) {
+  const own = new Map(records.all('provider').map((row) => [row.id, row]));
+  const names = [...new Set([...own.keys(), ...records.pools.map((pool) => pool.provider)])].sort();
+  if (names.length === 0) return h('p', {class: 'muted'}, 'No provider is in service.');
+  const nodes = group(records.all('node'));
+  return h('div', {class: 'cards'}, names.map((name) => providerCard(records, name, own.get(name), nodes.get(name) ?? [], chosen === name, pace(name))));
+}
+
+function providerCard(records, name, facts, nodes, isChosen, pace) {
+  const pools = records.pools.filter((pool) => pool.provider === name);
+  return h('section', {class: 'card', id: `provider-${name}`, 'aria-label': name, tabindex: isChosen ? -1 : undefined},
+           h('header', {}, h('h2', {}, name), h('span', {class: 'muted'}, facts ? (facts.makes_machines ? 'makes machines' : 'hands out hosts')
+             : 'served by another launcher')),
+           facts?.refusing && h('p', {class: 'note bad'}, 'The cloud has just refused a launch though there seemed to be room; it is asked again soon.'),
+           facts?.quota_failure && h('p', {class: 'note bad'}, `The limits are not known: ${facts.quota_failure}`),
+           h('div', {}, h('a', {href: `#/nodes?provider=${encodeURIComponent(name)}`}, count(nodes.length, 'node')),
+             nodes.length > 0 && stateBar(countStates(nodes))),
+           amounts('Limits of the provider', facts?.amounts),
+           (facts?.pools ?? []).map((pool) => poolLines(pool, pools)),
+           !facts && pools.map((pool) => h('p', {}, pool.name, ' ', h('span', {class: 'muted'}, `on ${pool.host}`))),
+           facts?.makes_machines && work(facts, pace));
+}
+
+function amounts(title, list = []) {
+  if (list.length === 0) return null;
+  return h('div', {class: 'lines'}, h('h3', {}, title), list.map(({resource, used, limit}) => meter(resource, used, limit)));
+}
+
+function poolLines(facts, registered) {
+  const pools = registered.filter((pool) => pool.name === facts.name);
+  const labels = [...new Set(pools.flatMap((pool) => pool.labels ?? []))].sort();
+  const paused = pools.some((pool) => pool.paused);
+  return h('div', {class: 'lines'},
+           h('h3', {}, `Pool ${facts.name}`, pools.length ? ` on ${pools.map((pool) => pool.host).join(', ')}` : ', not registered', paused ? ', no room' : ''),
+           (facts.amounts ?? []).filter(({limit}) => limit !== undefined).map(({resource, used, limit}) => meter(resource, used, limit)),
+           labels.length > 0 && h('div', {class: 'chips'}, labels.slice(0, 40).map((label) => link('labels', label, label, {class: 'chip'})),
+             labels.length > 40 && h('span', {class: 'muted'}, `and ${labels.length - 40} more`)),
+           (facts.problems ?? []).map((problem) => h('p', {class: 'note bad'}, problem)));
+}
+
+// "30 ready, 9 failed (status)".
+function resultsOf(results) {
+  const said = results.toSorted((a, b) => (b.name === 'ready') - (a.name === 'ready')).map(({name, count: number}) =>
+    `${number.toLocaleString('en')} ${name.startsWith('error.') ? `failed (${name.slice(6)})` : name}`);
+  return said.join(', ');
+}
+
+const total = (calls = []) => calls.reduce((sum, call) => sum + call.count, 0);
+
+// What it does, and what came of that since the launcher was started.
+function work(facts, pace) {
+  const calls = total(facts.calls);
+  const seconds = (facts.calls ?? []).reduce((sum, call) => sum + (call.seconds ?? 0), 0);
+  const errors = facts.errors ?? [];
+  const most = facts.max_concurrency;
+  const line = (name, ...said) => [h('dt', {}, name), h('dd', {}, said)];
+  return h('dl', {class: 'facts'},
+           line('Launching', `${facts.launches}${most >= 0 ? ` of at most ${most} at a time` : ' at a time'}`),
+           facts.launched?.length > 0 && line('Launches', resultsOf(facts.launched)),
+           calls > 0 && line('API calls', calls.toLocaleString('en'), `, ${duration(seconds / calls)} each`,
+                             pace === undefined ? '' : `, ${Math.round(pace).toLocaleString('en')} a minute`),
+           calls > 0 && line('API errors', errors.length === 0 ? 'none' : errors.map((error, index) => [index ? ', ' : '',
+             h('span', {class: 'bad-text'}, `${error.count.toLocaleString('en')} × ${error.name === '0' ? 'no answer' : error.name}`)])));
+}
+

@@ -1,0 +1,292 @@
+#include "page/feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "coordination/error.h"
+#include "model/host_report.h"
+#include "model/paths.h"
+#include "page/rows.h"
+
+namespace nodepool::page {
+
+namespace {
+
+using async::Task;
+
+// What happens within that is told at once; with many viewers, for whom telling takes its time, it
+// is more.
+constexpr std::chrono::milliseconds kGathering(400);
+constexpr std::chrono::microseconds kGatheringOfEach(600);
+
+// The launcher does not tell when its figures change.
+constexpr auto kFiguresPause = std::chrono::seconds(2);
+
+// Who looks now and then finds all in place.
+constexpr auto kPatience = std::chrono::seconds(60);
+
+constexpr std::size_t kMostFailures = 200;
+
+// Entries of the journal that may be failures, by a part of the line; the reason why a launch has
+// failed is told by the pool that therefore declines.
+bool may_be_failure(std::string_view line) {
+  return line.contains("failed\"") || line.contains("\"aborted\"") ||
+         (line.contains("\"declined\"") && line.contains("launch failed"));
+}
+
+bool is_failure(const history::Entry& entry) {
+  return entry.event.ends_with("failed") || entry.event == "aborted" || entry.event == "declined";
+}
+
+template <typename Record>
+std::set<std::string, std::less<>> ids_of(const std::map<std::string, Record, std::less<>>& all) {
+  std::set<std::string, std::less<>> ids;
+  for (const auto& [id, record] : all) ids.emplace_hint(ids.end(), id);
+  return ids;
+}
+
+}  // namespace
+
+Feed::Feed(const async::Runtime& runtime, coordination::Store& store, model::Records& records,
+           const telemetry::Logger& log, Sources sources, std::optional<history::Journal> journal)
+    : runtime_(runtime),
+      store_(store),
+      records_(records),
+      log_(log),
+      sources_(std::move(sources)),
+      journal_(std::move(journal)),
+      threads_(1, "status page"),
+      scope_(runtime, [log](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      }) {}
+
+Feed::~Feed() = default;
+
+Task<> Feed::look() {
+  co_await records_.until_ready();
+  looked_at_ = runtime_.clock.now();
+  if (!changes_) begin();
+}
+
+ChangeLog::Text Feed::rows() {
+  return changes_->rows(runtime_.clock.now());
+}
+
+std::optional<std::vector<ChangeLog::Text>> Feed::since(const std::string& revision) const {
+  return changes_ ? changes_->since(revision) : std::nullopt;
+}
+
+std::string Feed::revision() const {
+  return changes_ ? changes_->revision() : std::string();
+}
+
+Task<> Feed::until_news(async::Clock::TimePoint when) {
+  co_await news_.wait_until(runtime_.clock, when);
+}
+
+Task<> Feed::stop() {
+  co_await scope_.stop();
+  end();
+}
+
+// --- following
+
+void Feed::begin() {
+  changes_.emplace(fmt::format("{:08x}", runtime_.random.below(std::uint64_t{1} << 32U)));
+  subscribe();
+  stale_ = {.nodes = ids_of(records_.nodes.all()),
+            .requests = ids_of(records_.requests.all()),
+            .images = records_.images.images(),
+            .components = ids_of(records_.components.all())};
+  render_stale();
+  tell_sources();
+  changes_->commit(runtime_.clock.now());
+  scope_.spawn("status page", run());
+  if (!journal_) return;
+  journal_news_ = std::make_shared<history::JournalNews>(*journal_, may_be_failure);
+  scope_.spawn("failures for the status page", follow_failures(journal_news_));
+}
+
+void Feed::end() {
+  subscriptions_.clear();
+  changes_.reset();
+  stale_ = {};
+  hosts_.clear();
+  providers_.clear();
+  failures_.clear();
+  journal_news_.reset();
+  news_.set();
+}
+
+void Feed::subscribe() {
+  subscriptions_.push_back(records_.nodes.observe([this](const model::NodeTable::Change& change) {
+    stale_.nodes.emplace(change.id);
+    for (const model::Node* node : {change.before, change.after}) {
+      if (node != nullptr && node->allocated_to) stale_.requests.emplace(*node->allocated_to);
+    }
+    changed_.set();
+  }));
+  subscriptions_.push_back(records_.nodes.observe_locks([this](const std::string& id) {
+    stale_.nodes.emplace(id);
+    changed_.set();
+  }));
+  subscriptions_.push_back(
+      records_.requests.observe([this](const model::RequestTable::Change& change) {
+        stale_.requests.emplace(change.id);
+        changed_.set();
+      }));
+  subscriptions_.push_back(records_.images.observe([this](const std::string& image) {
+    stale_.images.emplace(image);
+    changed_.set();
+  }));
+  subscriptions_.push_back(
+      records_.components.observe([this](const model::ComponentTable::Change& change) {
+        stale_.components.emplace(change.id);
+        changed_.set();
+      }));
+  subscriptions_.push_back(sources_.observe_opinions([this](const std::string& request) {
+    stale_.requests.emplace(request);
+    changed_.set();
+  }));
+  // Its first event says that there may be some already.
+  subscriptions_.push_back(
+      store_.watch(std::string(model::kHostsRoot), [this](const coordination::WatchEvent&) {
+        stale_.hosts = true;
+        changed_.set();
+      }));
+}
+
+bool Feed::is_looked_at() const {
+  return viewers_ > 0 || runtime_.clock.now() < looked_at_ + kPatience;
+}
+
+Task<> Feed::run() {
+  try {
+    co_await follow();
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    log_.error("The status page begins anew: {}", error.what());
+  }
+  end();
+}
+
+Task<> Feed::follow() {
+  async::Clock::TimePoint figures_due = runtime_.clock.now();
+  while (is_looked_at()) {
+    render_stale();
+    if (std::exchange(stale_.hosts, false)) co_await read_hosts();
+    if (runtime_.clock.now() >= figures_due) {
+      tell_sources();
+      figures_due = runtime_.clock.now() + kFiguresPause;
+    }
+    if (changes_->commit(runtime_.clock.now())) news_.set();
+    const auto gathering = kGathering + static_cast<std::int64_t>(viewers_) * kGatheringOfEach;
+    co_await runtime_.clock.sleep_for(gathering);
+    co_await changed_.wait_until(runtime_.clock, figures_due);
+  }
+}
+
+// --- rendering
+
+void Feed::render_stale() {
+  for (const std::string& id : std::exchange(stale_.nodes, {})) render_node(id);
+  for (const std::string& id : std::exchange(stale_.requests, {})) render_request(id);
+  for (const std::string& image : std::exchange(stale_.images, {})) {
+    if (records_.images.images().contains(image)) {
+      changes_->set("image", image, image_row(records_.images, image));
+    } else {
+      changes_->erase("image", image);
+    }
+  }
+  for (const std::string& id : std::exchange(stale_.components, {})) {
+    const model::Component* component = records_.components.find(id);
+    if (component != nullptr) {
+      changes_->set("component", id, component_row(id, *component));
+    } else {
+      changes_->erase("component", id);
+    }
+  }
+}
+
+void Feed::render_node(const std::string& id) {
+  const model::Node* node = records_.nodes.find(id);
+  if (node == nullptr) return changes_->erase("node", id);
+  std::optional<double> asked;
+  const model::NodeRequest* request =
+      node->allocated_to ? records_.requests.find(*node->allocated_to) : nullptr;
+  if (request != nullptr) asked = request->created_time;
+  changes_->set("node", id, node_row(*node, records_.nodes.is_locked(id), asked));
+}
+
+void Feed::render_request(const std::string& id) {
+  const model::NodeRequest* request = records_.requests.find(id);
+  if (request == nullptr) return changes_->erase("request", id);
+  changes_->set("request", id,
+                request_row(*request, records_.nodes.allocated_to(id), sources_.opinions(id)));
+}
+
+Task<> Feed::read_hosts() {
+  std::vector<model::HostReport> reports;
+  try {
+    reports = co_await model::read_host_reports(store_);
+  } catch (const coordination::StoreError& error) {
+    if (error.kind() == coordination::StoreError::Kind::closed) throw async::Cancelled();
+    co_return;  // the watch says so when the store is back
+  }
+  Ids gone = std::exchange(hosts_, {});
+  for (const model::HostReport& report : reports) {
+    const std::string id = host_id(report);
+    gone.erase(id);
+    hosts_.insert(id);
+    changes_->set("host", id, host_row(report));
+  }
+  for (const std::string& id : gone) changes_->erase("host", id);
+}
+
+void Feed::tell_sources() {
+  Ids gone = std::exchange(providers_, {});
+  for (const ProviderFacts& provider : sources_.providers()) {
+    gone.erase(provider.name);
+    providers_.insert(provider.name);
+    changes_->set("provider", provider.name, provider_row(provider));
+  }
+  for (const std::string& name : gone) changes_->erase("provider", name);
+}
+
+// By itself: a slow disk keeps nothing else from being told.
+Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
+  while (true) {
+    std::vector<history::Entry> entries;
+    try {
+      auto look = [news] { return news->look(); };
+      entries = co_await threads_.run("reading the history", std::move(look));
+    } catch (const std::system_error& error) {
+      log_.debug("The page shows no failures: {}", error.what());
+    }
+    if (news != journal_news_) co_return;  // nobody looks any more
+    add_failures(entries);
+    co_await runtime_.clock.sleep_for(kFiguresPause);
+  }
+}
+
+void Feed::add_failures(std::vector<history::Entry>& entries) {
+  std::erase_if(entries, [](const history::Entry& entry) { return !is_failure(entry); });
+  if (entries.empty()) return;
+  const std::size_t skipped = entries.size() - std::min(entries.size(), kMostFailures);
+  for (std::size_t i = skipped; i < entries.size(); ++i) {
+    const std::string id = std::to_string(++last_failure_);
+    changes_->set("failure", id, failure_row(id, entries[i]));
+    failures_.push_back(id);
+  }
+  for (; failures_.size() > kMostFailures; failures_.pop_front()) {
+    changes_->erase("failure", failures_.front());
+  }
+  changed_.set();
+}
+
+}  // namespace nodepool::page

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "async/thread_pool.h"
+#include "coordination/store.h"
+#include "history/journal.h"
+#include "history/journal_news.h"
+#include "model/records.h"
+#include "page/change_log.h"
+#include "page/facts.h"
+#include "telemetry/log.h"
+
+namespace nodepool::page {
+
+// Follows all that the page shows, for as long as somebody looks, and tells everybody the same: an
+// event costs the rendering of what it concerns, a few times a second at most, however many look
+// on. While nobody looks it costs nothing.
+class Feed {
+ public:
+  // All outlive this. Without a journal no failures are shown.
+  Feed(const async::Runtime& runtime, coordination::Store& store, model::Records& records,
+       const telemetry::Logger& log, Sources sources, std::optional<history::Journal> journal);
+  ~Feed();
+
+  // Somebody looks: returns when the rows are complete. Throws Cancelled.
+  async::Task<> look();
+
+  // One that goes on looking, for as long as this object lives.
+  class Viewer {
+   public:
+    explicit Viewer(Feed& feed) : feed_(feed) { ++feed_.viewers_; }
+    ~Viewer() { --feed_.viewers_; }
+    Viewer(const Viewer&) = delete;
+    Viewer& operator=(const Viewer&) = delete;
+
+   private:
+    Feed& feed_;
+  };
+
+  ChangeLog::Text rows();
+  std::optional<std::vector<ChangeLog::Text>> since(const std::string& revision) const;
+  std::string revision() const;
+
+  // Returns when there are changes, or at that time. Throws Cancelled.
+  async::Task<> until_news(async::Clock::TimePoint when);
+
+  async::Task<> stop();
+
+ private:
+  using Ids = std::set<std::string, std::less<>>;
+
+  // What is to be rendered anew.
+  struct Stale {
+    Ids nodes = {};
+    Ids requests = {};
+    Ids images = {};
+    Ids components = {};
+    bool hosts = false;
+  };
+
+  void begin();
+  void end();
+  void subscribe();
+  async::Task<> run();
+  async::Task<> follow();
+  bool is_looked_at() const;
+  void render_stale();
+  void render_node(const std::string& id);
+  void render_request(const std::string& id);
+  async::Task<> read_hosts();
+  void tell_sources();
+  async::Task<> follow_failures(std::shared_ptr<history::JournalNews> news);
+  void add_failures(std::vector<history::Entry>& entries);
+
+  async::Runtime runtime_;
+  coordination::Store& store_;
+  model::Records& records_;
+  telemetry::Logger log_;
+  Sources sources_;
+  std::optional<history::Journal> journal_;
+  async::ThreadPool threads_;
+  std::optional<ChangeLog> changes_;  // while somebody looks
+  Stale stale_;
+  Ids hosts_;  // that there are rows of
+  Ids providers_;
+  std::shared_ptr<history::JournalNews> journal_news_;
+  std::uint64_t last_failure_ = 0;
+  std::deque<std::string> failures_;  // ids of their rows
+  std::size_t viewers_ = 0;
+  async::Clock::TimePoint looked_at_{};
+  async::Event changed_{"something that the status page shows has changed"};
+  async::Event news_{"there are news for status pages"};
+  std::vector<coordination::Subscription> subscriptions_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::page

@@ -1,0 +1,198 @@
+#include "page/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/lease.h"
+#include "model/lease_order.h"
+#include "page/row_text.h"
+
+namespace nodepool::page {
+
+namespace {
+
+using model::Node;
+using model::NodeRequest;
+
+RowText lease_text(const Node& node) {
+  RowText row;
+  const std::optional<model::Lease> lease = model::lease_of(node);
+  if (!lease) return row;
+  row.text("id", lease->id).text("holder", lease->holder).text("owner", lease->owner);
+  row.time("expires", lease->expires);
+  return row;
+}
+
+RowText order_text(const NodeRequest& request) {
+  RowText row;
+  const std::optional<model::LeaseOrder> order = model::lease_order_of(request);
+  if (!order) return row;
+  row.text("owner", order->owner).text("holder", order->holder).time("expires", order->expires);
+  return row;
+}
+
+std::vector<RowText> declines(const NodeRequest& request) {
+  std::vector<RowText> rows;
+  for (const std::string& pool : request.declined_by) {
+    RowText& row = rows.emplace_back();
+    row.text("pool", pool);
+    const auto reason = request.decline_reasons.find(pool);
+    if (reason != request.decline_reasons.end()) row.text("reason", reason->second);
+  }
+  return rows;
+}
+
+RowText upload_text(const model::ImageTable& images, const model::ImageUpload& upload) {
+  RowText row;
+  row.text("provider", upload.provider).text("id", upload.id);
+  row.text("state", to_string(upload.state)).time("since", upload.state_time);
+  row.text("name", upload.external_name).text("format", upload.format);
+  row.text("failure", upload.failure);
+  row.truth("busy", images.is_being_uploaded(upload.image, upload.build_id, upload.provider));
+  return row;
+}
+
+RowText build_text(const model::ImageTable& images, const model::ImageBuild& build) {
+  std::vector<RowText> uploads;
+  for (const model::ImageUpload* upload : images.uploads_of(build.image, build.id)) {
+    uploads.push_back(upload_text(images, *upload));
+  }
+  RowText row;
+  row.text("id", build.id).text("state", to_string(build.state)).time("since", build.state_time);
+  row.text("builder", build.builder).texts("formats", build.formats);
+  row.text("failure", build.failure).objects("uploads", uploads);
+  return row;
+}
+
+std::vector<RowText> amount_texts(const std::vector<Amount>& amounts) {
+  std::vector<RowText> rows;
+  for (const Amount& amount : amounts) {
+    RowText& row = rows.emplace_back();
+    row.text("resource", amount.resource).number("used", amount.used);
+    row.number("limit", amount.limit);
+  }
+  return rows;
+}
+
+std::vector<RowText> call_texts(const std::vector<CallFacts>& calls) {
+  std::vector<RowText> rows;
+  for (const CallFacts& call : calls) {
+    RowText& row = rows.emplace_back();
+    row.text("name", call.name).number("count", static_cast<double>(call.count));
+    row.time("seconds", call.seconds);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string node_row(const Node& node, bool is_locked, std::optional<double> asked) {
+  RowText row;
+  row.text("id", node.id).texts("labels", node.type).text("state", to_string(node.state));
+  row.time("since", node.state_time).text("provider", node.provider).text("pool", node.pool);
+  if (asked) row.time("asked", *asked);
+  if (node.created_time) row.time("created", *node.created_time);
+  row.text("request", node.allocated_to).text("tenant", node.tenant_name);
+  row.text("requestor", node.requestor).text("host", node.hostname).text("az", node.az);
+  row.truth("locked", is_locked).truth("static", node.slot.has_value());
+  row.json("machine", node.external_id).text("image", node.image_id);
+  row.text("comment", node.comment).text("hold_job", node.hold_job);
+  row.object("lease", lease_text(node)).json("journal", node.launch_journal);
+  return row.str();
+}
+
+std::string request_row(const NodeRequest& request, const model::IdSet& nodes,
+                        const std::vector<Opinion>& opinions) {
+  RowText row;
+  row.text("id", request.id).text("state", to_string(request.state));
+  row.time("since", request.state_time).texts("labels", request.node_types);
+  if (request.created_time) row.time("created", *request.created_time);
+  row.text("requestor", request.requestor).text("tenant", request.tenant_name);
+  row.text("prefers", request.provider).text("event", request.event_id);
+  if (request.relative_priority != 0) {
+    row.number("relative", static_cast<double>(request.relative_priority));
+  }
+  row.objects("declined", declines(request)).object("order", order_text(request));
+  row.texts("nodes", {nodes.begin(), nodes.end()});
+  std::vector<RowText> said;
+  for (const Opinion& opinion : opinions) {
+    said.emplace_back()
+        .text("pool", opinion.pool)
+        .text("text", opinion.text)
+        .text("reason", opinion.reason);
+  }
+  row.objects("opinions", said);
+  return row.str();
+}
+
+std::string image_row(const model::ImageTable& images, const std::string& image) {
+  std::vector<RowText> builds;
+  for (const model::ImageBuild* build : images.builds_of(image)) {
+    builds.push_back(build_text(images, *build));
+  }
+  RowText row;
+  row.text("id", image).truth("paused", images.is_paused(image));
+  row.truth("busy", images.is_being_built(image));
+  const auto wanted = images.build_requests().find(image);
+  if (wanted != images.build_requests().end()) row.time("wanted", wanted->second);
+  row.objects("builds", builds);
+  return row.str();
+}
+
+std::string component_row(const std::string& id, const model::Component& component) {
+  RowText row;
+  row.text("id", id).text("kind", to_string(component.kind)).text("host", component.hostname);
+  row.text("state", component.state).text("version", component.version);
+  if (component.kind != model::Component::Kind::pool) return row.str();
+  row.text("component", component.id).text("name", component.name);
+  row.text("provider", component.provider_name).texts("labels", component.supported_labels);
+  row.number("priority", static_cast<double>(component.priority));
+  row.truth("paused", component.paused);
+  return row.str();
+}
+
+std::string host_id(const model::HostReport& host) {
+  return fmt::format("{}/{}/{}:{}/{}", host.provider, host.pool, host.host, host.port,
+                     host.launcher);
+}
+
+std::string host_row(const model::HostReport& host) {
+  RowText row;
+  row.text("id", host_id(host)).text("provider", host.provider).text("pool", host.pool);
+  row.text("host", host.host).number("port", static_cast<double>(host.port));
+  row.texts("labels", host.labels).text("problem", host.problem).time("since", host.since);
+  row.number("next_look", host.next_look).text("launcher", host.launcher);
+  return row.str();
+}
+
+std::string provider_row(const ProviderFacts& provider) {
+  RowText row;
+  row.text("id", provider.name).truth("makes_machines", provider.makes_machines);
+  row.number("max_concurrency", static_cast<double>(provider.max_concurrency));
+  row.number("launches", static_cast<double>(provider.launches));
+  row.truth("refusing", provider.is_refusing).text("quota_failure", provider.quota_failure);
+  row.objects("amounts", amount_texts(provider.amounts));
+  std::vector<RowText> pools;
+  for (const PoolFacts& pool : provider.pools) {
+    pools.emplace_back()
+        .text("name", pool.name)
+        .objects("amounts", amount_texts(pool.amounts))
+        .texts("problems", pool.problems);
+  }
+  row.objects("pools", pools).objects("calls", call_texts(provider.calls));
+  row.objects("errors", call_texts(provider.errors));
+  row.objects("launched", call_texts(provider.launched));
+  return row.str();
+}
+
+std::string failure_row(const std::string& id, const history::Entry& entry) {
+  RowText row;
+  row.text("id", id).time("time", entry.time);
+  const bool is_node = entry.subject == history::Entry::Subject::node;
+  row.text("subject", std::string_view(is_node ? "node" : "request")).text("of", entry.id);
+  row.text("event", entry.event).texts("related", entry.related).text("details", entry.details);
+  return row.str();
+}
+
+}  // namespace nodepool::page

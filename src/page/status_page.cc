@@ -1,0 +1,151 @@
+#include "page/status_page.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "model/image_build.h"
+#include "page/assets.h"
+#include "page/build_log_tail.h"
+#include "page/row_text.h"
+#include "web/error_pages.h"
+#include "web/negotiation.h"
+
+namespace nodepool::page {
+
+using async::Task;
+using web::Request;
+using web::Response;
+
+namespace {
+
+constexpr std::string_view kRows = "/page/rows";
+constexpr std::string_view kChanges = "/page/changes";
+constexpr std::string_view kBuildLog = "/page/build-log";
+
+// Then the client comes again, and it is looked whether it still may.
+constexpr auto kLongestStream = std::chrono::minutes(10);
+
+constexpr auto kPing = web::kStreamSilence - std::chrono::seconds(1);
+
+Response json_page(std::shared_ptr<const std::string> text) {
+  return {
+      200, {{"Content-Type", "application/json"}, {"Cache-Control", "no-store"}}, std::move(text)};
+}
+
+std::string parameter(const Request& request, std::string_view name) {
+  const std::string* value = request.parameter(name);
+  return value == nullptr ? std::string() : *value;
+}
+
+std::int64_t number(const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+StatusPage::StatusPage(const async::Runtime& runtime, coordination::Store& store,
+                       model::Records& records, const telemetry::Logger& log, Options options)
+    : runtime_(runtime),
+      records_(records),
+      build_logs_(std::move(options.build_logs)),
+      threads_(1, "build logs"),
+      feed_(runtime, store, records, log, std::move(options.sources), std::move(options.journal)) {}
+
+StatusPage::Part StatusPage::part_of(const Request& request) {
+  const std::string& path = request.path;
+  if (path == kRows || path == kChanges || path == kBuildLog) return Part::data;
+  if (!asset(request)) return Part::none;
+  const bool is_start = path == "/";
+  const bool is_for_people =
+      !is_start || web::negotiate(request.header("accept")) == web::MediaType::html;
+  return is_for_people ? Part::file : Part::none;
+}
+
+Task<Response> StatusPage::answer(Request request) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    Response response = web::error_page(405, "This takes GET.", request);
+    response.headers.emplace_back("Allow", "GET, HEAD");
+    co_return response;
+  }
+  if (request.path == kRows) co_return co_await show_rows();
+  if (request.path == kChanges) co_return co_await show_changes(std::move(request));
+  if (request.path == kBuildLog) co_return co_await show_build_log(std::move(request));
+  const std::optional<Response> file = asset(request);
+  co_return file ? *file : web::error_page(404, "The resource could not be found.", request);
+}
+
+Task<> StatusPage::stop() {
+  co_await feed_.stop();
+}
+
+Task<Response> StatusPage::show_rows() {
+  co_await feed_.look();
+  co_return json_page(feed_.rows());
+}
+
+Task<Response> StatusPage::show_changes(Request request) {
+  co_await feed_.look();
+  Response response{200,
+                    {{"Content-Type", "text/event-stream"},
+                     {"Cache-Control", "no-store"},
+                     {"X-Accel-Buffering", "no"}}};  // servers in between are to pass it on at once
+  if (request.method == "HEAD") co_return response;
+  response.stream = [this, after = parameter(request, "after")](web::StreamSink& sink) {
+    return stream_changes(after, sink);
+  };
+  co_return response;
+}
+
+Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
+  const Feed::Viewer viewer(feed_);
+  const async::Clock::TimePoint end = runtime_.clock.now() + kLongestStream;
+  // Comes at once: the client sees that it is connected, and by which clock times are told.
+  std::string greeting =
+      fmt::format("event: hello\ndata: {{\"now\":{:.2f}}}\n\n", runtime_.clock.wall_seconds());
+  bool is_taken = co_await sink.send(std::move(greeting));
+  while (is_taken && runtime_.clock.now() < end) {
+    const auto messages = feed_.since(revision);
+    if (!messages) {
+      co_await sink.send("event: behind\ndata: {}\n\n");
+      co_return;
+    }
+    revision = feed_.revision();
+    for (const ChangeLog::Text& message : *messages) {
+      is_taken = is_taken && co_await sink.send(message);
+    }
+    if (!messages->empty()) continue;
+    const async::Clock::TimePoint ping = runtime_.clock.now() + kPing;
+    co_await feed_.until_news(ping);
+    if (runtime_.clock.now() >= ping) is_taken = co_await sink.send(":\n\n");
+  }
+}
+
+// The name of the file is made from a record, not from what the client says.
+Task<Response> StatusPage::show_build_log(Request request) {
+  co_await records_.until_ready();
+  const model::ImageBuild* build =
+      records_.images.find_build(parameter(request, "image"), parameter(request, "build"));
+  if (build == nullptr) co_return web::error_page(404, "There is no such build.", request);
+  const std::string path =
+      std::filesystem::path(build_logs_) / model::build_log_name(build->image, build->id);
+  const bool is_going_on = build->state == model::BuildState::building;
+  auto read = [path, from = number(parameter(request, "from"))] { return read_tail(path, from); };
+  const std::optional<FilePart> part =
+      co_await threads_.run("reading the log of a build", std::move(read));
+  if (!part) co_return web::error_page(404, "This host does not have the log.", request);
+  RowText row;
+  row.number("begin", static_cast<double>(part->begin));
+  row.number("end", static_cast<double>(part->begin) + static_cast<double>(part->text.size()));
+  row.truth("going_on", is_going_on).text("text", part->text);
+  co_return json_page(std::make_shared<const std::string>(row.str() + "\n"));
+}
+
+}  // namespace nodepool::page

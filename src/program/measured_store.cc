@@ -1,0 +1,87 @@
+#include "program/measured_store.h"
+
+#include <utility>
+
+#include "telemetry/process_metrics.h"
+
+namespace nodepool::program {
+
+using async::Task;
+
+// The time from its beginning to its end, however the operation ends.
+class MeasuredStore::Measurement {
+ public:
+  Measurement(MeasuredStore& store, std::string_view operation)
+      : store_(store), operation_(operation), begun_(store.clock_.now()) {
+    ++store_.under_way_;
+  }
+  ~Measurement() {
+    --store_.under_way_;
+    store_.metrics_.time(telemetry::series<telemetry::kStoreCalls>(operation_),
+                         store_.clock_.now() - begun_);
+  }
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+
+ private:
+  MeasuredStore& store_;
+  std::string_view operation_;
+  async::Clock::TimePoint begun_;
+};
+
+MeasuredStore::MeasuredStore(const async::Clock& clock, coordination::Store& inner,
+                             telemetry::Metrics metrics)
+    : clock_(clock), inner_(inner), metrics_(std::move(metrics)) {}
+
+Task<std::string> MeasuredStore::create(std::string path, std::string data,
+                                        coordination::CreateMode mode) {
+  const Measurement measurement(*this, "create");
+  co_return co_await inner_.create(std::move(path), std::move(data), mode);
+}
+
+Task<coordination::Entry> MeasuredStore::get(std::string path) {
+  const Measurement measurement(*this, "get");
+  co_return co_await inner_.get(std::move(path));
+}
+
+Task<std::optional<coordination::Stat>> MeasuredStore::exists(std::string path) {
+  const Measurement measurement(*this, "exists");
+  co_return co_await inner_.exists(std::move(path));
+}
+
+Task<coordination::Stat> MeasuredStore::set(std::string path, std::string data,
+                                            std::int32_t expected) {
+  const Measurement measurement(*this, "set");
+  co_return co_await inner_.set(std::move(path), std::move(data), expected);
+}
+
+Task<> MeasuredStore::remove(std::string path, std::int32_t expected) {
+  const Measurement measurement(*this, "remove");
+  co_await inner_.remove(std::move(path), expected);
+}
+
+Task<std::vector<std::string>> MeasuredStore::children(std::string path) {
+  const Measurement measurement(*this, "children");
+  co_return co_await inner_.children(std::move(path));
+}
+
+Task<std::vector<coordination::OperationResult>> MeasuredStore::commit(
+    coordination::Transaction transaction) {
+  const Measurement measurement(*this, "commit");
+  co_return co_await inner_.commit(std::move(transaction));
+}
+
+coordination::Subscription MeasuredStore::watch(std::string root,
+                                                coordination::WatchHandler handler) {
+  return inner_.watch(std::move(root), std::move(handler));
+}
+
+coordination::Subscription MeasuredStore::on_session(coordination::SessionHandler handler) {
+  return inner_.on_session(std::move(handler));
+}
+
+Task<> MeasuredStore::close() {
+  co_await inner_.close();
+}
+
+}  // namespace nodepool::program

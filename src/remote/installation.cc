@@ -1,0 +1,408 @@
+#include "remote/installation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "json/json.h"
+#include "requestor/error.h"
+
+namespace nodepool::remote {
+
+using json::Json;
+using requestor::RequestError;
+
+namespace {
+
+constexpr std::string_view kApi = "/api/v1/";
+constexpr std::string_view kUnix = "unix://";
+
+// How long one wait lasts at most, and how long a call may take besides.
+constexpr std::chrono::seconds kWait{30};
+constexpr std::chrono::seconds kPatience{30};
+constexpr int kGone = 404;
+
+std::vector<std::string> bases_of(const std::string& url) {
+  std::vector<std::string> bases;
+  std::size_t at = 0;
+  while (at <= url.size()) {
+    const std::size_t end = std::min(url.find(',', at), url.size());
+    std::string base = url.substr(at, end - at);
+    while (base.ends_with('/')) base.pop_back();
+    if (!base.empty()) bases.push_back(std::move(base));
+    at = end + 1;
+  }
+  const bool is_http = !bases.empty() && std::ranges::all_of(bases, [](const std::string& base) {
+    return base.starts_with("https://") || base.starts_with("http://");
+  });
+  const bool is_unix = bases.size() == 1 && bases.front().starts_with(kUnix);
+  if (!is_http && !is_unix) {
+    throw RequestError("the URL of the API must be like https://host:8006, or " +
+                       std::string(kUnix) + "/run/nodepool/api.socket: " + url);
+  }
+  return bases;
+}
+
+http::ClientOptions client_options(const Address& address) {
+  http::ClientOptions options;
+  options.transfers.ca_file = address.ca_file;
+  if (address.url.starts_with(kUnix)) {
+    options.transfers.unix_socket = address.url.substr(kUnix.size());
+  }
+  options.attempts = 2;  // then the next launcher
+  return options;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+RequestError not_understood(const std::string& what) {
+  return RequestError("the API's answer cannot be understood: " + what);
+}
+
+Json parse_answer(const std::string& body) {
+  try {
+    Json document = json::parse(body);
+    if (document.is_object()) return document;
+  } catch (const json::ParseError& error) {
+    throw not_understood(error.what());
+  }
+  throw not_understood("it is no object");
+}
+
+// "id" of the path: nothing in it leads elsewhere.
+std::string escaped(const std::string& id) {
+  std::string text;
+  for (const char c : id) {
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                          (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+    text += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return text;
+}
+
+// A node's record; of one that belongs to somebody else, the little that its listing has.
+model::Node read_node(const Json& document) {
+  if (document.contains("type")) {
+    return model::parse_node(text_at(document, "id"), {document.dump(), {}});
+  }
+  model::Node node;
+  node.id = text_at(document, "id");
+  node.provider = text_at(document, "provider");
+  const auto labels = document.find("label");
+  if (labels != document.end() && labels->is_array()) {
+    node.type = labels->get<std::vector<std::string>>();
+  }
+  return node;
+}
+
+requestor::LeasedNodes read_lease(const Json& document) {
+  requestor::LeasedNodes leased;
+  leased.lease.id = text_at(document, "id");
+  leased.lease.holder = text_at(document, "holder");
+  leased.lease.owner = text_at(document, "owner");
+  try {
+    leased.lease.expires = document.at("expires").get<double>();
+    for (const Json& node : document.at("nodes")) leased.nodes.push_back(read_node(node));
+  } catch (const Json::exception& error) {
+    throw not_understood(error.what());
+  } catch (const model::RecordError& error) {
+    throw not_understood(error.what());
+  }
+  return leased;
+}
+
+Installation::Progress read_progress(const Json& document) {
+  Installation::Progress progress{.id = text_at(document, "id")};
+  const auto state = model::parse_request_state(text_at(document, "state"));
+  if (!state) throw not_understood("it has no state");
+  progress.state = *state;
+  const auto place = document.find("place");
+  if (place != document.end() && place->is_number_unsigned()) {
+    progress.place = place->get<std::size_t>();
+  }
+  const auto declined = document.find("declined");
+  if (declined != document.end() && declined->is_array()) {
+    for (const Json& item : *declined) {
+      progress.declined.emplace_back(text_at(item, "pool"), text_at(item, "reason"));
+    }
+  }
+  return progress;
+}
+
+// A row of the history, as report/history_listing.h has it.
+history::Entry read_entry(const Json& row, const std::string& id) {
+  history::Entry entry;
+  const auto time = row.find("time");
+  if (time != row.end() && time->is_number()) entry.time = time->get<double>();
+  const auto request = row.find("request");
+  const auto nodes = row.find("nodes");
+  const bool is_node = request != row.end();
+  entry.subject = is_node ? history::Entry::Subject::node : history::Entry::Subject::request;
+  entry.id = id;
+  entry.event = text_at(row, "event");
+  entry.details = text_at(row, "details");
+  if (is_node && request->is_string()) entry.related = {request->get<std::string>()};
+  if (nodes != row.end() && nodes->is_array()) {
+    for (const Json& node : *nodes) {
+      if (node.is_string()) entry.related.push_back(node.get<std::string>());
+    }
+  }
+  const auto data = row.find("data");
+  if (data != row.end() && !data->is_null()) entry.data = data->dump();
+  return entry;
+}
+
+report::Table read_table(const Json& rows, std::vector<report::Column> columns) {
+  if (!rows.is_array()) throw not_understood("it has no list");
+  report::Table table(std::move(columns));
+  for (const Json& item : rows) {
+    report::Row row;
+    for (const report::Column& column : table.columns()) {
+      const auto found = item.find(column.key);
+      row.emplace_back(model::Json{found == item.end() ? "null" : found->dump()});
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+report::Statements read_statements(const Json& list) {
+  report::Statements statements;
+  for (const Json& item : list) {
+    report::Statement statement{
+        .key = text_at(item, "key"), .name = text_at(item, "name"), .text = text_at(item, "text")};
+    const auto details = item.find("details");
+    if (details != item.end()) statement.details = read_statements(*details);
+    statements.push_back(std::move(statement));
+  }
+  return statements;
+}
+
+report::Explanation read_explanation(const Json& document) {
+  report::Explanation explanation;
+  const auto statements = document.find("statements");
+  if (statements == document.end()) throw not_understood("it explains nothing");
+  explanation.statements = read_statements(*statements);
+  const auto others = document.find("others");
+  if (others != document.end()) {
+    for (const Json& other : *others) explanation.others.push_back(read_explanation(other));
+  }
+  const auto not_shown = document.find("not_shown");
+  if (not_shown != document.end() && not_shown->is_number_unsigned()) {
+    explanation.not_shown = not_shown->get<std::size_t>();
+  }
+  return explanation;
+}
+
+}  // namespace
+
+struct Installation::Answer {
+  int status = 0;
+  Json document = Json();  // an object; null if there is none
+};
+
+Installation::Installation(const async::Runtime& runtime, const Address& address,
+                           const telemetry::Logger& log)
+    : runtime_(runtime),
+      bases_(bases_of(address.url)),
+      token_(address.token),
+      client_(runtime, client_options(address), log),
+      giving_up_(runtime, [log](const std::string& name, const std::string& error) {
+        log.warning("{}: {}", name, error);
+      }) {}
+
+// Refusals are thrown, but that something is gone.
+Task<Installation::Answer> Installation::call(std::string method, std::string path,
+                                              std::string body, std::string key) {
+  std::string failure;
+  for (std::size_t attempt = 0; attempt < bases_.size(); ++attempt) {
+    const std::string& base = bases_.at((current_ + attempt) % bases_.size());
+    http::Request request;
+    request.method = method;
+    request.deadline = kWait + kPatience;
+    request.url = (base.starts_with(kUnix) ? "http://nodepool" : base) + std::string(kApi) + path;
+    request.name = "nodepool: " + method + " " + path.substr(0, path.find_first_of("/?"));
+    request.repeatable = http::Request::Repeatable::yes;  // what must not be done twice has a key
+    request.body = body;
+    if (!body.empty()) request.headers.emplace_back("Content-Type", "application/json");
+    if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
+    if (!key.empty()) request.headers.emplace_back("Idempotency-Key", key);
+    std::optional<http::Response> response;
+    try {
+      response = co_await client_.send(std::move(request));
+    } catch (const http::HttpError& error) {
+      failure = error.what();
+    }
+    if (!response) continue;
+    constexpr int kUnavailable = 503;
+    const bool is_last = attempt + 1 == bases_.size();
+    if (response->status == kUnavailable && !is_last) continue;
+    current_ = (current_ + attempt) % bases_.size();
+    Answer answer{.status = response->status};
+    if (!response->body.empty()) answer.document = parse_answer(response->body);
+    if (response->is_success() || response->status == kGone) co_return answer;
+    const std::string detail =
+        answer.document.is_object() ? text_at(answer.document, "detail") : std::string();
+    throw RequestError(detail.empty() ? fmt::format("the API has answered {}", response->status)
+                                      : detail);
+  }
+  throw RequestError("no launcher answers: " + failure);
+}
+
+Task<Installation::Outcome> Installation::request(
+    Order order, std::function<void(const Progress&)> on_progress) {
+  Json body = {{"labels", order.labels}, {"timeout", order.timeout.count()}};
+  if (order.lease) body["lease"] = order.lease->count();
+  if (!order.holder.empty()) body["holder"] = order.holder;
+  const async::Clock::TimePoint deadline = runtime_.clock.now() + order.timeout;
+  const std::string key = runtime_.random.uuid_hex();
+  Task<Outcome> asking = place_and_follow(body.dump(), key, deadline, std::move(on_progress));
+  try {
+    co_return co_await std::move(asking);
+  } catch (const async::Cancelled&) {
+    giving_up_.spawn("giving up", take_back(body.dump(), key));
+    throw;
+  }
+}
+
+Task<Installation::Outcome> Installation::place_and_follow(
+    std::string order, std::string key, async::Clock::TimePoint deadline,
+    std::function<void(const Progress&)> on_progress) {
+  std::string id = co_await place(std::move(order), std::move(key));
+  co_return co_await follow(std::move(id), deadline, std::move(on_progress));
+}
+
+Task<std::string> Installation::place(std::string order, std::string key) {
+  const Answer placed = co_await call("POST", "requests", std::move(order), std::move(key));
+  co_return text_at(placed.document, "id");
+}
+
+// Nobody knows how far it has come: sent once more it has the id that it got, if it did.
+Task<> Installation::take_back(std::string order, std::string key) {
+  try {
+    std::string id = co_await place(std::move(order), std::move(key));
+    co_await give_up(std::move(id));
+  } catch (const RequestError&) {
+    // It was refused, or has ended, or nobody answers: then its time to wait will end it.
+  }
+}
+
+Task<Installation::Outcome> Installation::follow(std::string id, async::Clock::TimePoint deadline,
+                                                 std::function<void(const Progress&)> on_progress) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
+    const auto wait = std::clamp(left, std::chrono::seconds(0), kWait);
+    const Answer answer =
+        co_await call("GET", fmt::format("requests/{}?wait={}", escaped(id), wait.count()), {}, {});
+    if (answer.status == kGone) throw RequestError("request " + id + " has been removed");
+    Outcome outcome{.progress = read_progress(answer.document)};
+    if (on_progress) on_progress(outcome.progress);
+    const auto lease = answer.document.find("lease");
+    if (lease != answer.document.end() && lease->is_object()) outcome.leased = read_lease(*lease);
+    const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
+    if (!is_over && left > std::chrono::seconds(0)) continue;
+    if (!outcome.leased) co_await give_up(id);
+    co_return outcome;
+  }
+}
+
+Task<> Installation::give_up(std::string id) {
+  co_await call("DELETE", "requests/" + escaped(id), {}, {});
+}
+
+Task<model::Lease> Installation::renew(std::string lease,
+                                       std::optional<std::chrono::seconds> duration) {
+  const std::string body = duration ? Json{{"lease", duration->count()}}.dump() : std::string();
+  const Answer answer =
+      co_await call("POST", fmt::format("leases/{}/renew", escaped(lease)), body, {});
+  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+  model::Lease renewed{.id = lease, .expires = 0, .holder = {}};
+  const auto expires = answer.document.find("expires");
+  if (expires == answer.document.end() || !expires->is_number()) throw not_understood("no time");
+  renewed.expires = expires->get<double>();
+  co_return renewed;
+}
+
+Task<> Installation::release(std::string lease, std::optional<std::string> node) {
+  std::string path = "leases/" + escaped(lease);
+  if (node) path += "?node=" + escaped(*node);
+  const Answer answer = co_await call("DELETE", std::move(path), {}, {});
+  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+}
+
+Task<> Installation::hold(std::string lease, std::string reason, std::optional<std::string> node) {
+  Json document = {{"reason", reason}};
+  if (node) document["nodes"] = std::vector<std::string>{*node};
+  const std::string body = document.dump();
+  const Answer answer =
+      co_await call("POST", fmt::format("leases/{}/hold", escaped(lease)), body, {});
+  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+}
+
+Task<requestor::LeasedNodes> Installation::find_lease(std::string id) {
+  const Answer answer = co_await call("GET", "leases/" + escaped(id), {}, {});
+  if (answer.status != kGone) co_return read_lease(answer.document);
+  const Answer node = co_await call("GET", "nodes/" + escaped(id), {}, {});
+  const std::string lease =
+      node.status == kGone ? std::string() : text_at(node.document, "allocated_to");
+  if (lease.empty()) throw RequestError("there is no lease or leased node " + id);
+  const Answer of_node = co_await call("GET", "leases/" + escaped(lease), {}, {});
+  if (of_node.status == kGone) throw RequestError("node " + id + " is not leased");
+  requestor::LeasedNodes leased = read_lease(of_node.document);
+  std::erase_if(leased.nodes, [&id](const model::Node& each) { return each.id != id; });
+  co_return leased;
+}
+
+// The rows of a listing, each a JSON text.
+Task<std::vector<std::string>> Installation::pages(std::string listing) {
+  std::vector<std::string> all;
+  std::string after;
+  while (true) {
+    const std::string page = after.empty() ? "" : "&after=" + escaped(after);
+    const Answer answer =
+        co_await call("GET", fmt::format("{}?limit=1000{}", listing, page), {}, {});
+    const auto rows = answer.document.find(listing);
+    if (rows == answer.document.end() || !rows->is_array()) {
+      throw not_understood("it has no " + listing);
+    }
+    for (const Json& row : *rows) all.push_back(row.dump());
+    if (!answer.document.contains("next") || rows->empty()) co_return all;
+    after = text_at(rows->back(), "id");
+  }
+}
+
+Task<std::vector<requestor::LeasedNodes>> Installation::leases() {
+  std::vector<requestor::LeasedNodes> leases;
+  const std::vector<std::string> rows = co_await pages("leases");
+  for (const std::string& row : rows) leases.push_back(read_lease(json::parse(row)));
+  co_return leases;
+}
+
+Task<report::Table> Installation::list(std::string listing, std::vector<report::Column> columns) {
+  const std::vector<std::string> rows = co_await pages(std::move(listing));
+  Json list = Json::array();
+  for (const std::string& row : rows) list.push_back(json::parse(row));
+  co_return read_table(list, std::move(columns));
+}
+
+Task<std::vector<history::Entry>> Installation::history(std::string id) {
+  const Answer answer = co_await call("GET", "history/" + escaped(id), {}, {});
+  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+  const auto rows = answer.document.find("history");
+  if (rows == answer.document.end()) throw not_understood("it has no history");
+  std::vector<history::Entry> entries;
+  for (const Json& row : *rows) entries.push_back(read_entry(row, id));
+  co_return entries;
+}
+
+Task<report::Explanation> Installation::explain(std::string subject) {
+  const Answer answer = co_await call("GET", "explain/" + escaped(subject), {}, {});
+  if (answer.status == kGone) throw RequestError(text_at(answer.document, "detail"));
+  co_return read_explanation(answer.document);
+}
+
+}  // namespace nodepool::remote

@@ -1,0 +1,94 @@
+#include "report/explanation/explainer.h"
+
+#include <utility>
+
+#include "report/explanation/hosts.h"
+#include "report/explanation/leases.h"
+
+namespace nodepool::report {
+
+namespace {
+
+// The providers as the configuration has them.
+Providers configured_providers(const Sources& sources) {
+  Providers providers;
+  for (const config::ProviderSection& section : sources.config.providers) {
+    ProviderFacts& facts = providers[section.name];
+    try {
+      facts.config = sources.drivers.driver(section.driver).configure(section, sources.config);
+    } catch (const config::ConfigError& error) {
+      facts.failure = error.what();
+    }
+  }
+  return providers;
+}
+
+// How long their machines take to come up.
+Task<> read_boot_times(const Sources& sources, Providers& providers) {
+  for (auto& [name, facts] : providers) {
+    if (!facts.config || !makes_machines(facts)) continue;
+    facts.boot_times = co_await model::read_boot_record(sources.store, name);
+  }
+}
+
+// Providers that only hand out decide by what is in the records and the configuration.
+void foresee_hand_outs(const Sources& sources, const Foresight& foresight, Providers& providers) {
+  const driver::ProviderContext context{.runtime = sources.runtime,
+                                        .store = sources.store,
+                                        .nodes = sources.nodes,
+                                        .images = sources.images,
+                                        .threads = sources.threads,
+                                        .log = sources.log};
+  for (const config::ProviderSection& section : sources.config.providers) {
+    ProviderFacts& facts = providers.at(section.name);
+    if (!facts.config || makes_machines(facts)) continue;
+    const auto provider = sources.drivers.driver(section.driver).provider(facts.config, context);
+    foresee(foresight, *provider, {}, facts);
+  }
+}
+
+std::optional<Explanation> explanation_of(const Knowledge& knowledge, const std::string& subject) {
+  if (const model::NodeRequest* request = knowledge.requests.find(subject)) {
+    return explain_request(knowledge, *request);
+  }
+  if (const model::Node* node = knowledge.nodes.find(subject)) {
+    return explain_node(knowledge, *node);
+  }
+  if (knows_lease(knowledge, subject)) return explain_lease(knowledge, subject);
+  if (knowledge.config.labels.contains(subject)) return explain_label(knowledge, subject);
+  if (knows_host(knowledge, subject)) return explain_host(knowledge, subject);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
+                                         AskClouds ask_clouds) {
+  Providers providers = configured_providers(sources);
+  const model::NodeRequest* request = sources.requests.find(subject);
+  const Foresight foresight{
+      sources.runtime.clock.wall_seconds(), sources.nodes, sources.requests, sources.components,
+      sources.config.tenant_limits,         subject};
+  if (request != nullptr) foresee_hand_outs(sources, foresight, providers);
+  if (ask_clouds && sources.nodes.find(subject) == nullptr) {
+    std::vector<std::string> labels =
+        request == nullptr ? std::vector<std::string>{subject} : request->node_types;
+    Task<> asking =
+        ask_clouds(std::move(labels), request == nullptr ? nullptr : &foresight, providers);
+    co_await std::move(asking);
+  }
+  co_await read_boot_times(sources, providers);
+  std::vector<model::HostReport> hosts = co_await model::read_host_reports(sources.store);
+  const Knowledge knowledge{sources.runtime.clock.wall_seconds(),
+                            sources.nodes,
+                            sources.images,
+                            sources.requests,
+                            sources.components.pools(),
+                            sources.config,
+                            providers,
+                            std::move(hosts),
+                            sources.history};
+  co_return explanation_of(knowledge, subject);
+}
+
+}  // namespace nodepool::report

@@ -1,0 +1,63 @@
+#include "report/explanation/leases.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+
+#include "model/lease.h"
+
+namespace nodepool::report {
+
+namespace {
+
+using model::Lease;
+using model::NodeState;
+
+// The lease that holds the node; nothing if it is another one, or does not hold it any more.
+std::optional<Lease> holding(const model::Node& node, const std::string& id) {
+  if (node.state != NodeState::in_use) return std::nullopt;
+  std::optional<Lease> lease = model::lease_of(node);
+  if (lease && lease->id != id) lease.reset();
+  return lease;
+}
+
+// A lease is known by the request that it answers, to which its nodes are allocated.
+std::optional<Lease> find_lease(const Knowledge& knowledge, const std::string& id) {
+  for (const std::string& node : knowledge.nodes.allocated_to(id)) {
+    if (std::optional<Lease> lease = holding(*knowledge.nodes.find(node), id)) return lease;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool knows_lease(const Knowledge& knowledge, const std::string& id) {
+  return find_lease(knowledge, id).has_value();
+}
+
+Explanation explain_lease(const Knowledge& knowledge, const std::string& id) {
+  Explanation explanation;
+  const std::optional<Lease> lease = find_lease(knowledge, id);
+  if (!lease) return explanation;
+  const double left = lease->expires - knowledge.now;
+  Statements& facts = say(explanation.statements, "lease",
+                          left > 0 ? fmt::format("Lease {} ends in {}", id, duration_text(left))
+                                   : fmt::format("Lease {} has expired", id))
+                          .details;
+  say_of(facts, "holder", lease->holder);
+  for (const std::string& node_id : knowledge.nodes.allocated_to(id)) {
+    const model::Node& node = *knowledge.nodes.find(node_id);
+    say_of(facts, "node", "node",
+           fmt::format("{} ({}) is {} for {}{}", node.id, fmt::join(node.type, ", "),
+                       to_string(node.state), duration_text(knowledge.now - node.state_time),
+                       holding(node, id) ? "" : ": it has left the lease"));
+  }
+  say_of(facts, "next",
+         left > 0 ? "its nodes are taken back when it ends, or is released; `nodepool renew " + id +
+                        "` lets it run on"
+                  : "a launcher that serves its nodes takes them back");
+  return explanation;
+}
+
+}  // namespace nodepool::report

@@ -1,0 +1,76 @@
+#include "report/launch_text.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "json/json.h"
+#include "telemetry/harmless_text.h"
+
+namespace nodepool::report {
+
+namespace {
+
+using LaunchJson = json::Json;
+
+// "compute: create server: POST /v2.1/servers -> 500 (201 ms), request req-1".
+std::string call_text(const LaunchJson& note) {
+  std::string text = note.at("call").get<std::string>();
+  if (note.contains("method")) {
+    const int status = note.value("status", 0);
+    text += fmt::format(": {} {} -> {}", note.at("method").get<std::string>(),
+                        note.value("path", ""), status == 0 ? "no answer" : std::to_string(status));
+  }
+  text += fmt::format(" ({:.0f} ms)", note.value("milliseconds", 0.0));
+  if (note.contains("id")) text += ", request " + note["id"].get<std::string>();
+  return text;
+}
+
+std::string what_happened(const LaunchJson& note) {
+  if (note.contains("call")) return call_text(note);
+  if (note.contains("step")) return note["step"].get<std::string>();
+  if (note.contains("look")) return "looked at the list of " + note["look"].get<std::string>();
+  return note.at("connection").get<std::string>() + ": " + note.value("outcome", "");
+}
+
+std::string note_text(const LaunchJson& note) {
+  std::string text = fmt::format("{:9.3f} s  {}", note.value("after", 0.0), what_happened(note));
+  if (note.contains("times")) {
+    text +=
+        fmt::format("; {} times until {:.3f} s", note.value("times", 1), note.value("until", 0.0));
+  }
+  return text;
+}
+
+std::string launch_text_of(const LaunchJson& data) {
+  std::string text =
+      fmt::format("Attempt {} of {}", data.value("attempt", 1), data.value("attempts", 1));
+  if (data.value("resumed", false)) {
+    text += ", begun by another launcher, whose part is lost";
+  }
+  text += ":";
+  for (const LaunchJson& note : data.at("notes")) text += "\n" + note_text(note);
+  const int left_out = data.value("left_out", 0);
+  if (left_out > 0) text += fmt::format("\n({} of them, from the middle, are left out)", left_out);
+  text += fmt::format("\n{:9.3f} s  {}", data.value("seconds", 0.0), data.value("failure", ""));
+  const std::string console = data.value("console", "");
+  if (!console.empty()) text += "\nThe end of the console:\n" + console;
+  return text;
+}
+
+}  // namespace
+
+std::string launch_text(const history::Entry& entry) {
+  if (entry.event != "launch" || entry.data.empty()) return {};
+  try {
+    const LaunchJson data = json::parse(entry.data);
+    if (!data.is_object() || !data.contains("notes")) return {};
+    return telemetry::harmless_text(launch_text_of(data));
+  } catch (const json::ParseError&) {
+    return {};
+  } catch (const LaunchJson::exception&) {
+    return {};
+  }
+}
+
+}  // namespace nodepool::report

@@ -1,0 +1,169 @@
+#include "report/status_problems.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace nodepool::report {
+
+namespace {
+
+using model::Component;
+using model::ImageUpload;
+using model::NodeRequest;
+
+using Problems = std::vector<StatusProblem>;
+
+// Of one kind; there may be thousands.
+constexpr std::size_t kMostOfOneKind = 20;
+
+void add(Problems& to, std::string about, std::string text,
+         StatusLevel level = StatusLevel::attention) {
+  to.push_back({level, std::move(about), std::move(text)});
+}
+
+bool is_alive(const StatusSources& sources, Component::Kind kind) {
+  return std::ranges::any_of(sources.components.all(),
+                             [kind](const auto& entry) { return entry.second.kind == kind; });
+}
+
+void add_daemons(Problems& to, const StatusSources& sources) {
+  if (!is_alive(sources, Component::Kind::launcher)) {
+    add(to, "no-launcher", "no launcher is alive: nodes are neither handed out nor taken back",
+        StatusLevel::critical);
+  }
+  if (!sources.diskimages.empty() && !is_alive(sources, Component::Kind::builder)) {
+    add(to, "no-builder", "no builder is alive: images are neither built nor uploaded");
+  }
+  for (const auto& [id, component] : sources.components.all()) {
+    const std::string who = fmt::format("{} on {}", to_string(component.kind), component.hostname);
+    if (!component.configuration_problem.empty()) {
+      add(to, "configuration-refused",
+          fmt::format("{}: the configuration on the disk is not in force: {}", who,
+                      component.configuration_problem));
+    }
+    for (const std::string& problem : component.problems) {
+      add(to, "daemon", fmt::format("{}: {}", who, problem));
+    }
+  }
+}
+
+void add_providers(Problems& to, const StatusSources& sources) {
+  if (!is_alive(sources, Component::Kind::launcher)) return;  // which says it all
+  std::set<std::string> served;
+  for (const Component* pool : sources.components.pools()) served.insert(pool->provider_name);
+  for (const std::string& provider : sources.providers) {
+    if (served.contains(provider)) continue;
+    add(to, "provider-not-served",
+        fmt::format("provider {} is configured here, and no launcher serves it", provider));
+  }
+}
+
+void add_hosts(Problems& to, const StatusSources& sources) {
+  std::size_t count = 0;
+  for (const model::HostReport& host : sources.hosts) {
+    if (++count > kMostOfOneKind) continue;
+    add(to, "host-out-of-order",
+        fmt::format("host {} of pool {}-{} is out of order: {}", host.host, host.provider,
+                    host.pool, host.problem));
+  }
+  if (count > kMostOfOneKind) {
+    add(to, "hosts-out-of-order",
+        fmt::format("{} more hosts are out of order", count - kMostOfOneKind));
+  }
+}
+
+std::string because(const std::optional<std::string>& failure) {
+  return failure ? ": " + *failure : std::string();
+}
+
+// Who paused an image knows why there is nothing.
+void add_builds(Problems& to, const StatusSources& sources) {
+  std::set<std::string> images = sources.diskimages;
+  images.insert(sources.images.images().begin(), sources.images.images().end());
+  for (const std::string& image : images) {
+    const auto builds = sources.images.builds_of(image);
+    const bool has_ready = std::ranges::any_of(builds, [](const model::ImageBuild* build) {
+      return build->state == model::BuildState::ready;
+    });
+    const bool is_wanted = sources.diskimages.contains(image) && !sources.images.is_paused(image);
+    if (!builds.empty() && builds.front()->state == model::BuildState::failed) {
+      add(to, "build-failed",
+          fmt::format("the last build of image {} ({}) has failed{}", image, builds.front()->id,
+                      because(builds.front()->failure)));
+    } else if (!has_ready && is_wanted) {
+      add(to, "no-build", fmt::format("image {} has no build that is ready", image));
+    }
+  }
+}
+
+// The last upload of each image to each provider counts.
+void add_uploads(Problems& to, const StatusSources& sources) {
+  for (const std::string& image : sources.images.images()) {
+    std::map<std::string, const ImageUpload*> last;
+    for (const ImageUpload* upload : sources.images.uploads_of(image)) {
+      const ImageUpload*& known = last[upload->provider];
+      if (known == nullptr || known->state_time < upload->state_time) known = upload;
+    }
+    for (const auto& [provider, upload] : last) {
+      if (upload->state != model::UploadState::failed) continue;
+      add(to, "upload-failed",
+          fmt::format("the last upload of image {} to {} has failed{}", image, provider,
+                      because(upload->failure)));
+    }
+  }
+}
+
+void add_requests(Problems& to, const StatusSources& sources) {
+  const auto requests = overdue(sources);
+  for (std::size_t i = 0; i < std::min(requests.size(), kMostOfOneKind); ++i) {
+    const NodeRequest& request = *requests[i];
+    add(to, "request-waits",
+        fmt::format("request {} for {} has been waiting for {:.0f} s: see `nodepool explain {}`",
+                    request.id, fmt::join(request.node_types, ", "), sources.now - made_at(request),
+                    request.id));
+  }
+  if (requests.size() > kMostOfOneKind) {
+    add(to, "requests-wait",
+        fmt::format("{} more requests have been waiting for as long",
+                    requests.size() - kMostOfOneKind));
+  }
+}
+
+}  // namespace
+
+double made_at(const NodeRequest& request) {
+  constexpr double kMilliseconds = 1000;
+  return static_cast<double>(request.stat.ctime) / kMilliseconds;
+}
+
+std::vector<const NodeRequest*> overdue(const StatusSources& sources) {
+  std::vector<const NodeRequest*> requests;
+  for (const auto& [id, request] : sources.requests.all()) {
+    const bool is_open = request.state == model::RequestState::requested ||
+                         request.state == model::RequestState::pending;
+    if (is_open && sources.now - made_at(request) > sources.patience) requests.push_back(&request);
+  }
+  std::ranges::sort(requests, {}, [](const NodeRequest* request) {
+    return std::tuple(request->stat.ctime, std::string_view(request->id));
+  });
+  return requests;
+}
+
+std::vector<StatusProblem> status_problems(const StatusSources& sources) {
+  Problems problems;
+  add_daemons(problems, sources);  // what is critical is among these
+  add_providers(problems, sources);
+  add_hosts(problems, sources);
+  add_builds(problems, sources);
+  add_uploads(problems, sources);
+  add_requests(problems, sources);
+  return problems;
+}
+
+}  // namespace nodepool::report

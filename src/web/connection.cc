@@ -1,0 +1,137 @@
+#include "web/connection.h"
+
+#include <sys/socket.h>
+
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+
+namespace nodepool::web {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using async::Task;
+using LocalSocket = asio::local::stream_protocol::socket;
+using TlsStream = asio::ssl::stream<tcp::socket>;
+
+namespace {
+
+constexpr auto kTransferred = asio::as_tuple(asio::use_awaitable);
+
+bool is_done(const boost::system::error_code& error) {
+  if (error == asio::error::operation_aborted) throw async::Cancelled();
+  return !error;
+}
+
+template <typename Stream>
+class ConnectionOver final : public Connection {
+ public:
+  template <typename... Arguments>
+  explicit ConnectionOver(Peer peer, std::shared_ptr<asio::ssl::context> context,
+                          Arguments&&... arguments)
+      : Connection(std::move(peer)),
+        context_(std::move(context)),
+        stream_(std::forward<Arguments>(arguments)...) {}
+
+  Task<bool> begin() override {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      const auto [error] = co_await stream_.async_handshake(TlsStream::server, kTransferred);
+      co_return is_done(error);
+    } else {
+      co_return true;
+    }
+  }
+
+  Task<boost::system::error_code> read(Parser& parser) override {
+    const auto [error, size] = co_await http::async_read(stream_, buffer_, parser, kTransferred);
+    if (error == asio::error::operation_aborted) throw async::Cancelled();
+    // Clients close TLS connections as they like.
+    if (error == asio::ssl::error::stream_truncated) co_return asio::error::eof;
+    co_return error;
+  }
+
+  Task<bool> write(const Answer& answer) override {
+    http::response_serializer<http::span_body<const char>> serializer(answer);
+    const auto [error, size] = co_await http::async_write(stream_, serializer, kTransferred);
+    co_return is_done(error);
+  }
+
+  Task<bool> write_head(Head& head) override {
+    http::response_serializer<http::empty_body> serializer(head);
+    const auto [error, size] = co_await http::async_write_header(stream_, serializer, kTransferred);
+    co_return is_done(error);
+  }
+
+  Task<bool> write_chunk(std::shared_ptr<const std::string> part) override {
+    const auto chunk = http::make_chunk(asio::buffer(*part));
+    const auto [error, size] = co_await asio::async_write(stream_, chunk, kTransferred);
+    co_return is_done(error);
+  }
+
+  Task<bool> write_last_chunk() override {
+    const auto chunk = http::make_chunk_last();
+    const auto [error, size] = co_await asio::async_write(stream_, chunk, kTransferred);
+    co_return is_done(error);
+  }
+
+ private:
+  std::shared_ptr<asio::ssl::context> context_;  // of the stream; null where nothing is encrypted
+  Stream stream_;
+  boost::beast::flat_buffer buffer_;
+};
+
+Peer peer_of(const tcp::socket& socket) {
+  boost::system::error_code error;
+  const tcp::endpoint remote = socket.remote_endpoint(error);
+  if (error) return {};
+  asio::ip::address address = remote.address();
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+    address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  }
+  return {.address = address.to_string(), .is_private = address.is_loopback(), .user = {}};
+}
+
+Peer peer_of(LocalSocket& socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  Peer peer{.address = {}, .is_private = true, .user = {}};
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+    peer.user = credentials.uid;
+  }
+  return peer;
+}
+
+}  // namespace
+
+std::unique_ptr<Connection> plain_connection(tcp::socket socket) {
+  Peer peer = peer_of(socket);
+  return std::make_unique<ConnectionOver<tcp::socket>>(std::move(peer), nullptr, std::move(socket));
+}
+
+std::unique_ptr<Connection> tls_connection(tcp::socket socket,
+                                           std::shared_ptr<asio::ssl::context> context) {
+  Peer peer = peer_of(socket);
+  peer.is_private = true;
+  asio::ssl::context& settings = *context;
+  return std::make_unique<ConnectionOver<TlsStream>>(std::move(peer), std::move(context),
+                                                     std::move(socket), settings);
+}
+
+std::unique_ptr<Connection> local_connection(LocalSocket socket) {
+  const Peer peer = peer_of(socket);
+  return std::make_unique<ConnectionOver<LocalSocket>>(peer, nullptr, std::move(socket));
+}
+
+std::string origin(const Peer& peer) {
+  return peer.user ? "user " + std::to_string(*peer.user) : peer.address;
+}
+
+}  // namespace nodepool::web

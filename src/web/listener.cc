@@ -1,0 +1,140 @@
+#include "web/listener.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tuple>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace nodepool::web {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using asio::local::stream_protocol;
+using async::Task;
+
+namespace {
+
+constexpr auto kAccepted = asio::as_tuple(asio::use_awaitable);
+
+void close_on_exec(int descriptor) {
+  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+template <typename Acceptor, typename Endpoint>
+boost::system::error_code listen_at(Acceptor& acceptor, const Endpoint& endpoint) {
+  boost::system::error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+  if (!error) close_on_exec(acceptor.native_handle());
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  boost::system::error_code ignored;
+  if (error) std::ignore = acceptor.close(ignored);
+  return error;
+}
+
+// Whether somebody listens at the socket.
+bool is_served(const std::string& path) {
+  asio::io_context context;
+  stream_protocol::socket socket(context);
+  boost::system::error_code error;
+  std::ignore = socket.connect(stream_protocol::endpoint(path), error);
+  return !error;
+}
+
+}  // namespace
+
+Listener::Listener(const async::Executor& executor, Door door)
+    : door_(std::move(door)), acceptor_(executor), local_(executor) {}
+
+Listener::~Listener() {
+  if (local_.is_open()) ::unlink(door_.path.c_str());
+}
+
+bool Listener::is_open() const {
+  return acceptor_.is_open() || local_.is_open();
+}
+
+std::uint16_t Listener::port() const {
+  return acceptor_.is_open() ? acceptor_.local_endpoint().port() : std::uint16_t{0};
+}
+
+std::string Listener::open_local() {
+  constexpr std::size_t kLongestPath = 107;  // unix(7), sun_path
+  if (door_.path.size() > kLongestPath) return "the path is too long for a socket";
+  struct stat status{};
+  const bool is_socket = ::lstat(door_.path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  if (is_socket) {
+    if (is_served(door_.path)) return "another process listens there";
+    ::unlink(door_.path.c_str());
+  }
+  // Nobody connects before the mode is what it should be.
+  const mode_t before = ::umask(0777);
+  const boost::system::error_code error = listen_at(local_, stream_protocol::endpoint(door_.path));
+  ::umask(before);
+  if (error) return error.message();
+  if (::chmod(door_.path.c_str(), door_.mode) == 0) return {};
+  return std::error_code(errno, std::generic_category()).message();
+}
+
+Task<std::string> Listener::open() {
+  if (door_.kind == Door::Kind::local) co_return open_local();
+  if (door_.kind == Door::Kind::tls) {
+    std::string problem = read_certificate();
+    if (!problem.empty()) co_return problem;
+  }
+  tcp::resolver resolver(acceptor_.get_executor());
+  const auto [error, found] = co_await resolver.async_resolve(
+      door_.host, std::to_string(door_.port), tcp::resolver::passive, kAccepted);
+  if (error == asio::error::operation_aborted) throw async::Cancelled();
+  if (error) co_return error.message();
+  const boost::system::error_code refused = listen_at(acceptor_, found.begin()->endpoint());
+  co_return refused ? refused.message() : std::string();
+}
+
+std::string Listener::read_certificate() {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  context->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
+                       asio::ssl::context::no_sslv3);
+  boost::system::error_code error;
+  std::ignore = context->use_certificate_chain_file(door_.certificate, error);
+  if (error) return door_.certificate + ": " + error.message();
+  std::ignore = context->use_private_key_file(door_.key, asio::ssl::context::pem, error);
+  if (error) return door_.key + ": " + error.message();
+  tls_ = std::move(context);
+  return {};
+}
+
+Task<std::unique_ptr<Connection>> Listener::accept(std::string& problem) {
+  problem.clear();
+  boost::system::error_code error;
+  std::unique_ptr<Connection> connection;
+  if (door_.kind == Door::Kind::local) {
+    auto [failure, socket] = co_await local_.async_accept(kAccepted);
+    error = failure;
+    if (!error) {
+      close_on_exec(socket.native_handle());
+      connection = local_connection(std::move(socket));
+    }
+  } else {
+    auto [failure, socket] = co_await acceptor_.async_accept(kAccepted);
+    error = failure;
+    if (!error) {
+      close_on_exec(socket.native_handle());
+      boost::system::error_code ignored;
+      std::ignore = socket.set_option(tcp::no_delay(true), ignored);
+      connection = door_.kind == Door::Kind::tls ? tls_connection(std::move(socket), tls_)
+                                                 : plain_connection(std::move(socket));
+    }
+  }
+  if (error == asio::error::operation_aborted) throw async::Cancelled();
+  if (error) problem = error.message();
+  co_return connection;
+}
+
+}  // namespace nodepool::web

@@ -1,0 +1,63 @@
+#include "web/readiness.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/record.h"
+#include "report/values.h"
+#include "web/error_pages.h"
+#include "web/negotiation.h"
+
+namespace nodepool::web {
+
+namespace {
+
+constexpr unsigned kOk = 200;
+constexpr unsigned kUnavailable = 503;
+constexpr unsigned kNotAcceptable = 406;
+
+std::string details_json(const telemetry::Health& health) {
+  return fmt::format(R"({{"ready": {}, "obstacles": {}, "warnings": {}}})",
+                     health.obstacles.empty(), report::json_of(health.obstacles).text,
+                     report::json_of(health.warnings).text);
+}
+
+std::string details_text(const telemetry::Health& health) {
+  std::string text = health.obstacles.empty() ? "OK\n" : "not ready\n";
+  for (const std::string& obstacle : health.obstacles) text += "obstacle: " + obstacle + '\n';
+  for (const std::string& warning : health.warnings) text += "warning: " + warning + '\n';
+  return text;
+}
+
+Response unavailable(const telemetry::Health& health, const Request& request) {
+  std::string message =
+      "The server is currently unavailable. Please try again at a later time. It is not ready: ";
+  message += fmt::format("{}", fmt::join(health.obstacles, "; "));
+  return error_page(kUnavailable, message, request);
+}
+
+}  // namespace
+
+Response readiness_page(const telemetry::Health& health, const Request& request) {
+  const std::optional<MediaType> type = negotiate(request.header("accept"));
+  if (!type) {
+    return error_page(kNotAcceptable, "There is only text and application/json.", request);
+  }
+  const bool is_ready = health.obstacles.empty();
+  const bool is_json = type == MediaType::json;
+  std::string body = "OK";
+  if (request.parameter("detail") != nullptr) {
+    body = is_json ? details_json(health) : details_text(health);
+  } else if (!is_ready) {
+    return unavailable(health, request);
+  }
+  return {is_ready ? kOk : kUnavailable,
+          {{"Content-Type", is_json ? "application/json" : "text/plain; charset=UTF-8"}},
+          std::make_shared<const std::string>(std::move(body))};
+}
+
+}  // namespace nodepool::web

@@ -1,0 +1,357 @@
+// The request API as its clients see it, on a store in memory, with two launchers that serve it.
+
+#include "tests/api/api_test.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace nodepool::api {
+namespace {
+
+using requestor::LauncherDouble;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const json kSmall = {{"labels", {"small"}}};
+
+TEST_F(ApiTest, a_request_becomes_a_lease_with_all_that_is_needed_to_log_in) {
+  const Got placed = call("POST", "/api/v1/requests", "gitlab",
+                          {{"labels", {"small", "large"}}, {"lease", "30m"}, {"holder", "job 17"}});
+  EXPECT_EQ(placed.status, 201);
+  EXPECT_EQ(placed.headers.at("Location"), "/api/v1/requests/" + placed.id());
+  const Got done = call("GET", "/api/v1/requests/" + placed.id() + "?wait=30s", "gitlab");
+  EXPECT_EQ(done.body.at("state"), "fulfilled");
+  const json& lease = done.body.at("lease");
+  EXPECT_EQ(lease.at("owner"), "gitlab");
+  EXPECT_EQ(lease.at("holder"), "job 17");
+  EXPECT_DOUBLE_EQ(lease.at("expires").get<double>(), clock_.wall_seconds() + 1800);
+  ASSERT_THAT(lease.at("nodes"), SizeIs(2));
+  EXPECT_TRUE(lease.at("nodes").at(0).contains("host_keys"));
+  EXPECT_TRUE(lease.at("nodes").at(0).contains("connection_port"));
+  EXPECT_EQ(lease, call("GET", "/api/v1/leases/" + placed.id(), "gitlab").body);
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(ApiTest, the_answer_may_be_awaited_with_the_question) {
+  const Got placed = call("POST", "/api/v1/requests?wait=30s", "gitlab", kSmall);
+  EXPECT_EQ(placed.status, 201);
+  EXPECT_EQ(placed.body.at("state"), "fulfilled");
+}
+
+TEST_F(ApiTest, a_request_that_waits_says_so_and_outlives_its_launcher) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  EXPECT_EQ(placed.body.at("state"), "requested");
+  EXPECT_EQ(placed.body.at("place"), 1);
+  run(first_->die());
+  settle();
+  EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
+  const std::string path = "/api/v1/requests/" + placed.id();
+  EXPECT_EQ(call(*second_, request("GET", path, "gitlab")).body.at("state"), "requested");
+}
+
+TEST_F(ApiTest, another_launcher_leases_the_nodes_if_the_first_one_dies) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  run(first_->die());
+  run(launcher_.fulfil_now(placed.id()));
+  pass(seconds(3));
+  const Got done = call(*second_, request("GET", "/api/v1/leases/" + placed.id(), "gitlab"));
+  EXPECT_EQ(done.status, 200) << done.text;
+  EXPECT_EQ(done.body.at("owner"), "gitlab");
+}
+
+TEST_F(ApiTest, every_launcher_answers_for_every_other) {
+  const Got done = leased("gitlab");
+  const std::string path = "/api/v1/leases/" + done.id();
+  EXPECT_EQ(call(*second_, request("GET", path, "gitlab")).body, done.body.at("lease"));
+  EXPECT_EQ(call(*second_, request("POST", path + "/renew", "gitlab", {{"lease", 60}})).status,
+            200);
+  EXPECT_EQ(call(*second_, request("DELETE", path, "gitlab")).status, 204);
+  settle();
+  EXPECT_EQ(call("GET", path, "gitlab").status, 404);
+}
+
+TEST_F(ApiTest, a_lease_is_renewed_from_now_on) {
+  const Got done = leased("gitlab");
+  pass(minutes(10));
+  const Got renewed =
+      call("POST", "/api/v1/leases/" + done.id() + "/renew", "gitlab", {{"lease", "1h"}});
+  EXPECT_DOUBLE_EQ(renewed.body.at("expires").get<double>(), clock_.wall_seconds() + 3600);
+}
+
+TEST_F(ApiTest, nodes_go_back_one_by_one_or_all_at_once) {
+  const Got done = leased("gitlab", {{"labels", {"small", "small", "small"}}});
+  const std::string path = "/api/v1/leases/" + done.id();
+  const json& nodes = done.body.at("lease").at("nodes");
+  const std::string one = nodes.at(1).at("id");
+  EXPECT_EQ(call("DELETE", path + "?node=" + one, "gitlab").status, 204);
+  settle();
+  EXPECT_EQ(node(one).state, model::NodeState::used);
+  EXPECT_THAT(call("GET", path, "gitlab").body.at("nodes"), SizeIs(2));
+  EXPECT_EQ(call("DELETE", path + "?node=" + one, "gitlab").status, 404);
+  EXPECT_EQ(call("DELETE", path, "gitlab").status, 204);
+  settle();
+  for (const json& each : nodes) {
+    EXPECT_EQ(node(each.at("id")).state, model::NodeState::used);
+  }
+}
+
+TEST_F(ApiTest, what_its_holder_wants_to_keep_is_held) {
+  const Got done = leased("gitlab", {{"labels", {"small", "small"}}});
+  const std::string path = "/api/v1/leases/" + done.id();
+  const std::string first = done.body.at("lease").at("nodes").at(0).at("id");
+  const std::string second = done.body.at("lease").at("nodes").at(1).at("id");
+  EXPECT_EQ(call("POST", path + "/hold", "viewer").status, 403);
+  EXPECT_EQ(call("POST", path + "/hold", "gitlab", {{"nodes", {"1"}}}).status, 404);
+  const Got held =
+      call("POST", path + "/hold", "gitlab", {{"nodes", {second}}, {"reason", "it broke"}});
+  EXPECT_EQ(held.status, 204) << held.text;
+  settle();
+  EXPECT_EQ(node(second).state, model::NodeState::hold);
+  EXPECT_EQ(node(second).comment, "it broke");
+  EXPECT_THAT(call("GET", path, "gitlab").body.at("nodes"), SizeIs(1));
+  EXPECT_EQ(call("DELETE", path, "gitlab").status, 204);
+  settle();
+  EXPECT_EQ(node(first).state, model::NodeState::used);
+  EXPECT_EQ(node(second).state, model::NodeState::hold);
+}
+
+TEST_F(ApiTest, giving_up_withdraws_a_request_that_waits_and_releases_one_that_does_not) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got waiting = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  EXPECT_EQ(call("DELETE", "/api/v1/requests/" + waiting.id(), "gitlab").status, 204);
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+  EXPECT_EQ(call("GET", "/api/v1/requests/" + waiting.id(), "gitlab").status, 404);
+  launcher_.react(LauncherDouble::Reaction::fulfil);
+  const Got done = leased("gitlab");
+  EXPECT_EQ(call("DELETE", "/api/v1/requests/" + done.id(), "gitlab").status, 204);
+  settle();
+  EXPECT_EQ(node(done.body.at("lease").at("nodes").at(0).at("id")).state, model::NodeState::used);
+}
+
+TEST_F(ApiTest, a_request_that_failed_says_why_for_a_while) {
+  launcher_.react(LauncherDouble::Reaction::decline);
+  run(launcher_.add_pool("rack", {"small"}));
+  const Got placed = call("POST", "/api/v1/requests?wait=5s", "gitlab", kSmall);
+  EXPECT_EQ(placed.body.at("state"), "failed");
+  EXPECT_THAT(placed.body.at("declined"), SizeIs(1));
+  pass(seconds(590));
+  EXPECT_EQ(call("GET", "/api/v1/requests/" + placed.id(), "gitlab").status, 200);
+  pass(seconds(20));
+  EXPECT_EQ(call("GET", "/api/v1/requests/" + placed.id(), "gitlab").status, 404);
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(ApiTest, nobody_waits_longer_than_was_said) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  json body = kSmall;
+  body["timeout"] = "90s";
+  call("POST", "/api/v1/requests", "gitlab", body);
+  pass(seconds(88));
+  EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
+  pass(seconds(4));
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
+TEST_F(ApiTest, a_node_that_is_gone_before_it_is_leased_is_asked_for_anew) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  run(launcher_.fulfil_with(placed.id(), {"0000009999"}));
+  settle();
+  const std::string path = "/api/v1/requests/" + placed.id();
+  EXPECT_EQ(call("GET", path, "gitlab").body.at("state"), "requested");
+  run(launcher_.fulfil_now(placed.id()));
+  pass(seconds(2));
+  EXPECT_EQ(call("GET", path, "gitlab").body.at("state"), "fulfilled");
+}
+
+TEST_F(ApiTest, the_same_key_asks_once_whichever_launcher_is_asked) {
+  json body = kSmall;
+  body["idempotency_key"] = "pipeline 4711";
+  const Got first = call("POST", "/api/v1/requests", "gitlab", body);
+  const Got again = call(*second_, request("POST", "/api/v1/requests", "gitlab", body));
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(first.id(), again.id());
+  // Another client's key is another key.
+  EXPECT_NE(call("POST", "/api/v1/requests", "boss", body).id(), first.id());
+  body["labels"] = {"large"};
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  call("DELETE", "/api/v1/requests/" + first.id(), "gitlab");
+  settle();
+  const Got ended = call("POST", "/api/v1/requests", "gitlab", body);
+  EXPECT_EQ(ended.status, 409);
+}
+
+TEST_F(ApiTest, two_launchers_that_are_asked_at_once_with_the_same_key_make_one_request) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  json body = kSmall;
+  body["idempotency_key"] = "pipeline 4711";
+  std::vector<Got> answers;
+  async::TaskScope clients(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  const auto ask = [](ApiServer& server, web::Request request,
+                      std::vector<Got>& answers) -> async::Task<> {
+    answers.push_back(got(co_await server.api().answer(std::move(request))));
+  };
+  clients.spawn("one", ask(*first_, request("POST", "/api/v1/requests", "gitlab", body), answers));
+  clients.spawn("two", ask(*second_, request("POST", "/api/v1/requests", "gitlab", body), answers));
+  run(clients.join());
+  ASSERT_THAT(answers, SizeIs(2));
+  EXPECT_EQ(answers[0].id(), answers[1].id());
+  EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
+}
+
+TEST_F(ApiTest, a_client_has_no_more_nodes_and_no_longer_leases_than_it_may) {
+  EXPECT_EQ(
+      call("POST", "/api/v1/requests", "jenkins", {{"labels", {"small"}}, {"lease", "61m"}}).status,
+      422);
+  const Got two = leased("jenkins", {{"labels", {"small", "small"}}});
+  EXPECT_DOUBLE_EQ(two.body.at("lease").at("expires").get<double>(), clock_.wall_seconds() + 3600);
+  const json more = {{"labels", {"small", "small"}}};
+  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 403);
+  EXPECT_EQ(call("GET", "/api/v1/client", "jenkins").body.at("nodes"), 2);
+  call("DELETE", "/api/v1/leases/" + two.id(), "jenkins");
+  settle();
+  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", more).status, 201);
+}
+
+TEST_F(ApiTest, whoever_calls_too_often_waits) {
+  Got last;
+  int calls = 0;
+  for (; calls < 500 && last.status != 429; ++calls) last = call("GET", "/api/v1/client", "gitlab");
+  EXPECT_EQ(last.status, 429);
+  EXPECT_EQ(last.headers.at("Retry-After"), "1");
+  EXPECT_EQ(call("GET", "/api/v1/client", "boss").status, 200);
+  clock_.advance_by(seconds(1));
+  EXPECT_EQ(call("GET", "/api/v1/client", "gitlab").status, 200);
+}
+
+TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
+  const Got done = leased("gitlab");
+  call("POST", "/api/v1/leases/" + done.id() + "/renew", "boss");
+  call("DELETE", "/api/v1/leases/" + done.id(), "viewer");
+  ASSERT_THAT(audit_, SizeIs(3));
+  EXPECT_THAT(audit_[0], HasSubstr("gitlab from 127.0.0.1: POST /api/v1/requests: 201, placed " +
+                                   done.id() + " [small]"));
+  EXPECT_THAT(audit_[1], HasSubstr("boss from 127.0.0.1: POST /api/v1/leases/"));
+  EXPECT_THAT(audit_[2], HasSubstr("viewer from 127.0.0.1: DELETE"));
+  for (const std::string& line : audit_) EXPECT_THAT(line, Not(HasSubstr("secret")));
+}
+
+TEST_F(ApiTest, bad_questions_are_told_what_is_wrong) {
+  const auto problem = [this](const json& body) {
+    const Got answer = call("POST", "/api/v1/requests", "gitlab", body);
+    EXPECT_EQ(answer.headers.at("Content-Type"), "application/problem+json");
+    EXPECT_EQ(answer.body.at("status"), answer.status);
+    return answer.body.at("detail").get<std::string>();
+  };
+  EXPECT_THAT(problem({{"label", "small"}}), HasSubstr("`labels`"));
+  EXPECT_THAT(problem({{"labels", "small"}}), HasSubstr("list of texts"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"lase", "1h"}}), HasSubstr("no `lase`"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"lease", "soon"}}), HasSubstr("`lease`"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"lease", -1}}), HasSubstr("`lease`"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"timeout", "2d"}}), HasSubstr("24 hours"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"priority", "urgent"}}), HasSubstr("`priority`"));
+  EXPECT_THAT(problem(json::array()), HasSubstr("JSON object"));
+  web::Request broken = request("POST", "/api/v1/requests", "gitlab");
+  broken.body = "{labels";
+  EXPECT_EQ(call(*first_, broken).status, 400);
+  EXPECT_EQ(call("GET", "/api/v1/requests/1-2?wait=ever", "gitlab").status, 422);
+  EXPECT_EQ(call("GET", "/api/v1/nodes?limit=1000000", "gitlab").status, 422);
+  EXPECT_EQ(call("GET", "/api/v1/nothing", "gitlab").status, 404);
+  const Got wrong_method = call("PUT", "/api/v1/requests", "gitlab");
+  EXPECT_EQ(wrong_method.status, 405);
+  EXPECT_EQ(wrong_method.headers.at("Allow"), "POST, GET");
+}
+
+TEST_F(ApiTest, a_store_that_is_away_is_said_and_nothing_is_lost) {
+  first_->store().suspend_for_tests();
+  settle();
+  const Got answer = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_TRUE(answer.headers.contains("Retry-After"));
+  first_->store().resume_for_tests();
+  settle();
+  EXPECT_EQ(call("POST", "/api/v1/requests", "gitlab", kSmall).status, 201);
+}
+
+TEST_F(ApiTest, tokens_are_read_again_when_their_file_changes) {
+  EXPECT_EQ(call("GET", "/api/v1/client", "newcomer").status, 401);
+  token("newcomer", "scope: read");
+  write_tokens();
+  for (int i = 0; i < 1000 && call("GET", "/api/v1/client", "newcomer").status == 401; ++i) {
+    clock_.advance_by(std::chrono::milliseconds(100));
+    settle();
+  }
+  EXPECT_EQ(call("GET", "/api/v1/client", "newcomer").status, 200);
+}
+
+TEST_F(ApiTest, lists_come_in_pages) {
+  for (int i = 0; i < 5; ++i) leased("gitlab");
+  const Got first = call("GET", "/api/v1/leases?limit=3", "gitlab");
+  EXPECT_THAT(first.body.at("leases"), SizeIs(3));
+  const Got rest = call("GET", first.body.at("next"), "gitlab");
+  EXPECT_THAT(rest.body.at("leases"), SizeIs(2));
+  EXPECT_FALSE(rest.body.contains("next"));
+  const Got nodes = call("GET", "/api/v1/nodes?limit=2&label=small&state=in-use", "gitlab");
+  EXPECT_THAT(nodes.body.at("nodes"), SizeIs(2));
+  EXPECT_TRUE(nodes.body.contains("next"));
+}
+
+TEST_F(ApiTest, a_stream_tells_each_change_until_the_end) {
+  class Sink final : public web::StreamSink {
+   public:
+    async::Task<bool> send(std::shared_ptr<const std::string> part) override {
+      parts.push_back(*part);
+      co_return true;
+    }
+    std::vector<std::string> parts;
+  };
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
+  const web::Response response = run(first_->api().answer(
+      request("GET", "/api/v1/requests/" + placed.id() + "/events", "gitlab")));
+  ASSERT_TRUE(response.stream);
+  Sink sink;
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  scope.spawn("stream", response.stream(sink));
+  settle();
+  ASSERT_THAT(sink.parts, SizeIs(1));
+  EXPECT_THAT(sink.parts[0], testing::StartsWith("event: request\ndata: {\"id\":"));
+  pass(seconds(16));
+  EXPECT_EQ(sink.parts.back(), ":\n\n");
+  run(launcher_.fulfil_now(placed.id()));
+  pass(seconds(3));
+  EXPECT_THAT(sink.parts.back(), HasSubstr("\"state\":\"fulfilled\""));
+  EXPECT_TRUE(scope.empty());
+  run(scope.join());
+}
+
+TEST_F(ApiTest, the_description_has_every_call_and_no_other) {
+  const Got description = call("GET", "/api/v1/openapi.json", "");
+  std::set<std::string> described;
+  for (const auto& [path, methods] : description.body.at("paths").items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      std::string name = method;
+      for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
+      described.insert(name + " " + path);
+    }
+  }
+  const std::vector<std::string> calls = Api::calls();
+  EXPECT_EQ(described, std::set<std::string>(calls.begin(), calls.end()));
+}
+
+}  // namespace
+}  // namespace nodepool::api

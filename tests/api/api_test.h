@@ -1,0 +1,221 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/api.h"
+#include "async/event_loop.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "model/records.h"
+#include "tests/requestor/launcher_double.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::api {
+
+using nlohmann::json;
+
+// What a client gets.
+struct Got {
+  unsigned status = 0;
+  std::map<std::string, std::string> headers = {};
+  std::string text = {};
+  json body = nullptr;
+
+  std::string id() const { return body.at("id").get<std::string>(); }
+};
+
+// One launcher that serves the API: a session, its tables, and the API on them.
+class ApiServer {
+ public:
+  ApiServer(const async::Runtime& runtime, coordination::MemoryServer& server, std::string tokens,
+            std::vector<std::string>& audit, bool anonymous_read = true,
+            std::optional<history::Journal> journal = {})
+      : store_(server, runtime),
+        log_(telemetry::Log::to_consumer([](auto&&...) {}), "test"),
+        audit_(telemetry::Log::to_consumer(
+                   [&audit](telemetry::LogLevel, std::string_view, std::string_view line) {
+                     audit.emplace_back(line);
+                   }),
+               "audit"),
+        records_(runtime, store_, log_),
+        scope_(runtime, [](const std::string& name, const std::string& error) {
+          ADD_FAILURE() << name << ": " << error;
+        }) {
+    Api::Options options{.tokens = std::move(tokens),
+                         .anonymous_read = anonymous_read,
+                         .journal = std::move(journal),
+                         .explain = explain};
+    api_.emplace(runtime, store_, records_, log_, audit_, std::move(options));
+  }
+
+  async::Task<> start() {
+    co_await records_.make_roots(model::Records::all());
+    records_.follow(scope_, model::Records::all());
+    co_await records_.until_ready();
+    api_->start();
+  }
+
+  async::Task<> stop() {
+    if (!api_) co_return;
+    co_await api_->stop();
+    co_await scope_.stop();
+    api_.reset();
+  }
+
+  // As if the process had been killed.
+  async::Task<> die() {
+    co_await stop();
+    co_await store_.close();
+  }
+
+  static async::Task<std::optional<report::Explanation>> explain(std::string subject) {
+    report::Explanation explanation;
+    report::say(explanation.statements, "subject", subject);
+    co_return explanation;
+  }
+
+  Api& api() { return *api_; }
+  model::Records& records() { return records_; }
+  coordination::MemoryStore& store() { return store_; }
+
+ private:
+  coordination::MemoryStore store_;
+  telemetry::Logger log_;
+  telemetry::Logger audit_;
+  model::Records records_;
+  async::TaskScope scope_;
+  std::optional<Api> api_;
+};
+
+// An installation in memory with a launcher's double, and two launchers that serve the API.
+class ApiTest : public testing::Test {
+ protected:
+  ApiTest() : launcher_store_(server_, runtime_), launcher_(runtime_, launcher_store_) {
+    launcher_.start();
+    token("gitlab", "scope: request");
+    token("jenkins", "scope: request, max-nodes: 3, max-lease: 1h");
+    token("acme", "scope: request, tenant: acme");
+    token("viewer", "scope: read");
+    token("boss", "scope: admin");
+    write_tokens();
+    first_ = serve();
+    second_ = serve();
+  }
+
+  ~ApiTest() override {
+    run(first_->stop());
+    run(second_->stop());
+    run(launcher_.stop());
+  }
+
+  template <typename T>
+  T run(async::Task<T> task) {
+    return loop_.run(std::move(task));
+  }
+  void run(async::Task<> task) { loop_.run(std::move(task)); }
+
+  void settle() {
+    while (loop_.poll()) {
+    }
+  }
+
+  // Lets time pass, in steps, with whatever is due.
+  void pass(std::chrono::seconds time) {
+    for (auto passed = std::chrono::seconds(0); passed < time; passed += std::chrono::seconds(1)) {
+      clock_.advance_by(std::chrono::seconds(1));
+      settle();
+    }
+  }
+
+  void token(const std::string& name, const std::string& rights) {
+    tokens_ += fmt::format("  - {{name: {}, {}, hash: \"{}\"}}\n", name, rights,
+                           hash_of("secret of " + name));
+  }
+  void write_tokens() { token_file_ = directory_.write("tokens.yaml", "tokens:\n" + tokens_); }
+
+  std::unique_ptr<ApiServer> serve(bool anonymous_read = true) {
+    auto server = std::make_unique<ApiServer>(runtime_, server_, token_file_, audit_,
+                                              anonymous_read, journal_);
+    run(server->start());
+    return server;
+  }
+
+  static web::Request request(const std::string& method, const std::string& target,
+                              const std::string& client, const json& body = nullptr) {
+    web::Request request;
+    request.method = method;
+    web::parse_target(target, request);
+    request.peer = {.address = "127.0.0.1", .is_private = true, .user = {}};
+    if (!client.empty()) request.headers["authorization"] = "Bearer secret of " + client;
+    if (!body.is_null()) request.body = body.dump();
+    return request;
+  }
+
+  static Got got(const web::Response& response) {
+    Got got{.status = response.status};
+    for (const auto& [name, value] : response.headers) got.headers[name] = value;
+    if (response.body) got.text = *response.body;
+    if (!got.text.empty()) got.body = json::parse(got.text);
+    return got;
+  }
+
+  // The answer; time passes while the call waits for that.
+  Got call(ApiServer& server, web::Request request) {
+    std::optional<web::Response> response;
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    scope.spawn("call", answer(server, std::move(request), response));
+    while (!scope.empty()) {
+      if (!loop_.poll()) clock_.advance_by(std::chrono::milliseconds(10));
+    }
+    run(scope.join());
+    return response ? got(*response) : Got{};
+  }
+  static async::Task<> answer(ApiServer& server, web::Request request,
+                              std::optional<web::Response>& response) {
+    response = co_await server.api().answer(std::move(request));
+  }
+  // … of the first launcher.
+  Got call(const std::string& method, const std::string& target, const std::string& client,
+           const json& body = nullptr) {
+    return call(*first_, request(method, target, client, body));
+  }
+
+  // Asks for a node, and gets it.
+  Got leased(const std::string& client, json body = {{"labels", {"small"}}}) {
+    const Got placed = call("POST", "/api/v1/requests", client, body);
+    EXPECT_EQ(placed.status, 201) << placed.text;
+    return call("GET", "/api/v1/requests/" + placed.id() + "?wait=10s", client);
+  }
+
+  // The node in the store.
+  model::Node node(const std::string& id) { return run(launcher_.node(id)); }
+
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  test_support::TemporaryDirectory directory_;
+  std::string tokens_;
+  std::string token_file_;
+  std::optional<history::Journal> journal_ = history::Journal{directory_.path() / "history"};
+  std::vector<std::string> audit_;
+  coordination::MemoryServer server_;
+  coordination::MemoryStore launcher_store_;
+  requestor::LauncherDouble launcher_;
+  std::unique_ptr<ApiServer> first_;
+  std::unique_ptr<ApiServer> second_;
+};
+
+}  // namespace nodepool::api

@@ -1,0 +1,149 @@
+// What who may do: the table of docs/api.md, made from what the API answers.
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "tests/api/api_test.h"
+
+namespace nodepool::api {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+// A row for each call, a column for each kind of client: the status of the answer.
+constexpr std::string_view kRights = R"(
+                          nobody  read  foreign  owner  admin
+see the request              200   200      404    200    200
+stream it                    200   200      404    200    200
+see the lease                200   200      404    200    200
+see its host keys             no    no       no    yes    yes
+see its node                 200   200      404    200    200
+see its history              200   200      403    403    200
+see its explanation          200   200      404    200    200
+see the labels               200   200      200    200    200
+renew the lease              401   403      404    200    200
+withdraw the request         401   403      404    204    204
+hold a node                  401   403      404    204    204
+release a node               401   403      404    204    204
+release the lease            401   403      404    204    204
+ask for a node               401   403      201    201    201
+)";
+
+// Two requests of a tenant's client: one has its nodes, one waits.
+class RightsTest : public ApiTest {
+ protected:
+  RightsTest() {
+    token("owner", "scope: request, tenant: theirs");
+    write_tokens();
+    while (call("GET", "/api/v1/client", "owner").status == 401) pass(std::chrono::seconds(1));
+  }
+
+  // What one kind of client gets, in the order of the rows.
+  std::vector<std::string> column(const std::string& client) {
+    const Got lease = leased("owner", {{"labels", {"small", "small", "small"}}});
+    launcher_.react(requestor::LauncherDouble::Reaction::ignore);
+    const Got waiting = call("POST", "/api/v1/requests", "owner", {{"labels", {"small"}}});
+    const std::string request_path = "/api/v1/requests/" + waiting.id();
+    const std::string lease_path = "/api/v1/leases/" + lease.id();
+    const std::string node = lease.body.at("lease").at("nodes").at(0).at("id");
+    const std::string other = lease.body.at("lease").at("nodes").at(1).at("id");
+    const auto status = [&](const std::string& method, const std::string& path,
+                            const json& body = nullptr) {
+      return std::to_string(run(first_->api().answer(request(method, path, client, body))).status);
+    };
+    history::Entry entry;
+    entry.id = waiting.id();
+    entry.event = "requested";
+    history::append(*journal_, history::to_line(entry));
+    std::vector<std::string> rows = {
+        status("GET", request_path),
+        status("GET", request_path + "/events"),
+        status("GET", lease_path),
+        call("GET", lease_path, client).text.find("host_keys") == std::string::npos ? "no" : "yes",
+        status("GET", "/api/v1/nodes/" + node),
+        call("GET", "/api/v1/history/" + waiting.id(), client).status == 403 ? "403" : "200",
+        status("GET", "/api/v1/explain/" + waiting.id()),
+        status("GET", "/api/v1/labels"),
+        status("POST", lease_path + "/renew"),
+        status("DELETE", request_path),
+        status("POST", lease_path + "/hold", {{"nodes", {node}}}),
+        status("DELETE", lease_path + "?node=" + other),
+        status("DELETE", lease_path),
+        status("POST", "/api/v1/requests", {{"labels", {"small"}}})};
+    launcher_.react(requestor::LauncherDouble::Reaction::fulfil);
+    return rows;
+  }
+};
+
+TEST_F(RightsTest, each_may_do_what_the_table_says) {
+  const std::vector<std::vector<std::string>> columns{column(""), column("viewer"), column("acme"),
+                                                      column("owner"), column("boss")};
+  std::string table;
+  std::istringstream lines{std::string(kRights)};
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  table = "\n" + line + "\n";
+  for (std::size_t row = 0; std::getline(lines, line); ++row) {
+    std::string made = line.substr(0, 26);
+    const std::size_t widths[] = {6, 6, 9, 7, 7};
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      made += fmt::format("{:>{}}", columns[i].at(row), widths[i]);
+    }
+    table += made + "\n";
+  }
+  EXPECT_EQ(table, kRights);
+}
+
+TEST_F(ApiTest, a_token_that_others_could_read_is_refused) {
+  web::Request open = request("GET", "/api/v1/client", "gitlab");
+  open.peer = {.address = "192.0.2.1", .is_private = false, .user = {}};
+  const Got answer = call(*first_, open);
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_THAT(answer.body.at("detail"), HasSubstr("TLS"));
+}
+
+TEST_F(ApiTest, the_kernel_says_who_uses_the_socket) {
+  web::Request local = request("POST", "/api/v1/requests", "", {{"labels", {"small"}}});
+  local.peer = {.address = {}, .is_private = true, .user = 4711};
+  const Got placed = call(*first_, local);
+  EXPECT_EQ(placed.status, 201);
+  EXPECT_EQ(placed.body.at("owner"), "user:4711");
+  local.peer.user = 4712;
+  local.method = "DELETE";
+  local.path = "/api/v1/requests/" + placed.id();
+  EXPECT_EQ(call(*first_, local).status, 403);
+  local.peer.user = 0;
+  EXPECT_EQ(call(*first_, local).status, 204);
+}
+
+TEST_F(ApiTest, a_site_may_want_a_token_for_reading) {
+  const std::unique_ptr<ApiServer> closed = serve(/*anonymous_read=*/false);
+  EXPECT_EQ(call(*closed, request("GET", "/api/v1/nodes", "")).status, 401);
+  EXPECT_EQ(call(*closed, request("GET", "/api/v1/nodes", "viewer")).status, 200);
+  EXPECT_TRUE(closed->api().refuse_reading(request("GET", "/node-list", "")));
+  EXPECT_FALSE(closed->api().refuse_reading(request("GET", "/node-list", "viewer")));
+  EXPECT_FALSE(first_->api().refuse_reading(request("GET", "/node-list", "")));
+  run(closed->stop());
+}
+
+TEST_F(ApiTest, nothing_is_said_of_other_tenants) {
+  leased("gitlab");
+  leased("acme");
+  const Got own = call("GET", "/api/v1/leases", "acme");
+  ASSERT_THAT(own.body.at("leases"), SizeIs(1));
+  EXPECT_EQ(own.body.at("leases").at(0).at("owner"), "acme");
+  EXPECT_THAT(call("GET", "/api/v1/leases", "gitlab").body.at("leases"), SizeIs(2));
+  EXPECT_EQ(
+      call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}, {"tenant", "other"}}).status,
+      403);
+  const Got placed = call("POST", "/api/v1/requests", "acme", {{"labels", {"small"}}});
+  EXPECT_EQ(placed.body.at("tenant"), "acme");
+}
+
+}  // namespace
+}  // namespace nodepool::api

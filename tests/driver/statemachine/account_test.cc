@@ -1,0 +1,160 @@
+// What is left of an attempt when it has ended.
+
+#include "json/json.h"
+#include "tests/driver/statemachine/provider_test.h"
+#include "tests/support/network.h"
+
+namespace nodepool::driver {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using Call = async::TaskWitness::Call;
+using NoteKind = LaunchNote::Kind;
+
+class LaunchRecorderTest : public testing::Test {
+ protected:
+  async::VirtualClock clock_;
+  LaunchRecorder recorder_{clock_};
+};
+
+class AccountTest : public ProviderTest {
+ protected:
+  const std::vector<LaunchAccount>& accounts() const { return installation_.accounts; }
+
+  static std::vector<std::string> steps(const LaunchAccount& account) {
+    std::vector<std::string> steps;
+    for (const LaunchNote& note : account.notes) {
+      if (note.kind == NoteKind::step) steps.push_back(note.what);
+    }
+    return steps;
+  }
+};
+
+TEST_F(LaunchRecorderTest, the_same_thing_in_a_row_is_one_note_with_its_last_id) {
+  const Call poll{.name = "compute: server",
+                  .method = "GET",
+                  .path = "/servers/1",
+                  .status = 200,
+                  .id = "req-1",
+                  .taken = std::chrono::milliseconds(5)};
+  recorder_.called(poll);
+  Call second = poll;
+  second.id = "req-2";
+  second.taken = std::chrono::milliseconds(9);
+  recorder_.called(second);
+  Call failed = poll;
+  failed.status = 500;
+  recorder_.called(failed);
+  recorder_.looked("servers");
+  const LaunchAccount account = recorder_.take();
+  EXPECT_EQ(account.calls, 3U);
+  ASSERT_THAT(account.notes, SizeIs(3));
+  EXPECT_EQ(account.notes[0].times, 2U);
+  EXPECT_EQ(account.notes[0].id, "req-2");
+  EXPECT_EQ(account.notes[0].milliseconds, 9);
+  EXPECT_EQ(account.notes[1].status, 500);
+  EXPECT_THAT(recorder_.take().notes, IsEmpty()) << "the next attempt has its own";
+}
+
+TEST_F(LaunchRecorderTest, however_much_happens_little_is_kept_the_beginning_and_the_end) {
+  const std::string much(100'000, 'x');
+  for (int i = 0; i < 10'000; ++i) {
+    recorder_.called({.name = std::to_string(i), .method = "GET", .path = much, .id = much});
+    recorder_.connected(std::to_string(i), "\x1b[31m" + much);
+  }
+  for (int i = 0; i < 1000; ++i) recorder_.console(much + "\n\x1b" + much);
+  LaunchAccount account = recorder_.take();
+  account.failure = "because";
+  EXPECT_EQ(account.calls, 10'000U);
+  ASSERT_THAT(account.notes, SizeIs(80));
+  EXPECT_EQ(account.left_out, 20'000U - 80U);
+  EXPECT_EQ(account.notes.front().what, "0");
+  EXPECT_EQ(account.notes.back().what, "9999");
+  const std::string data = to_json(account);
+  EXPECT_LT(data.size(), 128U << 10) << "a line of the history";
+  EXPECT_THAT(data, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(LaunchRecorderTest, of_a_console_the_last_lines_are_kept) {
+  std::string console;
+  for (int i = 1; i <= 300; ++i) console += "line " + std::to_string(i) + "\n";
+  const std::string tail = console_tail(console);
+  EXPECT_TRUE(tail.starts_with("line 201\n")) << tail;
+  EXPECT_TRUE(tail.ends_with("\nline 300"));
+  EXPECT_EQ(console_tail("one\ntwo\n"), "one\ntwo");
+  EXPECT_EQ(console_tail(""), "");
+  EXPECT_EQ(console_tail("\x1b[2Jgone"), "\\x1b[2Jgone");
+  EXPECT_LE(console_tail(std::string(1 << 20, '\x07')).size(), 8U << 10);
+}
+
+TEST_F(AccountTest, a_launch_that_succeeds_leaves_one_line_without_what_happened) {
+  launch_new();
+  ASSERT_THAT(accounts(), SizeIs(1));
+  EXPECT_EQ(accounts()[0].failure, "");
+  EXPECT_EQ(accounts()[0].result, "ready");
+  EXPECT_FALSE(accounts()[0].resumed);
+  EXPECT_THAT(summary(accounts()[0]), HasSubstr("attempt 1 of 3 succeeded after"));
+  const auto data = json::parse(to_json(accounts()[0]));
+  EXPECT_FALSE(data.contains("notes"));
+}
+
+TEST_F(AccountTest, each_attempt_has_its_steps_and_what_it_failed_with) {
+  cloud_->fail("look", {CloudError::Kind::failed});
+  launch_new();
+  ASSERT_THAT(accounts(), SizeIs(2));
+  EXPECT_EQ(accounts()[0].attempt, 1U);
+  EXPECT_EQ(accounts()[0].attempts, 3U);
+  EXPECT_EQ(accounts()[0].failure, "look went wrong");
+  EXPECT_THAT(steps(accounts()[0]), testing::IsSupersetOf({"disk", "server"}));
+  EXPECT_EQ(accounts()[1].failure, "");
+  EXPECT_EQ(accounts()[1].attempt, 2U);
+  EXPECT_FALSE(accounts()[1].resumed) << "the same launcher";
+  EXPECT_EQ(steps(accounts()[1]).front(), "deleting what the last attempt has made");
+}
+
+TEST_F(AccountTest, who_goes_on_for_a_dead_launcher_says_that_its_part_is_lost) {
+  cloud_->boot_time = minutes(5);
+  const std::string id = add_node();
+  start().launch(id);
+  process_->pass(minutes(1));
+  cloud_->fail("look", {CloudError::Kind::failed});
+  const auto job = start().launch(id);
+  process_->run_until_ended(*job);
+  ASSERT_THAT(accounts(), SizeIs(2));
+  EXPECT_TRUE(accounts()[0].resumed);
+  EXPECT_THAT(summary(accounts()[0]), HasSubstr("begun by another launcher, whose part is lost"));
+  EXPECT_FALSE(accounts()[1].resumed);
+}
+
+TEST_F(AccountTest, a_host_that_never_answers_leaves_the_attempts_to_connect_and_its_console) {
+  const test_support::ReservedPort port;
+  scan_ = scan_network;
+  config_->launch_retries_ = 1;
+  config_->boot_timeout_ = seconds(30);
+  config_->label("small").console_log = true;
+  config_->label("small").access.connection_port = port.number();
+  cloud_->described.interface_ip = "127.0.0.1";
+  launch_error();
+  ASSERT_THAT(accounts(), SizeIs(1));
+  const LaunchAccount& account = accounts()[0];
+  EXPECT_EQ(account.result, "error.keyscan");
+  EXPECT_THAT(account.failure, HasSubstr("key scan: "));
+  EXPECT_THAT(account.console, HasSubstr("console of np"));
+  EXPECT_THAT(account.notes,
+              Contains(AllOf(Field(&LaunchNote::kind, NoteKind::connection),
+                             Field(&LaunchNote::what, HasSubstr("127.0.0.1 on port")),
+                             Field(&LaunchNote::outcome, HasSubstr("refused")),
+                             Field(&LaunchNote::times, testing::Gt(20U)))));
+}
+
+}  // namespace
+}  // namespace nodepool::driver

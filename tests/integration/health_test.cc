@@ -1,0 +1,118 @@
+// What monitoring asks of a launcher, as its users run it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/integration/installation.h"
+#include "tests/support/network.h"
+
+namespace nodepool::integration {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr auto kNobodysHost = R"(  - name: rack
+    driver: static
+    pools:
+      - name: main
+        nodes: [{name: 127.0.0.1, connection-port: 9, labels: [a], username: ci, timeout: 1}]
+)";
+
+class HealthTest : public testing::Test {
+ protected:
+  HealthTest() {
+    site_.show_pages_at(port_.number());
+    site_.configure(kNobodysHost);
+  }
+
+  // The answer to a GET, with its head; empty if nobody listens.
+  std::string page(const std::string& path) const {
+    const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_.number()) +
+                               " && printf 'GET " + path +
+                               " HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n' >&3 && cat <&3";
+    return test_support::run({"bash", "-c", script}).output;
+  }
+
+  void wait_for_page(const std::string& path, const std::string& part) const {
+    site_.wait_until(path + " has " + part, [&] { return page(path).contains(part); });
+  }
+
+  test_support::ReservedPort port_;
+  Installation site_;
+};
+
+TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
+  site_.start_launcher();
+  wait_for_page("/ready", "\r\n\r\nOK");
+  EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
+  const std::string metrics = page("/metrics");
+  for (const char* line :
+       {"\nnodepool_ready 1\n", "\nnodepool_configuration_refused 0\n",
+        "\nnodepool_loop_stalls_total 0\n",
+        "\nnodepool_store_call_seconds_count{operation=\"get\"} ", "\nprocess_cpu_seconds_total ",
+        "\nnodepool_requests{state=\"requested\"} 0\n", "\nnodepool_oldest_request_seconds 0\n"}) {
+    EXPECT_THAT(metrics, HasSubstr(line));
+  }
+  wait_for_page("/metrics", "nodepool_hosts_out_of_order{provider=\"rack\"} 1\n");
+
+  site_.configure("  - {name: rack, driver: nothing}\n");
+  wait_for_page("/ready?detail", "warning: the configuration on the disk is not in force: ");
+  EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK")) << "the old one is";
+  wait_for_page("/metrics", "\nnodepool_configuration_refused 1\n");
+
+  site_.configure(kNobodysHost);
+  site_.wait_until("it is", [&] { return !page("/ready?detail").contains("warning"); });
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(HealthTest, while_the_store_is_away_it_says_so) {
+  const test_support::ReservedPort nobody;
+  site_.keep_records_in(
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(nobody.number()) +
+      "}]\nzookeeper-tls: {insecure-plaintext: true}\n");
+  site_.configure(kNobodysHost);
+  site_.start_launcher();
+  wait_for_page("/ready?detail", "obstacle: waiting for the store: ");
+  EXPECT_THAT(page("/ready"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(page("/node-list"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
+  EXPECT_THAT(page("/metrics"), HasSubstr("\nnodepool_ready 0\n"));
+  EXPECT_EQ(site_.nodepool({"status"}).status, 2);
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(HealthTest, the_status_says_what_needs_somebody) {
+  const Completed without_store = site_.nodepool({"status"});
+  EXPECT_EQ(without_store.status, 2);
+  EXPECT_THAT(without_store.error, HasSubstr("there is no store"));
+
+  site_.start_launcher();
+  wait_for_page("/metrics", "nodepool_hosts_out_of_order{provider=\"rack\"} 1\n");
+  site_.wait_until("the host is reported",
+                   [&] { return site_.nodepool({"status"}).output.contains("out of order"); });
+  const Completed done = site_.nodepool({"status", "-o", "json"});
+  EXPECT_EQ(done.status, 1);
+  const auto status = nlohmann::json::parse(done.output);
+  EXPECT_EQ(status.at("status"), "attention");
+  EXPECT_EQ(status.at("problems").at(0).at("about"), "host-out-of-order");
+  const auto& launcher = status.at("daemons").at(0);
+  EXPECT_EQ(launcher.at("kind"), "launcher");
+  EXPECT_EQ(launcher.at("configuration_refused"), false);
+  EXPECT_GT(launcher.at("configuration_loaded").get<double>(), 1.7e9);
+  EXPECT_GT(launcher.at("started").get<double>(), 1.7e9);
+  EXPECT_EQ(status.at("store").at(0).at("kind"), "sqlite");
+  EXPECT_GT(status.at("store").at(0).at("bytes").get<int>(), 0);
+
+  site_.configure("  - {name: rack, driver: static, pools: [{name: main, nodes: []}]}\n");
+  site_.wait_until("all is well", [&] { return site_.nodepool({"status"}).status == 0; });
+  EXPECT_THAT(site_.nodepool({"status"}).output, StartsWith("Nodepool: fine\n"));
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+  EXPECT_EQ(site_.nodepool({"status"}).status, 2) << "no launcher is alive";
+}
+
+}  // namespace
+}  // namespace nodepool::integration

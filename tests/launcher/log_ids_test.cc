@@ -1,0 +1,65 @@
+// That the log of a request, and of its nodes until they are gone, can be found by its ids.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/launcher/launcher_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using std::chrono::seconds;
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr auto kLoggedSite = R"(
+labels: [{name: small}]
+providers:
+  - name: sky
+    driver: fake
+    cloud: fake
+    cloud-images: [{name: Fake Precise}]
+    pools:
+      - name: main
+        labels: [{name: small, cloud-image: Fake Precise, flavor-name: Fake Flavor}]
+)";
+
+class LogIdsTest : public LauncherFixture {
+ protected:
+  std::vector<std::string> lines_with(const std::string& part) const {
+    std::vector<std::string> lines;
+    std::ranges::copy_if(log_, std::back_inserter(lines),
+                         [&part](const std::string& line) { return line.contains(part); });
+    return lines;
+  }
+};
+
+TEST_F(LogIdsTest, every_line_of_a_requests_way_has_the_ids_of_the_event_and_the_request) {
+  log_level_ = telemetry::LogLevel::debug;
+  start(kLoggedSite);
+  log_.clear();
+  const std::string id =
+      request({"small"}, [](model::NodeRequest& wish) { wish.event_id = "push-17"; });
+  pass(seconds(5));
+  ASSERT_EQ(read_request(id).state, model::RequestState::fulfilled);
+  const std::string ids = "[e: push-17] [node_request: " + id + "] ";
+  EXPECT_GE(lines_with(id).size(), 5U);
+  EXPECT_THAT(lines_with(id), Each(HasSubstr(ids)));
+  EXPECT_THAT(lines_with("[node: "), Each(HasSubstr(ids)));
+  EXPECT_THAT(lines_with("Node is ready"), testing::SizeIs(1));
+
+  // The requestor deletes the request when it has the node: which event it was is in the lines of
+  // before, under the request's id.
+  accept(id);
+  log_.clear();
+  give_back(nodes(model::NodeState::in_use).front().id);
+  pass(seconds(5));
+  EXPECT_THAT(lines_with("Deleted node"), testing::SizeIs(1));
+  EXPECT_THAT(lines_with("[node: "), Each(HasSubstr("[node_request: " + id + "] [node: ")));
+}
+
+}  // namespace
+}  // namespace nodepool::launcher

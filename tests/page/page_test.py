@@ -1,0 +1,236 @@
+"""The status page as people have it: by eye, by keyboard, by screen reader, on a telephone."""
+import os
+import pathlib
+
+import pytest
+
+from browser import Keys
+
+SECTIONS = ['overview', 'requests', 'nodes', 'labels', 'providers', 'images', 'hosts', 'failures', 'daemons']
+
+
+@pytest.fixture
+def request_of_three(site):
+    """All that the cloud can have, for as long as the test."""
+    request = site.ask('debian', 'debian', 'debian', lease='1h', holder='the nightly build')
+    site.wait_for_state(request, 'fulfilled')
+    yield request
+    site.withdraw(request)
+
+
+def test_a_request_comes_waits_with_its_reason_and_goes(site, browser, request_of_three):
+    browser.open(site, '#/requests')
+    waiting = site.ask('fedora', lease='1h')
+    browser.wait('the request is there', lambda: waiting in browser.ids())
+    browser.wait('it is said why it waits', lambda: any('the pool is full: instances: 3 used + 1 needed, limit 3' in text
+                                                        for text in browser.texts('.rows tbody tr')))
+    browser.open(site, f'#/requests/{waiting}')
+    browser.wait('its place in line', lambda: '1 of 1' in browser.text('#detail'))
+    browser.wait('its explanation', lambda: 'Explanation' in browser.texts('#detail h3'))
+    browser.wait('its history', lambda: 'requested' in browser.text('#detail'))
+    site.withdraw(waiting)
+    browser.wait('it has gone', lambda: waiting not in browser.ids())
+    browser.wait('that is said', lambda: 'It is gone' in browser.text('#detail'))
+
+
+def test_a_node_is_shown_with_its_holder_and_the_stages_of_its_launch(site, browser, request_of_three):
+    browser.open(site, '#/nodes?provider=cloud-north&state=in-use')
+    browser.wait('three nodes are in use', lambda: len(browser.ids()) == 3)
+    assert 'the nightly build' in browser.text('.rows tbody')
+    browser.find('.rows tbody a').click()
+    browser.wait('the stages', lambda: browser.texts('.stages li > span:first-child')
+                 == ['asked', 'decided', 'booked', 'launch begun', 'ready', 'handed out'])
+    assert request_of_three in browser.text('#detail')
+
+
+def test_nodes_are_filtered_by_words_and_choices_and_the_address_keeps_it(site, browser, request_of_three):
+    browser.open(site, '#/nodes')
+    browser.wait('all nodes', lambda: browser.text('.found') == '9 nodes')
+    browser.find('input[type=search]').send_keys('nightly north')
+    browser.wait('the words count', lambda: browser.text('.found') == '3 of 9 nodes')
+    assert browser.address() == '#/nodes?q=nightly+north'
+    browser.open(site, '#/nodes?label=bare-metal&q=127.0.0.2')
+    browser.wait('as the address says', lambda: browser.text('.found') == '2 of 9 nodes')
+    assert browser.find('select[aria-label=Label]').get_property('value') == 'bare-metal'
+    browser.find('input[type=search]').clear()
+    browser.find('input[type=search]').send_keys('nobody')
+    browser.wait('nothing is left', lambda: browser.text('.empty') == 'Nothing here is like that.')
+
+
+def test_rows_are_sorted_by_any_column_and_back(site, browser):
+    browser.open(site, '#/hosts')
+    browser.wait('the hosts', lambda: len(browser.ids()) == 4)
+
+    def sort_by(title):
+        browser.run('''[...document.querySelectorAll('th button')].find((b) => b.textContent === arguments[0]).click()''', title)
+
+    sort_by('Provider / pool')
+    browser.wait('ascending', lambda: browser.text('.rows tbody tr:not(.gap) td:nth-child(3)') == 'cellar / main')
+    assert browser.find('th[aria-sort=ascending]').text.startswith('Provider')
+    sort_by('Provider / pool')
+    browser.wait('descending', lambda: browser.text('.rows tbody tr:not(.gap) td:nth-child(3)') == 'rack / main')
+    assert browser.find('th[aria-sort=descending]').text.startswith('Provider')
+    assert browser.address() == '#/hosts?sort=-provider'
+
+
+def test_hosts_that_are_out_of_order_come_first_with_what_is_wrong(site, browser):
+    browser.open(site, '#/hosts')
+    browser.wait('the host', lambda: browser.count('.rows tbody tr:not(.gap)') == 4)
+    browser.wait('what is wrong', lambda: 'Connection refused' in (browser.text('.rows tbody tr:not(.gap)') or ''))
+    browser.open(site, '#/overview')
+    browser.wait('it is said on the first page', lambda: 'Connection refused' in browser.text('[aria-label="What needs somebody"]'))
+
+
+def test_failures_have_their_reason(site, browser):
+    request = site.ask('broken', lease='1h')
+    site.wait_for_state(request, 'failed')
+    browser.open(site, '#/failures')
+    browser.wait('the failures', lambda: request in browser.ids())
+    assert 'the fake cloud fails on purpose' in browser.text('.rows tbody')
+    browser.open(site, f'#/requests/{request}')
+    browser.wait('by whom it was declined', lambda: 'declined: launch failed' in browser.text('#detail'))
+
+
+def test_providers_have_bars_for_what_they_may_take(site, browser, request_of_three):
+    browser.open(site, '#/providers')
+    browser.wait('the limits', lambda: '3 of 3' in browser.text('#provider-cloud-north'))
+    meters = {name for role, name in browser.controls() if role == 'meter'}
+    assert {'instances', 'volumes'} <= meters
+    assert 'hands out hosts' in browser.text('#provider-rack')
+
+
+def test_images_have_their_builds_uploads_and_logs(site, browser):
+    site.builder.start()
+    try:
+        browser.open(site, '#/images/debian-image')
+        browser.wait('it is uploaded', lambda: '1 ready' in browser.text('.rows tbody'))
+        browser.wait('details', lambda: 'cloud-north' in browser.text('#detail'))
+        browser.wait('its log', lambda: browser.count('#detail .build button') > 0)
+        browser.find('#detail .build button').click()
+        browser.wait('the log is shown', lambda: (browser.text('#detail .log') or 'Reading…') != 'Reading…')
+        assert 'does not have' not in browser.text('#detail .log')
+        browser.open(site, '#/daemons')
+        browser.wait('the builder is alive', lambda: 'builder' in browser.text('.rows tbody'))
+    finally:
+        site.builder.stop(number=15)
+    browser.wait('the builder has gone', lambda: 'builder' not in browser.text('.rows tbody'))
+
+
+def test_a_label_has_its_pools_nodes_and_requests(site, browser, request_of_three):
+    waiting = site.ask('debian', lease='1h')
+    browser.open(site, '#/labels/debian')
+    browser.wait('who waits', lambda: waiting in browser.text('#detail'))
+    assert 'cloud-north' in browser.text('#detail')
+    assert '3 nodes, 0 of them free' in browser.text('#detail')
+    site.withdraw(waiting)
+
+
+def test_everything_is_done_by_keyboard(site, browser, request_of_three):
+    browser.open(site)
+    browser.press(Keys.TAB)
+    assert browser.focused() == 'Skip to the content'
+    browser.press(Keys.TAB, Keys.TAB, Keys.TAB, Keys.TAB)
+    assert browser.focused().startswith('Nodes')
+    browser.press(Keys.ENTER)
+    browser.wait('the nodes', lambda: len(browser.ids()) == 9)
+    browser.press('/')
+    assert browser.focused() == 'Filter nodes'
+    browser.press('cloud-north')
+    browser.wait('they are filtered', lambda: len(browser.ids()) == 3)
+    # Past the choices and the heads of the columns to the rows, which are one stop.
+    first, second = browser.ids()[:2]
+    for _ in range(30):
+        browser.press(Keys.TAB)
+        if browser.focused() == first:
+            break
+    assert browser.focused() == first
+    browser.press(Keys.ARROW_DOWN)
+    assert browser.focused() == second
+    browser.press(Keys.ENTER)
+    browser.wait('its details', lambda: browser.text('#detail-title') == second)
+    assert browser.focused() == second  # the heading of the details
+    browser.press(Keys.ESCAPE)
+    browser.wait('they are closed', lambda: not browser.find('#detail').is_displayed())
+    assert browser.focused() == second
+    browser.press(Keys.END)
+    assert browser.focused() == browser.ids()[-1]
+
+
+def test_the_focus_is_seen(site, browser):
+    browser.open(site, '#/nodes')
+    browser.wait('the nodes', lambda: browser.ids())
+    browser.press(Keys.TAB, Keys.TAB)
+    assert browser.run('return getComputedStyle(document.activeElement).outlineStyle') == 'solid'
+
+
+@pytest.mark.parametrize('section', SECTIONS)
+def test_a_screen_reader_has_a_name_for_everything(site, browser, section, request_of_three):
+    browser.open(site, f'#/{section}')
+    browser.wait('something is there', lambda: browser.text('#main h1'))
+    controls = browser.controls()
+    assert [role for role, name in controls if not name.strip() and role not in ('main', 'MenuListPopup')] == []
+    roles = {role for role, _ in controls}
+    assert {'main', 'navigation', 'heading', 'link'} <= roles
+    if section not in ('overview', 'providers'):
+        assert {'table', 'columnheader', 'searchbox'} <= roles
+        assert browser.find('.rows table').get_attribute('aria-rowcount').isdigit()
+    assert browser.find('nav [aria-current=page]').get_attribute('data-section') == section
+
+
+def test_changes_are_announced_politely(site, browser):
+    browser.open(site)
+    browser.wait('how things stand', lambda: 'waiting' in browser.text('#announcement'))
+    assert browser.find('#announcement').get_attribute('aria-live') == 'polite'
+
+
+def test_data_are_never_markup(site, browser):
+    holder = '<img src=x onerror="console.error(1)"><b>bold</b>'
+    request = site.ask('bare-metal', lease='1h', holder=holder)
+    site.wait_for_state(request, 'fulfilled')
+    browser.open(site, '#/nodes?state=in-use')
+    browser.wait('it is shown as it is', lambda: holder in browser.text('.rows tbody'))
+    assert browser.count('.rows img') == 0
+    site.withdraw(request)
+
+
+def luminance(color):
+    parts = [int(part) / 255 for part in color[color.index('(') + 1:-1].split(',')[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+def test_both_dresses_can_be_read(site, browser, scheme, request_of_three):
+    browser.dress(scheme)
+    browser.open(site, '#/nodes')
+    browser.wait('the nodes', lambda: browser.ids())
+    ground = luminance(browser.run('return getComputedStyle(document.querySelector(".rows")).backgroundColor'))
+    assert (ground > 0.8) == (scheme == 'light')
+    for selector in ['.rows td', '.rows a', '.badge', '.rows th button', '.found']:
+        text = luminance(browser.run('return getComputedStyle(document.querySelector(arguments[0])).color', selector))
+        contrast = (max(text, ground) + 0.05) / (min(text, ground) + 0.05)
+        assert contrast >= 4.5, (selector, contrast)  # WCAG 2, AA
+
+
+def test_nothing_is_wider_than_a_telephone(site, browser, request_of_three):
+    browser.size(390, 844)
+    for section in [*SECTIONS, 'nodes/0000000000', 'labels/debian']:
+        browser.open(site, f'#/{section}')
+        browser.wait('something is there', lambda: browser.text('#main h1'))
+        assert browser.run('return document.documentElement.scrollWidth') <= 390, section
+
+
+def test_pictures(site, browser, request_of_three):
+    """For people to look at; that they can be taken is all that is tested."""
+    directory = os.environ.get('PAGE_PICTURES')
+    if directory is None:
+        pytest.skip('PAGE_PICTURES is not set')
+    site.ask('fedora', 'debian', lease='1h')
+    for width, height in ((1280, 860), (390, 844)):
+        for scheme in ('light', 'dark'):
+            browser.size(width, height)
+            browser.dress(scheme)
+            for section in [*SECTIONS, 'nodes/0000000000', 'labels/debian']:
+                browser.open(site, f'#/{section}')
+                browser.wait('something is there', lambda: browser.text('#main h1'))
+                browser.picture(pathlib.Path(directory) / f'{width}-{scheme}-{section.replace("/", "-")}.png')

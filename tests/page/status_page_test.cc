@@ -1,0 +1,389 @@
+// The page's files, its data, and what those get who look on.
+
+#include "page/status_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "async/event_loop.h"
+#include "coordination/memory/memory_server.h"
+#include "coordination/memory/memory_store.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "model/host_report.h"
+#include "model/image_paths.h"
+#include "model/observers.h"
+#include "model/paths.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::page {
+namespace {
+
+using async::Task;
+using coordination::CreateMode;
+using nlohmann::json;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+
+// A client that takes a stream of events: for so long as `is_there`.
+class Client final : public web::StreamSink {
+ public:
+  using StreamSink::send;
+  Task<bool> send(std::shared_ptr<const std::string> part) override {
+    if (is_there) parts.push_back(std::move(part));
+    co_return is_there;
+  }
+
+  std::string text() const {
+    std::string text;
+    for (const auto& part : parts) text += *part;
+    return text;
+  }
+
+  bool is_there = true;
+  std::vector<std::shared_ptr<const std::string>> parts;
+};
+
+class StatusPageTest : public testing::Test {
+ protected:
+  StatusPageTest() {
+    loop_.run(records_.make_roots(model::Records::all()));
+    records_.follow(scope_, model::Records::all());
+    settle();
+  }
+  ~StatusPageTest() override {
+    loop_.run(scope_.stop());
+    loop_.run(page_.stop());
+  }
+
+  void settle() {
+    while (loop_.poll()) {
+    }
+  }
+
+  void pass(std::chrono::milliseconds time) {
+    constexpr std::chrono::milliseconds kStep(100);
+    for (std::chrono::milliseconds passed(0); passed < time; passed += kStep) {
+      clock_.advance_by(kStep);
+      settle();
+    }
+  }
+
+  void put(const std::string& path, const std::string& data) {
+    loop_.run(coordination::ensure_path(store_, std::string(coordination::parent_path(path))));
+    if (loop_.run(store_.exists(path))) {
+      loop_.run(store_.set(path, data, coordination::kAnyVersion));
+    } else {
+      loop_.run(store_.create(path, data, CreateMode::persistent));
+    }
+    settle();
+  }
+
+  void put_node(const std::string& id, const std::string& state, const std::string& more = {}) {
+    put(model::node_path(id), R"({"state_time": 1699999990, "provider": "cloud", "type": ["small"],
+                                  "state": ")" +
+                                  state + "\"" + more + "}");
+  }
+
+  web::Response get(const std::string& target, std::map<std::string, std::string> headers = {},
+                    const std::string& method = "GET") {
+    web::Request request{.method = method, .path = {}, .parameters = {}, .headers = {}};
+    EXPECT_TRUE(parse_target(target, request));
+    request.headers = std::move(headers);
+    return loop_.run(page_.answer(std::move(request)));
+  }
+
+  json rows() {
+    const web::Response response = get("/page/rows");
+    EXPECT_EQ(response.status, 200U);
+    return json::parse(*response.body);
+  }
+
+  // Begins to look on.
+  void follow(Client& client, const std::string& revision) {
+    const web::Response response = get("/page/changes?after=" + revision);
+    EXPECT_THAT(response.headers, Contains(Pair("Content-Type", "text/event-stream")));
+    scope_.spawn("client", take(response.stream, client));
+    settle();
+  }
+
+  static Task<> take(web::Stream stream, Client& client) {
+    Task<> taking = stream(client);
+    co_await std::move(taking);
+  }
+
+  Sources sources() {
+    return {.providers = [this] { return providers_; },
+            .opinions = [this](const std::string& id) { return opinions_[id]; },
+            .observe_opinions =
+                [this](std::function<void(const std::string&)> observer) {
+                  return opinion_changes_.subscribe(std::move(observer));
+                }};
+  }
+
+  test_support::TemporaryDirectory directory_;
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{3};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  coordination::MemoryServer server_;
+  coordination::MemoryStore store_{server_, runtime_};
+  telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
+  model::Records records_{runtime_, store_, log_};
+  async::TaskScope scope_{runtime_, [](const std::string& name, const std::string& error) {
+                            ADD_FAILURE() << name << ": " << error;
+                          }};
+  std::vector<ProviderFacts> providers_;
+  std::map<std::string, std::vector<Opinion>> opinions_;
+  model::Observers<const std::string&> opinion_changes_;
+  StatusPage page_{
+      runtime_, store_, records_, log_, {.sources = sources(), .build_logs = directory_.path()}};
+};
+
+TEST_F(StatusPageTest, the_page_and_its_files_may_load_nothing_from_elsewhere) {
+  for (const char* path : {"/", "/page/app.js", "/page/style.css", "/page/icon.svg"}) {
+    const web::Response response = get(path);
+    EXPECT_EQ(response.status, 200U) << path;
+    EXPECT_THAT(response.headers,
+                Contains(Pair("Content-Security-Policy",
+                              HasSubstr("default-src 'none'; script-src 'self'"))));
+    EXPECT_THAT(*response.body, Not(HasSubstr("http://www.w3.org/1999/xhtml")));
+  }
+  EXPECT_THAT(get("/").headers, Contains(Pair("Content-Type", "text/html; charset=UTF-8")));
+  EXPECT_EQ(get("/page/nothing").status, 404U);
+  EXPECT_EQ(get("/", {}, "POST").status, 405U);
+}
+
+TEST_F(StatusPageTest, a_file_that_the_browser_has_is_not_sent_again) {
+  std::string tag;
+  for (const auto& [name, value] : get("/").headers) {
+    if (name == "ETag") tag = value;
+  }
+  ASSERT_FALSE(tag.empty());
+  EXPECT_EQ(get("/", {{"if-none-match", tag}}).status, 304U);
+  EXPECT_EQ(get("/", {{"if-none-match", "\"another\""}}).status, 200U);
+}
+
+TEST_F(StatusPageTest, files_are_for_everybody_and_data_for_those_who_may_read) {
+  const auto part = [](const std::string& path, const std::string& accept = "*/*") {
+    return StatusPage::part_of(
+        {.method = "GET", .path = path, .parameters = {}, .headers = {{"accept", accept}}});
+  };
+  using Part = StatusPage::Part;
+  EXPECT_EQ(part("/"), Part::file);
+  EXPECT_EQ(part("/", "application/json"), Part::none);
+  EXPECT_EQ(part("/page/app.js"), Part::file);
+  for (const char* path : {"/page/rows", "/page/changes", "/page/build-log"}) {
+    EXPECT_EQ(part(path), Part::data);
+  }
+  EXPECT_EQ(part("/page/../page/rows"), Part::none);
+  EXPECT_EQ(part("/node-list"), Part::none);
+}
+
+TEST_F(StatusPageTest, rows_say_what_is_there_and_nothing_that_helps_to_log_in) {
+  put_node("0000000001", "in-use", R"(, "interface_ip": "192.0.2.1", "username": "ci",
+      "connection_port": {"token": "secret"}, "host_keys": ["ssh-rsa KEY"], "allocated_to": "200-0000000001")");
+  put(model::request_path("200-0000000001"),
+      R"({"state": "requested", "state_time": 5, "created_time": 4, "declined_by": ["p1"],
+          "decline_reasons": {"p1": "too large"}, "node_types": ["small", "large"], "nodes": [],
+          "requestor": "zuul"})");
+  const json all = rows()["rows"];
+  EXPECT_EQ(all["node"], json::parse(R"([{"id": "0000000001", "labels": ["small"],
+      "state": "in-use", "since": 1699999990, "provider": "cloud", "asked": 4,
+      "request": "200-0000000001"}])"));
+  const json request = all["request"].at(0);
+  EXPECT_EQ(request["labels"], json::parse(R"(["small", "large"])"));
+  EXPECT_EQ(request["declined"], json::parse(R"([{"pool": "p1", "reason": "too large"}])"));
+  EXPECT_EQ(request["nodes"], json::parse(R"(["0000000001"])"));
+  EXPECT_THAT(all.dump(), Not(HasSubstr("secret")));
+  EXPECT_THAT(all.dump(), Not(HasSubstr("KEY")));
+}
+
+TEST_F(StatusPageTest, who_looks_on_is_told_of_changes_and_several_at_a_time) {
+  put_node("0000000001", "ready");
+  Client client;
+  follow(client, rows()["revision"]);
+  pass(std::chrono::seconds(3));
+  client.parts.clear();
+  for (const char* state : {"in-use", "used", "deleting"}) put_node("0000000001", state);
+  put_node("0000000002", "ready");
+  pass(std::chrono::seconds(1));
+  ASSERT_LE(client.parts.size(), 3U);
+  EXPECT_THAT(client.text(), HasSubstr(R"("state":"deleting")"));
+  EXPECT_THAT(client.text(), HasSubstr("0000000002"));
+  client.parts.clear();
+  loop_.run(store_.remove(model::node_path("0000000002"), coordination::kAnyVersion));
+  pass(std::chrono::seconds(1));
+  EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"node":["0000000002"]})"));
+}
+
+TEST_F(StatusPageTest, all_who_look_on_are_sent_one_and_the_same_text) {
+  const std::string revision = rows()["revision"];
+  std::vector<Client> clients(20);
+  for (Client& client : clients) follow(client, revision);
+  put_node("0000000001", "ready");
+  pass(std::chrono::seconds(3));
+  for (const Client& client : clients) {
+    ASSERT_EQ(client.parts.size(), clients.front().parts.size());
+    EXPECT_EQ(client.parts.back(), clients.front().parts.back());
+  }
+}
+
+TEST_F(StatusPageTest, who_comes_from_an_earlier_launcher_takes_the_rows_again) {
+  Client client;
+  follow(client, "00000000-17");
+  EXPECT_THAT(client.text(), HasSubstr("event: behind\n"));
+}
+
+TEST_F(StatusPageTest, a_client_that_has_left_is_noticed_and_a_stream_ends_some_time) {
+  Client gone;
+  Client faithful;
+  const std::string revision = rows()["revision"];
+  follow(gone, revision);
+  follow(faithful, revision);
+  gone.is_there = false;
+  pass(web::kStreamSilence);
+  const std::size_t parts = faithful.parts.size();
+  pass(web::kStreamSilence);
+  EXPECT_GT(faithful.parts.size(), parts);
+  pass(std::chrono::minutes(10));
+  const std::size_t at_the_end = faithful.parts.size();
+  pass(std::chrono::minutes(2));
+  EXPECT_EQ(faithful.parts.size(), at_the_end);
+}
+
+TEST_F(StatusPageTest, what_the_pools_decide_is_told_when_they_do) {
+  put(model::request_path("200-0000000001"),
+      R"({"state": "requested", "state_time": 5, "node_types": ["small"]})");
+  Client client;
+  follow(client, rows()["revision"]);
+  opinions_["200-0000000001"] = {{"pool", "waits: it is full", "pool-full"}};
+  opinion_changes_.notify("200-0000000001");
+  pass(std::chrono::seconds(1));
+  EXPECT_THAT(client.text(), HasSubstr("waits: it is full"));
+}
+
+TEST_F(StatusPageTest, providers_are_shown_with_what_they_take_and_may_take) {
+  providers_ = {{.name = "cloud",
+                 .makes_machines = true,
+                 .launches = 2,
+                 .is_refusing = true,
+                 .amounts = {{"instances", 3, 10}, {"ram", 4096}},
+                 .errors = {{"503", 7}}}};
+  const json provider = rows()["rows"]["provider"].at(0);
+  EXPECT_EQ(provider["amounts"], json::parse(R"([{"resource": "instances", "used": 3, "limit": 10},
+                                                 {"resource": "ram", "used": 4096}])"));
+  EXPECT_EQ(provider["refusing"], true);
+  EXPECT_EQ(provider["errors"].at(0)["count"], 7);
+  Client client;
+  follow(client, rows()["revision"]);
+  providers_.clear();
+  pass(std::chrono::seconds(3));
+  EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"provider":["cloud"]})"));
+}
+
+TEST_F(StatusPageTest, hosts_that_are_out_of_order_come_and_go) {
+  Client client;
+  follow(client, rows()["revision"]);
+  const std::string path = std::string(model::kHostsRoot) + "/1";
+  model::HostReport report;
+  report.provider = "rack";
+  report.host = "host1";
+  report.problem = "no route";
+  put(path, to_record(report));
+  pass(std::chrono::seconds(1));
+  EXPECT_THAT(client.text(), HasSubstr("no route"));
+  client.parts.clear();
+  loop_.run(store_.remove(path, coordination::kAnyVersion));
+  pass(std::chrono::seconds(1));
+  EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"host":)"));
+}
+
+TEST_F(StatusPageTest, an_image_has_its_builds_and_their_uploads) {
+  put(model::build_path("debian", "abc"),
+      R"({"state": "failed", "state_time": 5, "builder": "b1", "failure": "no disk"})");
+  const json image = rows()["rows"]["image"].at(0);
+  EXPECT_EQ(image["builds"].at(0)["failure"], "no disk");
+  EXPECT_EQ(image["builds"].at(0)["builder"], "b1");
+}
+
+TEST_F(StatusPageTest, the_end_of_a_log_is_shown_of_builds_that_there_are) {
+  put(model::build_path("debian", "abc"), R"({"state": "building", "state_time": 5})");
+  EXPECT_EQ(get("/page/build-log?image=debian&build=abc").status, 404U);
+  std::ofstream(directory_.path() / "debian-abc.log") << "one\ntwo\n";
+  const auto part = [this](const std::string& from) {
+    return json::parse(*get("/page/build-log?image=debian&build=abc" + from).body);
+  };
+  EXPECT_EQ(part(""),
+            json::parse(R"({"begin": 0, "end": 8, "going_on": true, "text": "one\ntwo\n"})"));
+  EXPECT_EQ(part("&from=4")["text"], "two\n");
+  EXPECT_EQ(part("&from=8"), json::parse(R"({"begin": 8, "end": 8, "going_on": true})"));
+  EXPECT_EQ(part("&from=900")["begin"], 8);
+  EXPECT_EQ(part("&from=-900")["begin"], 0);
+  std::ofstream(directory_.path() / "debian-abc.log") << std::string(1 << 20, 'x');
+  EXPECT_EQ(part("")["text"].get<std::string>().size(), std::size_t{64} << 10);
+}
+
+TEST_F(StatusPageTest, no_other_file_can_be_had_as_a_log) {
+  std::ofstream(directory_.path() / "secret") << "secret";
+  std::ofstream(directory_.path() / "debian-xyz.log") << "secret";
+  for (const char* query : {"image=debian&build=xyz", "image=../x&build=abc", "image=debian", ""}) {
+    EXPECT_EQ(get(std::string("/page/build-log?") + query).status, 404U) << query;
+  }
+  put(model::build_path("debian", "abc"), R"({"state": "ready", "state_time": 5})");
+  std::filesystem::create_symlink(directory_.path() / "secret",
+                                  directory_.path() / "debian-abc.log");
+  EXPECT_EQ(get("/page/build-log?image=debian&build=abc").status, 404U);
+}
+
+TEST_F(StatusPageTest, failures_are_told_from_the_history_the_last_of_very_many) {
+  const history::Journal journal{.directory = directory_.path() / "history"};
+  const auto add = [&journal](const std::string& id, const std::string& event) {
+    append(journal, history::to_line({1, history::Entry::Subject::node, id, event, {}, "why"}));
+  };
+  for (int i = 0; i < 300; ++i) add(std::to_string(i), i % 2 == 0 ? "failed" : "ready");
+  StatusPage page(runtime_, store_, records_, log_, {.sources = sources(), .journal = journal});
+  Client client;
+  web::Request request{.method = "GET", .path = "/page/changes", .parameters = {}, .headers = {}};
+  request.parameters.emplace_back(
+      "after",
+      json::parse(
+          *loop_
+               .run(page.answer(
+                   {.method = "GET", .path = "/page/rows", .parameters = {}, .headers = {}}))
+               .body)["revision"]);
+  const web::Response response = loop_.run(page.answer(request));
+  scope_.spawn("client", take(response.stream, client));
+  const auto until = [this, &client](const std::string& text) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!client.text().contains(text) && std::chrono::steady_clock::now() < deadline) {
+      pass(std::chrono::milliseconds(500));
+    }
+    return client.text();
+  };
+  EXPECT_THAT(until(R"("of":"298","event":"failed","details":"why")"), Not(HasSubstr("ready")));
+  for (int i = 300; i < 400; ++i) add(std::to_string(i), "failed");
+  EXPECT_THAT(until(R"("of":"399")"), HasSubstr(R"("gone":{"failure":["1","10",)"));
+  loop_.run(scope_.stop());
+  loop_.run(page.stop());
+}
+
+TEST_F(StatusPageTest, nobody_looks_and_nothing_is_kept) {
+  const std::string revision = rows()["revision"];
+  pass(std::chrono::minutes(2));
+  Client client;
+  follow(client, revision);
+  EXPECT_THAT(client.text(), HasSubstr("event: behind\n"));
+}
+
+}  // namespace
+}  // namespace nodepool::page

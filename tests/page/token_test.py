@@ -1,0 +1,44 @@
+"""Where the site wants a token."""
+import hashlib
+import json
+import os
+
+import pytest
+
+from browser import Keys
+from installation import Site, hosts
+
+TOKEN = 'np-0123456789abcdef0123456789abcdef'
+
+
+@pytest.fixture
+def private_site(tmp_path):
+    tokens = tmp_path / 'tokens.yaml'
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    tokens.write_text(json.dumps({'tokens': [{'name': 'viewer', 'hash': f'sha256:{digest}', 'scope': 'read'}]}))
+    os.chmod(tokens, 0o600)
+    site = Site(tmp_path / 'site', [hosts('rack', 2, 'small')], ['small'],
+                api={'tokens': str(tokens), 'anonymous-read': False})
+    site.start()
+    yield site
+    site.stop()
+
+
+def test_the_page_asks_for_a_token_and_keeps_it_for_the_tab(private_site, browser):
+    for path in ('/page/rows', '/page/changes', '/page/build-log?image=a&build=b'):
+        assert private_site.get(path)[0] == 401
+    browser.open(private_site, '#/nodes', live=False)
+    browser.wait('it asks', lambda: browser.find('#token-dialog').is_displayed())
+    assert browser.text('#token-problem') == 'This needs a token'
+    assert browser.count('.rows tbody tr:not(.gap)') == 0
+    browser.press('nonsense', Keys.ENTER)
+    browser.wait('that was not it', lambda: 'not known' in browser.text('#token-problem')
+                 and browser.find('#token-dialog').is_displayed())
+    browser.press(TOKEN, Keys.ENTER)
+    browser.wait('the nodes', lambda: len(browser.ids()) == 2)
+    browser.open(private_site, '#/nodes')
+    browser.wait('it is kept', lambda: len(browser.ids()) == 2)
+    assert TOKEN not in browser.driver.current_url
+    assert browser.run('return localStorage.length + document.cookie.length') == 0
+    browser.find('#token').click()
+    browser.wait('it was forgotten', lambda: browser.find('#token-dialog').is_displayed())

@@ -1,0 +1,101 @@
+// What systemd is told, at a socket as systemd makes it.
+
+#include "program/service_manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "async/event_loop.h"
+#include "async/task_scope.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::program {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ServiceManagerTest : public testing::Test {
+ protected:
+  ServiceManagerTest() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path_.c_str());
+    socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+  ~ServiceManagerTest() override {
+    ::close(socket_);
+    for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) ::unsetenv(name);
+  }
+
+  std::vector<std::string> told() const {
+    std::vector<std::string> messages;
+    std::array<char, 1000> space{};
+    for (ssize_t size = 0; (size = ::recv(socket_, space.data(), space.size(), 0)) > 0;) {
+      messages.emplace_back(space.data(), static_cast<std::size_t>(size));
+    }
+    return messages;
+  }
+
+  // The watchdog of a service is fed for that long.
+  std::vector<std::string> fed_within(async::Duration duration) {
+    ServiceManager manager(runtime_);
+    async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
+    scope.spawn("watchdog", manager.feed_watchdog());
+    loop_.poll();
+    const async::Clock::TimePoint end = clock_.now() + duration;
+    while (clock_.next_wakeup() <= end) {
+      clock_.advance_to(clock_.next_wakeup());
+      loop_.poll();
+    }
+    loop_.run(scope.stop());
+    return told();
+  }
+
+  test_support::TemporaryDirectory directory_;
+  std::string path_ = directory_.path() / "notify";
+  int socket_ = -1;
+  async::EventLoop loop_;
+  async::VirtualClock clock_;
+  async::Random random_{3};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+};
+
+TEST_F(ServiceManagerTest, it_is_told_of_the_start_and_the_end) {
+  ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+  ServiceManager manager(runtime_);
+  manager.started("waiting\nfor the store");
+  manager.stopping();
+  EXPECT_THAT(told(), ElementsAre("READY=1\nSTATUS=waiting for the store", "STOPPING=1"));
+}
+
+TEST_F(ServiceManagerTest, nobody_is_told_where_nobody_wants_to_know) {
+  for (const char* socket : {"", "/nowhere/at/all", "@nobody"}) {
+    ::setenv("NOTIFY_SOCKET", socket, 1);
+    ServiceManager(runtime_).started("Serving");
+  }
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(ServiceManagerTest, a_watchdog_is_fed_in_time) {
+  ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+  EXPECT_THAT(fed_within(std::chrono::minutes(1)), IsEmpty());
+  ::setenv("WATCHDOG_USEC", "30000000", 1);
+  EXPECT_THAT(fed_within(std::chrono::seconds(30)),
+              ElementsAre("WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"));
+  ::setenv("WATCHDOG_PID", "1", 1);
+  EXPECT_THAT(fed_within(std::chrono::minutes(1)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::program

@@ -1,0 +1,181 @@
+// A client without a store, against the API of two launchers on real sockets.
+
+#include "remote/installation.h"
+
+#include <gmock/gmock.h>
+
+#include "report/lease_listing.h"
+#include "report/listings.h"
+#include "requestor/error.h"
+#include "tests/api/api_test.h"
+#include "web/server.h"
+
+namespace nodepool::remote {
+namespace {
+
+using api::ApiServer;
+using requestor::LauncherDouble;
+using requestor::RequestError;
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class InstallationTest : public api::ApiTest {
+ protected:
+  InstallationTest() {
+    doors_.push_back(open(*first_));
+    doors_.push_back(open(*second_));
+  }
+
+  ~InstallationTest() override {
+    for (const auto& door : doors_) run(door->stop());
+  }
+
+  std::unique_ptr<web::Server> open(ApiServer& server) {
+    auto door = std::make_unique<web::Server>(runtime_, log_, [&server](web::Request request) {
+      return server.api().answer(std::move(request));
+    });
+    run(door->start({.host = "127.0.0.1", .port = 0}));
+    return door;
+  }
+
+  std::string url(std::size_t launcher) const {
+    return "http://127.0.0.1:" + std::to_string(doors_.at(launcher)->port());
+  }
+
+  Installation client(const std::string& name) {
+    return {runtime_, {.url = url(0), .token = "secret of " + name}, log_};
+  }
+
+  template <typename Result>
+  std::string refusal(Task<Result> task) {
+    try {
+      run(std::move(task));
+    } catch (const RequestError& error) {
+      return error.what();
+    }
+    return "none";
+  }
+
+  telemetry::Logger log_{telemetry::Log::to_consumer([](auto&&...) {}), "test"};
+  std::vector<std::unique_ptr<web::Server>> doors_;
+};
+
+TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_back) {
+  Installation installation = client("gitlab");
+  const Installation::Outcome outcome = run(installation.request(
+      {.labels = {"large", "small"}, .lease = hours(1), .holder = "job 4"}, nullptr));
+  ASSERT_TRUE(outcome.leased);
+  const requestor::LeasedNodes& leased = *outcome.leased;
+  EXPECT_EQ(leased.lease.holder, "job 4");
+  EXPECT_EQ(leased.lease.owner, "gitlab");
+  ASSERT_THAT(leased.nodes, SizeIs(2));
+  EXPECT_THAT(leased.nodes[0].type, ElementsAre("large"));
+  EXPECT_THAT(leased.nodes[1].type, ElementsAre("small"));
+  EXPECT_EQ(leased.nodes[0].interface_ip, "192.0.2.1");
+  clock_.advance_by(seconds(60));
+  const model::Lease renewed = run(installation.renew(leased.lease.id, seconds(120)));
+  EXPECT_DOUBLE_EQ(renewed.expires, clock_.wall_seconds() + 120);
+  EXPECT_THAT(run(installation.find_lease(leased.nodes[1].id)).nodes, SizeIs(1));
+  run(installation.release(leased.lease.id, leased.nodes[0].id));
+  settle();
+  EXPECT_EQ(node(leased.nodes[0].id).state, model::NodeState::used);
+  run(installation.hold(leased.lease.id, "look"));
+  settle();
+  EXPECT_EQ(node(leased.nodes[1].id).state, model::NodeState::hold);
+  EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("There is no lease"));
+}
+
+TEST_F(InstallationTest, who_is_refused_is_told_why) {
+  EXPECT_THAT(refusal(client("viewer").request({.labels = {"small"}}, nullptr)),
+              HasSubstr("its scope is read"));
+  EXPECT_THAT(refusal(client("nobody").request({.labels = {"small"}}, nullptr)),
+              HasSubstr("token is not known"));
+  EXPECT_THAT(refusal(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
+              HasSubstr("1h at most"));
+  EXPECT_THROW(Installation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
+  EXPECT_THROW(Installation(runtime_, {.url = ""}, log_), RequestError);
+}
+
+TEST_F(InstallationTest, a_request_that_fails_says_who_has_declined_it) {
+  launcher_.react(LauncherDouble::Reaction::decline);
+  run(launcher_.add_pool("rack", {"small"}));
+  Installation installation = client("gitlab");
+  const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
+  EXPECT_FALSE(outcome.leased);
+  EXPECT_EQ(outcome.progress.state, model::RequestState::failed);
+  ASSERT_THAT(outcome.progress.declined, SizeIs(1));
+  EXPECT_EQ(outcome.progress.declined[0].second, "it would exceed quota");
+}
+
+TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  Installation installation = client("gitlab");
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  bool is_seen = false;
+  const auto wait = [](Installation& installation, bool& is_seen) -> Task<> {
+    co_await installation.request({.labels = {"small"}},
+                                  [&is_seen](const Installation::Progress&) { is_seen = true; });
+  };
+  scope.spawn("request", wait(installation, is_seen));
+  // The call that waits for the end is under way.
+  while (run(launcher_.requests()).empty()) loop_.poll();
+  run(scope.stop());
+  run(installation.finish());
+  settle();
+  EXPECT_TRUE(run(launcher_.requests()).empty());
+}
+
+TEST_F(InstallationTest, the_next_launcher_is_asked_if_one_does_not_answer) {
+  run(doors_[0]->stop());
+  const std::string dead = "http://127.0.0.1:1";
+  Installation installation(runtime_, {.url = dead + "," + url(1), .token = "secret of gitlab"},
+                            log_);
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  std::optional<Installation::Outcome> outcome;
+  const auto request = [](Installation& installation,
+                          std::optional<Installation::Outcome>& outcome) -> Task<> {
+    outcome = co_await installation.request({.labels = {"small"}}, nullptr);
+  };
+  scope.spawn("request", request(installation, outcome));
+  while (!scope.empty()) {
+    if (!loop_.poll()) clock_.advance_by(std::chrono::milliseconds(10));
+  }
+  run(scope.join());
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->leased);
+}
+
+TEST_F(InstallationTest, lists_are_those_of_the_commands) {
+  Installation installation = client("gitlab");
+  for (int i = 0; i < 3; ++i) run(installation.request({.labels = {"small"}}, nullptr));
+  settle();
+  const std::vector<report::Column> columns = report::node_columns(report::Detail::wide).columns();
+  const report::Table nodes = run(installation.list("nodes", columns));
+  EXPECT_THAT(nodes.rows(), SizeIs(3));
+  EXPECT_EQ(nodes.columns().size(), columns.size());
+  EXPECT_THAT(run(installation.leases()), SizeIs(3));
+  EXPECT_THAT(run(client("viewer").leases()), SizeIs(3));
+  EXPECT_THAT(run(installation.explain("small")).statements, SizeIs(1));
+}
+
+TEST_F(InstallationTest, a_unix_socket_will_do) {
+  const std::string path = directory_.path() / "socket";
+  web::Server door(runtime_, log_, [this](web::Request request) {
+    return first_->api().answer(std::move(request));
+  });
+  run(door.start({.kind = web::Door::Kind::local, .path = path}));
+  Installation installation(runtime_, {.url = "unix://" + path}, log_);
+  const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
+  EXPECT_EQ(outcome.leased->lease.owner, "user:" + std::to_string(::geteuid()));
+  run(door.stop());
+}
+
+}  // namespace
+}  // namespace nodepool::remote

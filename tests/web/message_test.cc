@@ -1,0 +1,83 @@
+// Requests' targets, what clients accept, and dates.
+
+#include "web/message.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "web/http_date.h"
+#include "web/negotiation.h"
+
+namespace nodepool::web {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(TargetTest, a_path_and_its_parameters_are_decoded) {
+  Request request;
+  ASSERT_TRUE(parse_target("/node%2dlist?node_id=1%202&fields=a+b&empty&&=x", request));
+  EXPECT_EQ(request.path, "/node-list");
+  EXPECT_THAT(request.parameters, ElementsAre(Pair("node_id", "1 2"), Pair("fields", "a b"),
+                                              Pair("empty", ""), Pair("", "x")));
+}
+
+TEST(TargetTest, what_is_no_path_is_refused) {
+  for (const char* target : {"", "node-list", "*", "/a%zz", "/a%1", "/%"}) {
+    Request request;
+    EXPECT_FALSE(parse_target(target, request)) << target;
+  }
+}
+
+TEST(TargetTest, a_parameter_that_cannot_be_decoded_does_not_count) {
+  Request request;
+  ASSERT_TRUE(parse_target("/a?b=%zz&c=d", request));
+  EXPECT_THAT(request.parameters, ElementsAre(Pair("c", "d")));
+}
+
+TEST(TargetTest, of_a_repeated_parameter_the_last_counts) {
+  Request request;
+  ASSERT_TRUE(parse_target("/a?b=1&b=2", request));
+  EXPECT_EQ(*request.parameter("b"), "2");
+  EXPECT_EQ(request.parameter("c"), nullptr);
+}
+
+std::optional<MediaType> chosen(const std::string& accept) {
+  return negotiate(&accept);
+}
+
+TEST(NegotiationTest, the_highest_quality_wins_and_of_equal_ones_the_first_offer) {
+  EXPECT_EQ(negotiate(nullptr), MediaType::html);
+  for (const char* accept : {"*/*", "text/*", "text/html", "application/json, text/html"}) {
+    EXPECT_EQ(chosen(accept), MediaType::html) << accept;
+  }
+  EXPECT_EQ(chosen("text/plain"), MediaType::text);
+  for (const char* accept :
+       {"application/json", "application/*", "text/html;q=0.5, application/json",
+        "*/*;q=0.1, application/json", "APPLICATION/JSON ; q=0.3, image/png", "text/*;q=0, */*"}) {
+    EXPECT_EQ(chosen(accept), MediaType::json) << accept;
+  }
+}
+
+TEST(NegotiationTest, a_client_may_want_nothing_that_there_is) {
+  for (const char* accept : {"", "image/png", "application/xml", "text/html;q=0", ",;,", ";q=1"}) {
+    EXPECT_EQ(chosen(accept), std::nullopt) << accept;
+  }
+}
+
+TEST(HttpDateTest, dates_are_written_and_read) {
+  EXPECT_EQ(http_date(784111777), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777);
+}
+
+TEST(HttpDateTest, what_is_no_date_is_none) {
+  for (const char* text :
+       {"", "yesterday", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET",
+        "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:99:37 GMT",
+        "Sun, 06 Nox 1994 08:49:37 GMT", "Sun, \xff\xff Nov 1994 08:49:37 GMT"}) {
+    EXPECT_EQ(parse_http_date(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::web

@@ -1,0 +1,52 @@
+#include "web/readiness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nodepool::web {
+namespace {
+
+using telemetry::Health;
+using testing::HasSubstr;
+
+Response ask(const Health& health, const std::string& target = "/ready",
+             const std::string& accept = "") {
+  Request request;
+  EXPECT_TRUE(parse_target(target, request));
+  if (!accept.empty()) request.headers["accept"] = accept;
+  return readiness_page(health, request);
+}
+
+const Health kAway{.obstacles = {"no connection to <zk1> for 12 s", "the start is not over"},
+                   .warnings = {"provider sky is not in service"}};
+const Health kWell{.obstacles = {}, .warnings = {"provider sky is not in service"}};
+
+TEST(ReadinessTest, who_is_ready_says_no_more_than_the_python_nodepool) {
+  EXPECT_EQ(ask(kWell).status, 200U);
+  EXPECT_EQ(*ask(kWell).body, "OK");
+  EXPECT_EQ(*ask(kWell, "/ready", "application/json").body, "OK");
+  EXPECT_EQ(ask(kWell, "/ready", "image/png").status, 406U);
+}
+
+TEST(ReadinessTest, who_is_not_says_why) {
+  const Response text = ask(kAway);
+  EXPECT_EQ(text.status, 503U);
+  EXPECT_THAT(*text.body, HasSubstr("It is not ready: no connection to <zk1> for 12 s; the start"));
+  EXPECT_THAT(*ask(kAway, "/ready", "application/json").body,
+              HasSubstr("\"message\": \"The server"));
+  EXPECT_THAT(*ask(kAway, "/ready", "text/html").body, HasSubstr("connection to &lt;zk1> for"));
+}
+
+TEST(ReadinessTest, the_details_have_what_somebody_should_see_to) {
+  EXPECT_EQ(*ask(kWell, "/ready?detail").body, "OK\nwarning: provider sky is not in service\n");
+  EXPECT_EQ(*ask(kWell, "/ready?detail=1", "application/json").body,
+            R"({"ready": true, "obstacles": [], "warnings": ["provider sky is not in service"]})");
+  const Response away = ask(kAway, "/ready?detail");
+  EXPECT_EQ(away.status, 503U);
+  EXPECT_EQ(*away.body,
+            "not ready\nobstacle: no connection to <zk1> for 12 s\n"
+            "obstacle: the start is not over\nwarning: provider sky is not in service\n");
+}
+
+}  // namespace
+}  // namespace nodepool::web

@@ -1,0 +1,72 @@
+// Writes the manual pages and the completion of shells into a directory.
+//
+//   nodepool_manual DIRECTORY DATE
+
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+
+#include "cli/manual/completion.h"
+#include "cli/manual/man_page.h"
+#include "main/daemon_programs.h"
+#include "telemetry/version.h"
+
+namespace {
+
+using namespace nodepool;
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
+cli::DaemonPage launcher_page() {
+  return {.name = "nodepool-launcher",
+          .summary = "hands out nodes: answers requests, launches machines, takes nodes back",
+          .sections = {"The launcher serves the providers of its configuration, which it reads "
+                       "again when it changes. Several launchers may share a store.",
+                       "SIGINT, SIGTERM and SIGUSR1 end it: launches under way are gone on with by "
+                       "the next one. SIGHUP has it read the configuration again, SIGUSR2 write "
+                       "down what its tasks wait for. Without -f or -d it goes to the background."},
+          .options = program::describe_options(launcher_program())};
+}
+
+cli::DaemonPage builder_page() {
+  BuilderChoices choices;
+  return {
+      .name = "nodepool-builder",
+      .summary = "builds images of disks and uploads them to providers",
+      .sections = {"The builder makes the diskimages of its configuration with "
+                   "diskimage-builder, uploads them, and deletes what is not needed any more.",
+                   "SIGTERM ends it at once, SIGINT and SIGUSR1 when the builds and uploads "
+                   "under way are complete. SIGHUP has it read the configuration again, SIGUSR2 "
+                   "write down what its tasks wait for. Without -f or -d it goes to the "
+                   "background."},
+      .options = program::describe_options(builder_program(choices))};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: nodepool_manual DIRECTORY DATE\n";
+    return 2;
+  }
+  const std::string directory = std::string(argv[1]) + "/";
+  const cli::Release release{.version = std::string(telemetry::version()), .date = argv[2]};
+  try {
+    write(directory + "nodepool.1", cli::nodepool_page(release));
+    write(directory + "nodepool-launcher.8", cli::daemon_page(launcher_page(), release));
+    write(directory + "nodepool-builder.8", cli::daemon_page(builder_page(), release));
+    write(directory + "nodepool.bash", cli::bash_completion());
+    write(directory + "_nodepool", cli::zsh_completion());
+  } catch (const std::exception& error) {
+    std::cerr << "nodepool_manual: " << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
