@@ -188,18 +188,18 @@ Task<int> print_list(Context& context, Installation& installation, Listing listi
   co_return co_await show_once(context, std::move(listing), detail, source);
 }
 
-Task<int> perform_on(Context& context, Installation& installation, ListNodes command) {
+Task<int> perform_on(Context& context, Installation& installation, const ListNodes& command) {
   return print_list(context, installation, command.listing,
                     command.detail ? Detail::full : Detail::brief, "nodes",
                     report::node_columns(Detail::wide));
 }
 
-Task<int> perform_on(Context& context, Installation& installation, ListRequests command) {
+Task<int> perform_on(Context& context, Installation& installation, const ListRequests& command) {
   return print_list(context, installation, command.listing, Detail::brief, "requests",
                     report::request_columns());
 }
 
-Task<int> perform_on(Context& context, Installation& installation, ListLabels command) {
+Task<int> perform_on(Context& context, Installation& installation, const ListLabels& command) {
   return print_list(context, installation, command.listing, Detail::brief, "labels",
                     report::label_columns());
 }
@@ -221,7 +221,8 @@ Task<int> perform_on(Context& context, Installation& installation, ListLeases co
 }
 
 template <typename Other>
-Task<int> perform_on(Context& /*context*/, Installation& /*installation*/, Other /*command*/) {
+Task<int> perform_on(Context& /*context*/, Installation& /*installation*/,
+                     const Other& /*command*/) {
   throw std::runtime_error("this command works on the store, and does not go with --url");
 }
 

@@ -69,6 +69,7 @@ std::optional<std::string> reason_to_keep(Context& context, const ChildEnd& end,
                                           const std::vector<model::Node>& nodes) {
   if (!end.has_run || end.status == 0) return std::nullopt;
   std::vector<std::string> ids;
+  ids.reserve(nodes.size());
   for (const model::Node& node : nodes) ids.push_back(node.id);
   context.err << fmt::format(
       "nodepool: the command has ended with status {}; {} kept: `nodepool ssh ID` goes there, "

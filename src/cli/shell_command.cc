@@ -51,6 +51,7 @@ NodeAccess access_by_ssh(const model::Node& node) {
 const model::Node& only_node(const requestor::LeasedNodes& leased) {
   if (leased.nodes.size() == 1) return leased.nodes.front();
   std::vector<std::string> ids;
+  ids.reserve(leased.nodes.size());
   for (const model::Node& node : leased.nodes) ids.push_back(node.id);
   throw std::runtime_error(fmt::format("lease {} has {} nodes, say which: {}", leased.lease.id,
                                        ids.size(), fmt::join(ids, ", ")));

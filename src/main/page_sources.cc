@@ -26,6 +26,7 @@ std::vector<Amount> amounts(const driver::Limits& limits, const driver::Resource
     amounts.try_emplace(resource, resource).first->second.limit = limit;
   }
   std::vector<Amount> list;
+  list.reserve(amounts.size());
   for (auto& [resource, amount] : amounts) list.push_back(std::move(amount));
   return list;
 }
