@@ -220,11 +220,9 @@ def test_nothing_is_wider_than_a_telephone(site, browser, request_of_three):
         assert browser.run('return document.documentElement.scrollWidth') <= 390, section
 
 
-def test_pictures(site, browser, request_of_three):
+def test_pictures(site, browser, request_of_three, tmp_path):
     """For people to look at; that they can be taken is all that is tested."""
-    directory = os.environ.get('PAGE_PICTURES')
-    if directory is None:
-        pytest.skip('PAGE_PICTURES is not set')
+    directory = os.environ.get('PAGE_PICTURES', tmp_path)
     site.ask('fedora', 'debian', lease='1h')
     for width, height in ((1280, 860), (390, 844)):
         for scheme in ('light', 'dark'):
