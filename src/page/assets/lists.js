@@ -144,7 +144,7 @@ const hosts = {
   sort: 'problem',
   columns: () => [
     {key: 'host', title: 'Host', width: '24%', narrow: 'a', sort: (row) => row.host, cell: (row) => link('hosts', row.id, row.host)},
-    {key: 'order', title: 'Order', width: '118px', narrow: 'b', sort: (row) => (row.problems.length ? 0 : 1),
+    {key: 'order', title: 'Condition', width: '118px', narrow: 'b', sort: (row) => (row.problems.length ? 0 : 1),
      cell: (row) => (row.problems.length ? h('span', {class: 'badge square shade-bad'}, 'out of order') : h('span', {class: 'badge shade-good'}, 'well'))},
     {key: 'provider', title: 'Provider / pool', width: '18%', sort: poolOf, cell: poolOf},
     {key: 'nodes', title: 'Nodes', width: '17%', narrow: 'd', sort: (row) => row.nodes.length, cell: (row) => nodeCounts(row.nodes)},

@@ -174,7 +174,7 @@ function work(facts, pace) {
   const most = facts.max_concurrency;
   const line = (name, ...said) => [h('dt', {}, name), h('dd', {}, said)];
   return h('dl', {class: 'facts'},
-           line('Launching', `${facts.launches}${most >= 0 ? ` of at most ${most} at a time` : ' at a time'}`),
+           line('Launching', `${facts.launches}${most >= 0 ? ` of at most ${most} at a time` : ' now'}`),
            facts.launched?.length > 0 && line('Launches', resultsOf(facts.launched)),
            calls > 0 && line('API calls', calls.toLocaleString('en'), `, ${duration(seconds / calls)} each`,
                              pace === undefined ? '' : `, ${Math.round(pace).toLocaleString('en')} a minute`),
