@@ -147,7 +147,7 @@ void NodePoolBuilder::publish_problems() {
   component.problems.clear();
   for (const auto& [provider, reason] : late_starts_.failures()) {
     if (!wanted_.contains(provider)) continue;
-    component.problems.push_back("provider " + provider + " takes no images: " + reason);
+    component.problems.push_back(fmt::format("provider {} takes no images: {}", provider, reason));
   }
   registration_.update(std::move(component));
 }

@@ -100,6 +100,7 @@ Task<int> release(Context& context, Installation& installation, std::string id,
   const requestor::LeasedNodes leased = co_await installation.find_lease(id);
   const bool is_node = leased.lease.id != id;
   std::vector<std::string> ids;
+  ids.reserve(leased.nodes.size());
   for (const model::Node& node : leased.nodes) ids.push_back(node.id);
   const std::optional<std::string> node = is_node ? std::optional(id) : std::nullopt;
   if (hold_reason) {

@@ -1,5 +1,7 @@
 #include "launcher/launcher.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -157,7 +159,7 @@ std::vector<std::string> Launcher::problems() const {
   std::vector<std::string> problems;
   for (const auto& [provider, reason] : late_starts_.failures()) {
     if (!wanted_.contains(provider)) continue;
-    problems.push_back("provider " + provider + " is not in service: " + reason);
+    problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));
   }
   return problems;
 }

@@ -378,6 +378,7 @@ Task<std::vector<std::string>> Installation::pages(std::string listing) {
 Task<std::vector<requestor::LeasedNodes>> Installation::leases() {
   std::vector<requestor::LeasedNodes> leases;
   const std::vector<std::string> rows = co_await pages("leases");
+  leases.reserve(rows.size());
   for (const std::string& row : rows) leases.push_back(read_lease(json::parse(row)));
   co_return leases;
 }
