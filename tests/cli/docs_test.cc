@@ -1,11 +1,14 @@
-// Every command of the page for those who use nodes, run in its order.
+// The commands that the pages name: all can be understood; those of the page for who uses nodes are
+// run in their order.
 
 #include <gmock/gmock.h>
 #include <wordexp.h>
 
 #include <filesystem>
+#include <regex>
 #include <sstream>
 
+#include "cli/spelling.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -59,6 +62,61 @@ TEST_F(DocsTest, every_command_of_the_page_works) {
   }
   EXPECT_GE(count, 15U);
   EXPECT_TRUE(std::filesystem::exists("ci.yaml"));
+}
+
+std::vector<std::filesystem::path> pages() {
+  const std::filesystem::path docs = NODEPOOL_DOCS;
+  std::vector<std::filesystem::path> pages = {docs.parent_path() / "README.md",
+                                              docs.parent_path() / "CONTRIBUTING.md"};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(docs)) {
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  }
+  return pages;
+}
+
+// All of the text that the expression's first group matches.
+std::vector<std::string> found_in(const std::string& text, const std::regex& expression) {
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) {
+    found.push_back((*at)[1]);
+  }
+  return found;
+}
+
+TEST(DocsNameTest, commands_of_examples_can_be_understood) {
+  // A line of its own, as far as a pipe or a comment.
+  const std::regex example(R"((?:^|\n) {4}(?:\$ )?nodepool ((?:[^\n|#\\]|\\\n)*))");
+  std::size_t count = 0;
+  for (const std::filesystem::path& page : pages()) {
+    for (std::string line : found_in(read_file(page.string()), example)) {
+      line = std::regex_replace(line, std::regex(R"(\\\n)"), " ");
+      wordexp_t words{};
+      ASSERT_EQ(::wordexp(line.c_str(), &words, WRDE_NOCMD), 0) << page << ": " << line;
+      std::ostringstream out;
+      std::ostringstream err;
+      const auto parsed =
+          parse_arguments({words.we_wordv, words.we_wordv + words.we_wordc}, "1", out, err);
+      ::wordfree(&words);
+      const auto* exit = std::get_if<Exit>(&parsed);
+      EXPECT_TRUE(exit == nullptr || exit->status == 0) << page << ": " << line << err.str();
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 30U);
+}
+
+TEST(DocsNameTest, commands_and_options_that_sentences_name_exist) {
+  const std::regex named("`nodepool ([^`\n]+)`");
+  std::size_t count = 0;
+  for (const std::filesystem::path& page : pages()) {
+    for (const std::string& text : found_in(read_file(page.string()), named)) {
+      // "[--detail]" is optional, "LEASE\|NODE…" stands for something.
+      const std::vector<std::string> words = found_in(text, std::regex(R"(([^\s\[\]]+))"));
+      EXPECT_NO_THROW(spelled_out(words)) << page << ": " << text;
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 50U);
 }
 
 }  // namespace
