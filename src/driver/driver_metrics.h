@@ -39,6 +39,15 @@ inline constexpr telemetry::Metric kLaunchStages{
         "lets itself be connected to), `keys` (its host keys are read), `ready` (its record says "
         "so); of the attempt that came so far"};
 
+inline constexpr telemetry::Metric kLaunchCalls{
+    .name = "nodepool_launch_calls_total",
+    .kind = telemetry::Metric::Kind::counter,
+    .labels = {{{"provider"}, {"label", telemetry::KeyPart::one_level}}},
+    .statsd = {"nodepool.provider.<provider>.launch_calls.<label>"},
+    .help =
+        "calls of the cloud for single launches, failed attempts and their undoing included; lists "
+        "that launches share are not anybody's"};
+
 inline constexpr telemetry::Metric kRemovals{
     .name = "nodepool_removal_seconds",
     .kind = telemetry::Metric::Kind::timer,
@@ -83,7 +92,7 @@ inline constexpr telemetry::Metric kTasksLeftBehind{
     .help = "blocking calls that did not return in time"};
 
 inline constexpr const telemetry::Metric* kDriverMetrics[] = {
-    &kLaunches,        &kBoots,     &kLaunchStages, &kRemovals,       &kLeakedResources,
-    &kHostsOutOfOrder, &kTaskQueue, &kTaskWaits,    &kTasksLeftBehind};
+    &kLaunches,        &kBoots,           &kLaunchStages, &kLaunchCalls, &kRemovals,
+    &kLeakedResources, &kHostsOutOfOrder, &kTaskQueue,    &kTaskWaits,   &kTasksLeftBehind};
 
 }  // namespace nodepool::driver

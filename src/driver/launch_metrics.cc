@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 #include "driver/driver_metrics.h"
 
@@ -12,6 +13,13 @@ void LaunchMetrics::ended(std::string_view result, const model::Node& node) cons
   metrics_.time(telemetry::series<kLaunches>(node.provider.value_or(""), node.az.value_or(""),
                                              node.requestor.value_or(""), result),
                 time);
+}
+
+void LaunchMetrics::called(std::size_t calls, const model::Node& node) const {
+  if (calls == 0) return;
+  const std::string_view label = node.type.empty() ? std::string_view() : node.type.front();
+  metrics_.count(telemetry::series<kLaunchCalls>(node.provider.value_or(""), label),
+                 static_cast<std::int64_t>(calls));
 }
 
 // The machine's time may have been set back meanwhile.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "async/clock.h"
@@ -18,6 +19,9 @@ class LaunchMetrics {
 
   // `result` is one of the words below, or of result_of().
   void ended(std::string_view result, const model::Node& node) const;
+
+  // So many calls of the cloud were made for the node.
+  void called(std::size_t calls, const model::Node& node) const;
 
  private:
   telemetry::Metrics metrics_;

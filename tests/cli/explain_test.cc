@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -204,6 +205,27 @@ TEST_F(ExplainTest, a_node_says_who_has_it_and_what_comes_next) {
   coordination::Lock lock(store_, random_, model::node_lock_path(id));
   ASSERT_TRUE(run(lock.try_acquire()));
   EXPECT_THAT(explain(id), HasSubstr("it is taken back when its requestor unlocks it"));
+}
+
+TEST_F(ExplainTest, a_node_that_was_launched_in_vain_says_why_and_where_all_of_it_is) {
+  model::Node node = make_node("small");
+  node.state = NodeState::building;
+  const std::string id = run(launcher_.add_node(node));
+  for (const auto& [ago, data] :
+       {std::pair{40, R"({"failure":"no boot","notes":[]})"},
+        std::pair{31, R"({"failure":"no room","notes":[]})"}, std::pair{2, "{}"}}) {
+    history::append({.directory = directory_.path()},
+                    history::to_line({clock_.wall_seconds() - ago,
+                                      history::Entry::Subject::node,
+                                      id,
+                                      "launch",
+                                      {},
+                                      fmt::format("attempt, {} ago", ago),
+                                      data}));
+  }
+  EXPECT_THAT(explain(id), HasSubstr("2 attempt(s) at launching it failed, the last 0:00:31 ago: "
+                                     "attempt, 31 ago (`nodepool history " +
+                                     id + "` says what was tried)"));
 }
 
 TEST_F(ExplainTest, a_node_of_a_provider_that_nobody_serves_says_so) {

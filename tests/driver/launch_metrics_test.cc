@@ -37,6 +37,20 @@ TEST(LaunchMetrics, a_launch_counts_for_its_provider_zone_and_requestor) {
             "nodepool.launch.requestor.NodePool_min-ready.error.quota:1|c\n");
 }
 
+TEST(LaunchMetrics, calls_of_the_cloud_count_for_the_label) {
+  std::string sent;
+  const telemetry::Metrics metrics(
+      [&sent](std::string_view datagram) { sent += std::string(datagram) + "\n"; });
+  async::VirtualClock clock;
+  model::Node node;
+  node.provider = "sky";
+  node.type = {"debian-12", "debian"};
+  const LaunchMetrics launch(metrics, clock);
+  launch.called(0, node);
+  launch.called(4, node);
+  EXPECT_EQ(sent, "nodepool.provider.sky.launch_calls.debian-12:4|c\n");
+}
+
 TEST(LaunchMetrics, failures_of_the_cloud_have_the_words_of_the_python_nodepool) {
   using Kind = CloudError::Kind;
   EXPECT_EQ(result_of({Kind::no_capacity, "full"}), "error.capacity");

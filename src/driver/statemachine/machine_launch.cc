@@ -125,6 +125,7 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
 
 void MachineLaunch::give_account(const std::optional<Failure>& failure) {
   LaunchAccount account = recorder_->take();
+  metrics_.called(account.calls, launch_.node());
   account.attempt = static_cast<std::size_t>(journal_.attempt);
   account.attempts = static_cast<std::size_t>(context_.config.launch_retries());
   account.resumed = std::exchange(resumed_, false);

@@ -13,6 +13,7 @@
 #include "report/explanation/absent_pools.h"
 #include "report/explanation/hosts.h"
 #include "report/explanation/silent_pools.h"
+#include "report/launch_text.h"
 
 namespace nodepool::report {
 
@@ -153,6 +154,24 @@ void explain_pools(Statements& to, const Knowledge& knowledge, const NodeRequest
   }
 }
 
+// Attempts at launching the node that have failed, as far as this host has them written down, and
+// where all of it is said.
+void explain_failed_attempts(Statements& to, const Knowledge& knowledge, const Node& node) {
+  const std::vector<history::Entry> history = knowledge.history(node.id);
+  std::size_t failed = 0;
+  const history::Entry* last = nullptr;
+  for (const history::Entry& entry : history) {
+    if (launch_text(entry).empty()) continue;
+    ++failed;
+    last = &entry;
+  }
+  if (last == nullptr) return;
+  say(to, "failed-attempts",
+      fmt::format("{} attempt(s) at launching it failed, the last {} ago: {} (`nodepool history "
+                  "{}` says what was tried)",
+                  failed, duration_text(knowledge.now - last->time), last->details, node.id));
+}
+
 void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string& request_id) {
   for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
     const Node& node = *knowledge.nodes.find(id);
@@ -161,6 +180,7 @@ void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string
                        duration_text(knowledge.now - node.state_time), fmt::join(node.type, ", ")));
     explain_launch(to, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                    node);
+    explain_failed_attempts(to, knowledge, node);
   }
 }
 
@@ -359,6 +379,7 @@ Explanation explain_node(const Knowledge& knowledge, const Node& node) {
   say_of(facts, "comment", node.comment.value_or(""));
   explain_launch(facts, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                  node);
+  explain_failed_attempts(facts, knowledge, node);
   say_of(facts, "next", what_next(knowledge, node, locked));
   return explanation;
 }

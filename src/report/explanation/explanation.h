@@ -30,7 +30,7 @@ struct Knowledge {
   const config::Config& config;
   const Providers& providers;            // those of `config`
   std::vector<model::HostReport> hosts;  // those that are out of order
-  // What the journal of this host has of a request; empty if it has none.
+  // What the journal of this host has of a request or node; empty if it has none.
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };
 
