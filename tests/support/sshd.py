@@ -1,4 +1,5 @@
-"""An SSH server on the loopback, which lets the user of the suite in with its own key: a host to be handed out."""
+"""An SSH server on the loopback, which lets the user of the suite in with its own key, and has a home
+directory of its own: a host to be handed out."""
 import getpass
 import os
 import pathlib
@@ -18,6 +19,8 @@ class Sshd(Daemon):
         self.port = free_port()
         self.host_key = self.make_key(directory / 'host_key')
         self.make_key(self.client_key)
+        self.home = directory / 'home'
+        self.home.mkdir()
         self.configuration.write_text(f"""
 ListenAddress 127.0.0.1
 Port {self.port}
@@ -29,6 +32,7 @@ StrictModes no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 UseDNS no
+ForceCommand export HOME={self.home}; cd; eval "$SSH_ORIGINAL_COMMAND"
 """)
         if os.geteuid() == 0:
             pathlib.Path('/run/sshd').mkdir(exist_ok=True)  # where root's sshd confines itself
