@@ -14,7 +14,7 @@ from project import Project
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / 'docs/ci/buildbot'
 PROGRAMS = pathlib.Path(sys.executable).parent
-SUCCESS, FAILURE, CANCELLED = 0, 2, 6
+SUCCESS, FAILURE, EXCEPTION, CANCELLED = 0, 2, 4, 6
 
 
 class Master(Daemon):
@@ -36,6 +36,10 @@ class Master(Daemon):
             assert text.count(value) == 1, value
             text = text.replace(value, own)
         (directory / 'master.cfg').write_text(text)
+
+    def configure(self, value, other):
+        file = self.directory / 'master.cfg'
+        file.write_text(file.read_text().replace(value, other))
 
     def daemon(self):
         return [PROGRAMS / 'buildbot', 'start', '--nodaemon', self.directory]
@@ -143,6 +147,15 @@ def test_a_launcher_may_be_away_while_a_node_is_asked_for(installation, project,
     master.wait_until_building()
     installation.launcher.start()
     assert master.wait_for_result() == SUCCESS, master.log.read_text()
+    installation.wait_until_free()
+
+
+def test_a_label_that_nobody_has_ends_the_build(installation, project, master):
+    master.stop()
+    master.configure("label='debian-12'", "label='nothing'")
+    master.start()
+    master.build()
+    assert master.wait_for_result() == EXCEPTION
     installation.wait_until_free()
 
 

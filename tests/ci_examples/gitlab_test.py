@@ -1,8 +1,8 @@
 """docs/ci/gitlab-runner, with jobs as gitlab-runner has them (gitlab_runner.py)."""
 import json
-import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +24,7 @@ class Runner:
     def __init__(self, installation, directory):
         self.installation = installation
         self.directory = directory
+        self.jobs = []
         directory.mkdir()
         for file in EXAMPLE.iterdir():
             if file.name not in ('settings', 'config.toml', 'README.md'):
@@ -42,7 +43,8 @@ class Runner:
         (self.directory / 'settings').write_text(text)
 
     def start(self, timeout=3600, variables=None, **scripts):
-        return Job(self, {'CI_JOB_TIMEOUT': str(timeout), **(variables or {})}, scripts)
+        self.jobs.append(Job(self, {'CI_JOB_TIMEOUT': str(timeout), **(variables or {})}, scripts))
+        return self.jobs[-1]
 
     def run(self, *arguments, **options):
         """The result of a job."""
@@ -61,8 +63,8 @@ class Job:
         with (self.directory / 'trace').open('w') as trace:
             self.process = subprocess.Popen(
                 [sys.executable, HERE / 'gitlab_runner.py', runner.directory / 'config.toml', self.directory / 'job.json',
-                 self.directory / 'result.json'], env=runner.installation.environment, stdout=trace,
-                stderr=subprocess.STDOUT)
+                 self.directory / 'result.json'], stdout=trace, stderr=subprocess.STDOUT,
+                env={**runner.installation.environment, 'TMPDIR': str(self.directory)})
 
     def trace(self):
         return (self.directory / 'trace').read_text()
@@ -85,7 +87,10 @@ LONG_SCRIPT = 'cd "$(dirname "$0")"; echo $$ >pid.new; mv pid.new pid; sleep 100
 
 @pytest.fixture
 def runner(installation, tmp_path):
-    return Runner(installation, tmp_path / 'runner')
+    runner = Runner(installation, tmp_path / 'runner')
+    yield runner
+    for job in runner.jobs:  # of a runner that died
+        shutil.rmtree(job.files_on_node(), ignore_errors=True)
 
 
 def test_a_job_runs_on_its_node(installation, runner):

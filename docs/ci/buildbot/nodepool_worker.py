@@ -6,7 +6,7 @@ import tempfile
 import uuid
 
 import treq
-from buildbot.interfaces import LatentWorkerFailedToSubstantiate
+from buildbot.interfaces import LatentWorkerCannotSubstantiate, LatentWorkerFailedToSubstantiate
 from buildbot.worker import AbstractLatentWorker
 from twisted.internet import defer, error, protocol, reactor, task
 from twisted.python import log
@@ -140,9 +140,11 @@ class NodepoolWorker(AbstractLatentWorker):
                     document['state'] == 'fulfilled' and not document.get('lease')):
                 document = yield self.call('GET', f'requests/{self.order}?wait={WAIT}s')
         except Refused as refused:
-            raise LatentWorkerFailedToSubstantiate(self.name, str(refused)) from refused
+            if refused.status == 404:  # its time to wait is over; another attempt may have more luck
+                raise LatentWorkerFailedToSubstantiate(self.name, str(refused)) from refused
+            raise LatentWorkerCannotSubstantiate(str(refused)) from refused
         if not document.get('lease'):
-            raise LatentWorkerFailedToSubstantiate(self.name, f'no node {self.label}: {document.get("declined")}')
+            raise LatentWorkerCannotSubstantiate(f'no pool has {self.label}: {document.get("declined")}')
         node = document['lease']['nodes'][0]
         self.renewal = task.LoopingCall(self.renew)
         self.renewal.start(self.lease / 3, now=False)
