@@ -128,6 +128,7 @@ struct RequestNodes {
   bool json = false;
   std::string ssh_config = {};  // files to write; empty: none
   std::string inventory = {};
+  std::string key = {};  // what is asked for with the same one is had once; empty: none
 };
 struct ListLeases {
   Listing listing = {};

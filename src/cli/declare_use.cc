@@ -37,7 +37,11 @@ Declaration request() {
                       {.names = "--inventory",
                        .value = {.name = "FILE", .is_file = true},
                        .help = "write this inventory for Ansible",
-                       .read = into(&RequestNodes::inventory)}},
+                       .read = into(&RequestNodes::inventory)},
+                      {.names = "--key",
+                       .value = {.name = "KEY"},
+                       .help = "whoever asks again with this gets the same lease (--url)",
+                       .read = into(&RequestNodes::key)}},
           .notes =
               "Exit status: 0 when the nodes are there, 2 when no pool can provide them,\n"
               "3 when they were not there in time."};

@@ -77,7 +77,8 @@ Task<int> perform_on(Context& context, Installation& installation, RequestNodes 
   Installation::Order order{.labels = command.labels,
                             .lease = command.lease,
                             .timeout = command.timeout,
-                            .holder = holder_of(context)};
+                            .holder = holder_of(context),
+                            .key = command.key};
   int status = 0;
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
   const auto leased =

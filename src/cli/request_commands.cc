@@ -1,6 +1,7 @@
 #include <csignal>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 
 #include "async/signals.h"
 #include "cli/commands.h"
@@ -34,6 +35,7 @@ Task<> request_and_lease(Session& session, RequestNodes command, std::chrono::se
 
 Task<int> perform(Session& session, RequestNodes command) {
   const std::chrono::seconds length = lease_length(session.config(), command.lease);
+  if (!command.key.empty()) throw std::runtime_error("--key needs the request API, and --url");
   LeaseFiles files(command.ssh_config, command.inventory);
   async::Signals signals(session.runtime().executor, {SIGINT, SIGTERM, SIGHUP});
   Result result;

@@ -259,7 +259,7 @@ Task<Installation::Outcome> Installation::request(
   if (order.lease) body["lease"] = order.lease->count();
   if (!order.holder.empty()) body["holder"] = order.holder;
   const async::Clock::TimePoint deadline = runtime_.clock.now() + order.timeout;
-  const std::string key = runtime_.random.uuid_hex();
+  const std::string key = order.key.empty() ? runtime_.random.uuid_hex() : order.key;
   Task<Outcome> asking = place_and_follow(body.dump(), key, deadline, std::move(on_progress));
   try {
     co_return co_await std::move(asking);

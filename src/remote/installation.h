@@ -46,6 +46,8 @@ class Installation {
     std::optional<std::chrono::seconds> lease = {};  // nothing: the API's usual one
     std::chrono::seconds timeout = std::chrono::minutes(10);
     std::string holder = {};  // for people
+    std::string key =
+        {};  // what is ordered with the same one is ordered once; empty: one of its own
   };
 
   // How an order stands.

@@ -240,6 +240,12 @@ TEST_F(RequestCommandTest, a_site_may_limit_leases) {
   EXPECT_EQ(lease_of(run(launcher_.node("0000000000")))->expires, clock_.wall_seconds() + 5400);
 }
 
+TEST_F(RequestCommandTest, keys_are_known_to_the_api_only) {
+  EXPECT_EQ(nodepool({"request", "small", "--key", "job 4"}), 1);
+  EXPECT_EQ(err(), "nodepool: --key needs the request API, and --url\n");
+  EXPECT_THAT(run(launcher_.requests()), IsEmpty());
+}
+
 TEST_F(RequestCommandTest, files_for_ssh_and_ansible_are_written) {
   run(launcher_.add_pool("rack", {"small"}));
   launcher_.adorn = [](model::Node& node, std::size_t) { node.host_keys = {"ssh-ed25519 AAAA"}; };

@@ -6,8 +6,9 @@ import subprocess
 import threading
 import time
 
-from ci_site import Connection, free_port
+from ci_site import Connection
 from launcher import wait_until
+from network import free_port
 
 SMALL = {'labels': ['small'], 'lease': '10m'}
 

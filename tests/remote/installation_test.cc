@@ -88,6 +88,16 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("There is no lease"));
 }
 
+TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
+  Installation installation = client("gitlab");
+  const Installation::Order order{.labels = {"small"}, .key = "job 4"};
+  const Installation::Outcome first = run(installation.request(order, nullptr));
+  const Installation::Outcome second = run(client("gitlab").request(order, nullptr));
+  ASSERT_TRUE(first.leased && second.leased);
+  EXPECT_EQ(first.leased->lease.id, second.leased->lease.id);
+  EXPECT_THAT(run(installation.leases()), SizeIs(1));
+}
+
 TEST_F(InstallationTest, who_is_refused_is_told_why) {
   EXPECT_THAT(refusal(client("viewer").request({.labels = {"small"}}, nullptr)),
               HasSubstr("its scope is read"));

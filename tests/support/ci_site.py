@@ -1,4 +1,5 @@
-"""An installation of one host: launchers with the fake cloud on one embedded store, and clients of their API."""
+"""An installation of one host: launchers on one embedded store, and clients of their API. Their nodes are those of the fake
+cloud, unless a launcher's configuration says otherwise."""
 import hashlib
 import http.client
 import json
@@ -9,16 +10,11 @@ import ssl
 import subprocess
 
 from launcher import Launcher, wait_until
+from network import free_port
 
 LABELS = ['small', 'medium', 'large']
 CLOUDS = {'clouds': {'fake': {'auth': {'username': 'fake', 'password': 'fake', 'project_name': 'fake',
                                        'auth_url': 'http://fake.invalid'}}}}
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(('127.0.0.1', 0))
-        return taken.getsockname()[1]
 
 
 def provider():

@@ -1,0 +1,29 @@
+// A step for pipelines: runs its block with nodes, and returns them however the block ends.
+//
+//     withNodepool('debian-12') { sh 'ssh -F "$NODEPOOL_SSH_CONFIG" debian-12 ./run-tests' }
+//     withNodepool(labels: ['debian-12', 'debian-12'], lease: '4h') { … }
+def call(String label, Closure body) {
+  call(labels: [label], body)
+}
+
+def call(Map wanted, Closure body) {
+  // One for each use of the step: who asks again, because no launcher has answered, asks for the same nodes.
+  String id = UUID.randomUUID()
+  String directory = "${pwd(tmp: true)}/nodepool-${id}"
+  // NODEPOOL_JOB is for the block: the name of a directory on the node that nobody else has.
+  List variables = ["NODEPOOL_DIRECTORY=${directory}", "NODEPOOL_SSH_CONFIG=${directory}/ssh", "NODEPOOL_JOB=job-${id}",
+                    "NODEPOOL_KEY=${env.BUILD_TAG}/${id}", "NODEPOOL_LEASE=${wanted.lease ?: '2h'}", "NODEPOOL_LABELS=${wanted.labels.join(' ')}"]
+  withEnv(variables) {
+    try {
+      withCredentials([string(credentialsId: 'nodepool-token', variable: 'NODEPOOL_TOKEN'),
+                       sshUserPrivateKey(credentialsId: 'nodepool-ssh', keyFileVariable: 'NODEPOOL_SSH_KEY')]) {
+        sh libraryResource('nodepool/ask.sh')
+      }
+      body()
+    } finally {
+      withCredentials([string(credentialsId: 'nodepool-token', variable: 'NODEPOOL_TOKEN')]) {
+        sh libraryResource('nodepool/return.sh')
+      }
+    }
+  }
+}
