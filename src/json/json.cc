@@ -1,7 +1,10 @@
 #include "json/json.h"
 
+#include <bitset>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -18,7 +21,26 @@ Members& members_of(Json& object) {
 }
 
 // From so many members on an object's keys are indexed: most objects are small.
-constexpr std::size_t kIndexedFrom = 24;
+constexpr std::size_t kIndexedFrom = 64;
+
+// Room for the members of the outermost object, which are not to be copied when it grows: keys
+// cannot be moved. Records have up to fifty.
+constexpr std::size_t kExpectedMembers = 48;
+
+// Tells most keys that an object does not have yet from those that it may have.
+class SeenKeys {
+ public:
+  // Notes the key; false: it was certainly not there before.
+  bool note(std::string_view key) {
+    const std::size_t bit = std::hash<std::string_view>()(key) % bits_.size();
+    const bool may_be_there = bits_[bit];
+    bits_[bit] = true;
+    return may_be_there;
+  }
+
+ private:
+  std::bitset<512> bits_;
+};
 
 // Takes in what the parser finds.
 class Builder final : public nlohmann::json_sax<Json> {
@@ -42,7 +64,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool key(std::string& name) override {
     Open& object = open_.back();
     Members& members = members_of(*object.value);
-    const std::size_t known = position_of(object, name);
+    const std::size_t known = object.seen.note(name) ? position_of(object, name) : members.size();
     if (known == members.size()) {
       if (!object.index.empty()) object.index.emplace(name, known);
       members.emplace_back(std::move(name), nullptr);
@@ -64,7 +86,8 @@ class Builder final : public nlohmann::json_sax<Json> {
   // innermost one grows.
   struct Open {
     Json* value;
-    std::size_t place = 0;                                    // of the last key's value
+    std::size_t place = 0;  // of the last key's value
+    SeenKeys seen = {};
     std::unordered_map<std::string, std::size_t> index = {};  // places of keys, of a large object
   };
 
@@ -88,6 +111,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool open(Json container) {
     if (open_.size() == kMaximumDepth) throw ParseError("nested too deeply");
     Json& value = place(std::move(container));
+    if (open_.empty() && value.is_object()) members_of(value).reserve(kExpectedMembers);
     open_.push_back({.value = &value});
     return true;
   }
