@@ -38,14 +38,23 @@ std::string ten_digits(std::int64_t number) {
   return std::string(10 - std::min<std::size_t>(10, digits.size()), '0') + digits;
 }
 
+// What is_hidden() and node_of() are about, in their order.
+constexpr std::string_view kColumns =
+    "czxid, mzxid, ctime, mtime, version, ephemeral_owner, length(data), num_children, "
+    "children_created";
+constexpr int kOwner = 5;
+constexpr int kData = 9;  // behind them, where it is asked for
+
+std::string select(const std::string& columns) {
+  return "SELECT " + columns + " FROM nodes WHERE parent = ? AND name = ?";
+}
+
 }  // namespace
 
 NodeTree::NodeTree(Database& database, ChangeLog& log)
     : log_(log),
-      find_(database,
-            "SELECT czxid, mzxid, ctime, mtime, version, ephemeral_owner, length(data), "
-            "num_children, children_created FROM nodes WHERE parent = ? AND name = ?"),
-      data_(database, "SELECT data FROM nodes WHERE parent = ? AND name = ?"),
+      find_(database, select(std::string(kColumns))),
+      get_(database, select(std::string(kColumns) + ", data")),
       children_(database, "SELECT name, ephemeral_owner FROM nodes WHERE parent = ? ORDER BY name"),
       insert_(database,
               "INSERT INTO nodes (parent, name, data, czxid, mzxid, ctime, mtime, ephemeral_owner) "
@@ -66,11 +75,10 @@ NodeTree::NodeTree(Database& database, ChangeLog& log)
 
 Entry NodeTree::get(std::string_view path) {
   require_valid_path(path);
-  const Stat stat = find_at(path, kAnyVersion).stat;
   const Key key(path);
-  Statement::Rows rows = data_.query(key.parent, key.name);
-  rows.next();
-  return {rows.text(0), stat};
+  Statement::Rows rows = get_.query(key.parent, key.name);
+  if (!rows.next() || is_hidden(rows.integer(kOwner))) throw store_error(Kind::no_node, path);
+  return {rows.text(kData), node_of(rows).stat};
 }
 
 std::optional<Stat> NodeTree::exists(std::string_view path) {
@@ -84,6 +92,7 @@ std::vector<std::string> NodeTree::children(std::string_view path) {
   require_valid_path(path);
   const Node node = find_at(path, kAnyVersion);
   std::vector<std::string> names;
+  if (node.stat.num_children == 0) return names;
   names.reserve(static_cast<std::size_t>(node.stat.num_children));
   Statement::Rows rows = children_.query(path);
   while (rows.next()) {
@@ -197,8 +206,12 @@ OperationResult NodeTree::check(const Transaction::Operation& operation) {
 std::optional<NodeTree::Node> NodeTree::find(std::string_view path) {
   const Key key(path);
   Statement::Rows rows = find_.query(key.parent, key.name);
-  if (!rows.next() || is_hidden(rows.integer(5))) return std::nullopt;
-  return Node{
+  if (!rows.next() || is_hidden(rows.integer(kOwner))) return std::nullopt;
+  return node_of(rows);
+}
+
+NodeTree::Node NodeTree::node_of(const Statement::Rows& rows) {
+  return {
       .stat = {.czxid = rows.integer(0),
                .mzxid = rows.integer(1),
                .ctime = rows.integer(2),

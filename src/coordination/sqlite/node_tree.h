@@ -63,6 +63,7 @@ class NodeTree {
   OperationResult check(const Transaction::Operation& operation);
 
   std::optional<Node> find(std::string_view path);
+  static Node node_of(const Statement::Rows& rows);
   Node find_at(std::string_view path, std::int32_t expected);
   void erase(std::string_view path);
   bool is_hidden(std::int64_t owner) const;
@@ -70,7 +71,7 @@ class NodeTree {
   ChangeLog& log_;
   std::vector<std::int64_t> hidden_;  // sessions
   Statement find_;
-  Statement data_;
+  Statement get_;
   Statement children_;
   Statement insert_;
   Statement count_new_child_;
