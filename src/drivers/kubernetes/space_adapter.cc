@@ -11,8 +11,8 @@ using driver::CloudError;
 
 namespace {
 
-// How old a list may be for what is not waited for.
-constexpr auto kRecent = std::chrono::seconds(1);
+// What is asked for once a minute is not to be an old answer.
+constexpr auto kNow = std::chrono::seconds(0);
 
 bool is_of_a_node(const Space& space) {
   return !driver::value_of(space.attached, driver::kNodeIdKey).empty();
@@ -85,12 +85,15 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
       if (error.kind() != CloudError::Kind::transient) throw;
       log_.warning("Namespaces cannot be listed for now: {}", error.what());
     }
-    if (list && list->find(name) == nullptr) co_return;
+    if (!list) continue;
+    const Space* space = list->find(name);
+    // One that is not going has been made under the same name since then.
+    if (space == nullptr || !space->is_going) co_return;
   }
 }
 
 Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
-  const auto list = co_await space_list_.get(kRecent);
+  const auto list = co_await space_list_.get(kNow);
   std::vector<Space> of_nodes;
   for (const Space& space : list->spaces()) {
     if (is_of_a_node(space)) of_nodes.push_back(space);
@@ -110,7 +113,7 @@ Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
 
 Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await space_list_.get(kRecent);
+  const auto list = co_await space_list_.get(kNow);
   for (const Space& space : list->spaces()) {
     if (space.is_going || !is_of_a_node(space)) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),

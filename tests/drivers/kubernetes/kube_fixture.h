@@ -9,6 +9,7 @@
 #include "async/live_tasks.h"
 #include "config/environment.h"
 #include "driver/ownership.h"
+#include "drivers/kubernetes/names.h"
 #include "tests/drivers/contract/contract.h"
 #include "tests/drivers/kubernetes/stand_in/stand_in.h"
 #include "tests/support/temporary_directory.h"
@@ -109,10 +110,14 @@ class KubeFixture : public CloudFixture {
     return labels;
   }
 
-  // What the driver would have called it.
-  static std::string name_of(const std::string& prefix, const driver::Metadata& metadata, int number) {
+  // What the driver would have called it; the other name if it says of an earlier node when that
+  // was made: the suite tells machines apart by their ids, which are names here.
+  static std::string name_of(const std::string& prefix, const driver::Metadata& metadata,
+                             int number) {
     const std::string node = driver::value_of(metadata, driver::kNodeIdKey);
-    return node.empty() ? "other-" + std::to_string(number) : prefix + "-" + node;
+    if (node.empty()) return "other-" + std::to_string(number);
+    const bool is_marked = metadata.contains(driver::kNodeCreatedKey);
+    return kubernetes::names_for(prefix, node, metadata).at(is_marked ? 1 : 0);
   }
 
   async::EventLoop loop_;

@@ -1,0 +1,62 @@
+import os
+import pathlib
+import signal
+
+import pytest
+
+from api import as_admin
+from control_plane import ControlPlane
+from installation import KubeLauncher
+from pods import Kubelet
+
+
+def pytest_configure():
+    # Whoever ends the suite lets the fixtures end what they have started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@pytest.fixture(scope='session')
+def plane(tmp_path_factory):
+    """The cluster; started once, or the one of the folder KUBERNETES_CLUSTER, which is left running."""
+    if folder := os.environ.get('KUBERNETES_CLUSTER'):
+        plane = ControlPlane(folder)
+        plane.start()  # what of it does not run
+        yield plane
+        return
+    plane = ControlPlane(tmp_path_factory.mktemp('cluster'))
+    try:
+        plane.start()
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture(scope='session')
+def admin(plane):
+    return as_admin(plane)
+
+
+@pytest.fixture
+def kubelet(admin):
+    kubelet = Kubelet(admin)
+    kubelet.start()
+    yield kubelet
+    kubelet.stop()
+
+
+@pytest.fixture
+def nodepool(plane, kubelet, tmp_path):
+    """Starts launchers, each with a store of its own: nodepool(provider, …, kubeconfig=…)."""
+    launchers = []
+
+    def start(*providers, kubeconfig=None, labels=()):
+        folder = pathlib.Path(tmp_path / f'launcher{len(launchers)}')
+        launcher = KubeLauncher(folder, kubeconfig or plane.kubeconfig, providers, labels)
+        launchers.append(launcher)
+        launcher.start()
+        return launcher
+
+    yield start
+    for launcher in launchers:
+        launcher.close()
+        print(f'--- {launcher.log}\n{launcher.log.read_text()}')  # shown when the test fails
