@@ -3,6 +3,7 @@
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
+#include "drivers/openshift/openshift_driver.h"
 #include "drivers/openstack/openstack_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 
@@ -13,6 +14,8 @@ driver::DriverRegistry all_drivers() {
   drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
   drivers.push_back(std::make_unique<kubernetes::KubernetesDriver>());
+  drivers.push_back(std::make_unique<openshift::OpenShiftDriver>());
+  drivers.push_back(std::make_unique<openshift::OpenShiftPodsDriver>());
   drivers.push_back(std::make_unique<openstack::OpenStackDriver>());
   drivers.push_back(std::make_unique<static_nodes::StaticDriver>());
   return driver::DriverRegistry(std::move(drivers));

@@ -69,18 +69,18 @@ Json service_account() {
 }
 
 Json token_secret() {
-  return {{"apiVersion", "v1"},
-          {"kind", "Secret"},
-          {"type", "kubernetes.io/service-account-token"},
-          {"metadata",
-           {{"name", kAccount},
-            {"annotations", {{"kubernetes.io/service-account.name", kAccount}}}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Secret"},
+      {"type", "kubernetes.io/service-account-token"},
+      {"metadata",
+       {{"name", kAccount}, {"annotations", {{"kubernetes.io/service-account.name", kAccount}}}}}};
 }
 
 Json namespace_role() {
-  Json resources = {"pods",      "pods/exec", "pods/log",    "pods/portforward", "services",
-                    "endpoints", "crontabs",  "jobs",        "deployments",      "replicasets",
-                    "configmaps", "secrets"};
+  Json resources = {"pods",        "pods/exec",   "pods/log",   "pods/portforward",
+                    "services",    "endpoints",   "crontabs",   "jobs",
+                    "deployments", "replicasets", "configmaps", "secrets"};
   return role("zuul", Json::array({rule(std::move(resources), all_verbs())}));
 }
 
@@ -97,8 +97,7 @@ Json role_binding(const std::string& name, const std::string& space, const std::
           {"metadata", {{"name", name}}},
           {"subjects",
            Json::array({{{"kind", "ServiceAccount"}, {"name", kAccount}, {"namespace", space}}})},
-          {"roleRef",
-           {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", role}}}};
+          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", role}}}};
 }
 
 Json pod(const KubeLabel& label, const std::string& name, const driver::Metadata& attached) {

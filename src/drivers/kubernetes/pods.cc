@@ -43,8 +43,8 @@ void read_status(const Element& status, Pod& pod) {
   pod.phase = status.text_or("phase");
   pod.is_lost = pod.phase == "Failed" || pod.phase == "Succeeded";
   for (const Element& condition : status.list("conditions")) {
-    const bool is_unscheduled = condition.text_or("type") == "PodScheduled" &&
-                                condition.text_or("status") == "False";
+    const bool is_unscheduled =
+        condition.text_or("type") == "PodScheduled" && condition.text_or("status") == "False";
     if (is_unscheduled) pod.trouble = condition.text_or("message");
   }
   read_containers(status, pod);

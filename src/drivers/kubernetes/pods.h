@@ -52,7 +52,6 @@ std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
 // Returns once the pod runs. Throws CloudError: failed when it never will.
 async::Task<Pod> wait_until_running(driver::Listing<PodList>& pods, driver::Awaited& awaited,
                                     std::string space, std::string name,
-                                    std::function<void(std::string)> tell,
-                                    telemetry::Logger log);
+                                    std::function<void(std::string)> tell, telemetry::Logger log);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -32,10 +32,10 @@ SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const 
       watcher_(runtime, api_, log_),
       space_list_(runtime, "Kubernetes namespaces", {.unknown = pace.followed, .least = pace.least},
                   [this] { return ask_spaces(); }),
-      pods_(runtime, "Kubernetes pods",
-            {.unknown = spaces_->tells_pods() ? pace.followed : pace.unfollowed,
-             .least = pace.least},
-            [this] { return ask_pods(); }) {}
+      pods_(
+          runtime, "Kubernetes pods",
+          {.unknown = spaces_->tells_pods() ? pace.followed : pace.unfollowed, .least = pace.least},
+          [this] { return ask_pods(); }) {}
 
 Task<> SpaceAdapter::start() {
   spaces_->follow(watcher_, [this] { space_list_.look_now(); }, [this] { pods_.look_now(); });
@@ -153,8 +153,7 @@ std::optional<std::string> problem_of(const KubeLabel& label) {
 
 Task<bool> runs(KubeApi& api, std::string space, std::string pod) {
   try {
-    const auto found =
-        co_await api.find("get pod", "/api/v1/namespaces/" + space + "/pods/" + pod);
+    const auto found = co_await api.find("get pod", "/api/v1/namespaces/" + space + "/pods/" + pod);
     if (!found) co_return false;
     const Pod seen = read_pod(*found);
     co_return seen.phase == "Running" && !seen.is_going;

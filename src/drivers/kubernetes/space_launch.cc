@@ -182,8 +182,8 @@ driver::Instance SpaceLaunch::describe(const std::string& space, const Account& 
     pod_name = object_name(spec_.label);
     instance.interface_ip = pod_name;
   }
-  Json port = connection_port(context_.config.cluster(), space, pod_name, account.token, account.ca,
-                              true);
+  Json port =
+      connection_port(context_.config.cluster(), space, pod_name, account.token, account.ca, true);
   if (context_.spaces.tells_all()) port["name"] = space;
   instance.connection.port = model::Json::parse(port.dump());
   return instance;

@@ -26,9 +26,8 @@ Space read_space(const Element& object) {
 }  // namespace
 
 Task<bool> Namespaces::make(std::string name, driver::Metadata attached) {
-  Json body = {{"apiVersion", "v1"},
-               {"kind", "Namespace"},
-               {"metadata", object_metadata(name, attached)}};
+  Json body = {
+      {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", object_metadata(name, attached)}};
   co_return co_await api_.make("create namespace", kCollection, std::move(body),
                                KubeApi::Twice::once);
 }

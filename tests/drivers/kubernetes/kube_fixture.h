@@ -88,14 +88,13 @@ class KubeFixture : public CloudFixture {
   std::unique_ptr<driver::Provider> make(driver::ProviderContext context,
                                          const std::string& configuration) {
     const config::Environment environment = {
-        {"KUBECONFIG",
-         directory_.write("kubeconfig",
-                          "current-context: one\n"
-                          "contexts: [{name: one, context: {cluster: c, user: u}}]\n"
-                          "clusters: [{name: c, cluster: {server: '" +
-                              cluster_.url() +
-                              "'}}]\n"
-                              "users: [{name: u, user: {token: t0ken}}]\n")}};
+        {"KUBECONFIG", directory_.write("kubeconfig",
+                                        "current-context: one\n"
+                                        "contexts: [{name: one, context: {cluster: c, user: u}}]\n"
+                                        "clusters: [{name: c, cluster: {server: '" +
+                                            cluster_.url() +
+                                            "'}}]\n"
+                                            "users: [{name: u, user: {token: t0ken}}]\n")}};
     launcher_ = context.runtime.executor;
     cluster_.end_watches();
     while (loop_.poll()) {

@@ -11,7 +11,8 @@ namespace nodepool::drivers::kubernetes {
 // What an exec plug-in has told.
 struct PluginToken {
   std::string token;
-  std::optional<double> expires;  // seconds since the epoch; nothing: when it is not accepted any more
+  std::optional<double>
+      expires;  // seconds since the epoch; nothing: when it is not accepted any more
 };
 
 // Runs the cluster's plug-in. What it writes to its standard error goes to that of this process.

@@ -69,11 +69,12 @@ KubeApi::KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::T
 
 http::Request KubeApi::request(std::string name, std::string method,
                                const std::string& path) const {
-  http::Request request{.method = std::move(method),
-                        .url = cluster_.server + path,
-                        .headers = {{"Accept", "application/json"},
-                                    {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
-                        .name = std::move(name)};
+  http::Request request{
+      .method = std::move(method),
+      .url = cluster_.server + path,
+      .headers = {{"Accept", "application/json"},
+                  {"User-Agent", fmt::format("nodepool/{}", telemetry::version())}},
+      .name = std::move(name)};
   if (!cluster_.impersonated_user.empty()) {
     request.headers.emplace_back("Impersonate-User", cluster_.impersonated_user);
   }
@@ -124,7 +125,8 @@ Task<std::optional<Element>> KubeApi::find(std::string name, std::string path) {
 }
 
 Task<std::vector<Element>> KubeApi::list(std::string name, std::string path, std::string query) {
-  const std::string base = fmt::format("{}?limit={}{}{}", path, kPage, query.empty() ? "" : "&", query);
+  const std::string base =
+      fmt::format("{}?limit={}{}{}", path, kPage, query.empty() ? "" : "&", query);
   const cloud::AskPage ask = [this, name, base](const std::string& where) {
     return ask_page(name, base, where);
   };
@@ -148,10 +150,9 @@ Task<bool> KubeApi::remove(std::string name, std::string path) {
 
 Task<> KubeApi::watch(std::string name, std::string path, std::string query,
                       std::function<void()> on_change) {
-  http::Request call =
-      request(std::move(name), "GET",
-              fmt::format("{}?watch=true&resourceVersion=0&timeoutSeconds={}{}{}", path,
-                          kWatch.count(), query.empty() ? "" : "&", query));
+  http::Request call = request(std::move(name), "GET",
+                               fmt::format("{}?watch=true&resourceVersion=0&timeoutSeconds={}{}{}",
+                                           path, kWatch.count(), query.empty() ? "" : "&", query));
   call.on_body = [on_change = std::move(on_change)](std::string_view) { on_change(); };
   call.deadline = kLongestWatch;
   co_await send(std::move(call), Effect::none, nullptr);

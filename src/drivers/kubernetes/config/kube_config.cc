@@ -140,8 +140,8 @@ void KubeConfig::load_pool(const config::Section& section, const config::Provide
 void KubeConfig::load_limits(const config::Section& pool_section, const config::Section& provider,
                              driver::PoolConfig& pool) const {
   if (kind_ != Kind::kubernetes && !pool.max_servers) {
-    pool.max_servers = either(provider.optional_integer("max-projects"),
-                              provider.optional_integer("max-servers"));
+    pool.max_servers =
+        either(provider.optional_integer("max-projects"), provider.optional_integer("max-servers"));
     if (pool.max_servers) pool.limits["instances"] = static_cast<double>(*pool.max_servers);
   }
   const auto limit = [&](const char* key, const char* resource) {
@@ -160,8 +160,7 @@ void KubeConfig::load_limits(const config::Section& pool_section, const config::
 KubeLabel KubeConfig::load_label(const config::Section& section,
                                  const config::Section& pool) const {
   KubeLabel label;
-  const std::string type =
-      kind_ == Kind::openshiftpods ? std::string("pod") : section.text("type");
+  const std::string type = kind_ == Kind::openshiftpods ? std::string("pod") : section.text("type");
   label.has_pod = kind_ == Kind::kubernetes ? type != "namespace" : type == "pod";
   label.spec = json_at(section, "spec");
   label.image = section.optional_text("image").value_or(image_in(label.spec));

@@ -10,16 +10,15 @@ namespace {
 using namespace config;
 
 const Schema& variable_schema() {
-  static const Schema schema{
-      .description = "An environment variable of the container.",
-      .fields = {{.key = "name",
-                  .type = string(),
-                  .required = Required::always,
-                  .description = "Its name."},
-                 {.key = "value",
-                  .type = string(),
-                  .required = Required::always,
-                  .description = "Its value."}}};
+  static const Schema schema{.description = "An environment variable of the container.",
+                             .fields = {{.key = "name",
+                                         .type = string(),
+                                         .required = Required::always,
+                                         .description = "Its name."},
+                                        {.key = "value",
+                                         .type = string(),
+                                         .required = Required::always,
+                                         .description = "Its value."}}};
   return schema;
 }
 
@@ -134,8 +133,7 @@ Field type_field(Kind kind) {
   return {.key = "type",
           .type = string(),
           .required = Required::always,
-          .description =
-              "`namespace`: a namespace; anything else, `pod`: a namespace with a pod."};
+          .description = "`namespace`: a namespace; anything else, `pod`: a namespace with a pod."};
 }
 
 Schema label_schema(Kind kind) {
@@ -194,29 +192,26 @@ Field default_field(std::string_view key, std::string_view unit, std::string_vie
 }
 
 Schema pool_schema(Kind kind) {
-  Fields fields = joined(joined(common_pool_fields(), limit_fields()),
-                         {default_field("default-label-cpu", "cores", "For labels without `cpu`."),
-                          default_field("default-label-memory", "MiB",
-                                        "For labels without `memory`."),
-                          default_field("default-label-storage", "MB",
-                                        "For labels without `storage`."),
-                          default_field("default-label-cpu-limit", "cores",
-                                        "For labels without `cpu-limit`."),
-                          default_field("default-label-memory-limit", "MiB",
-                                        "For labels without `memory-limit`."),
-                          default_field("default-label-storage-limit", "MB",
-                                        "For labels without `storage-limit`."),
-                          {.key = "default-label-extra-resources",
-                           .type = mapping_of(integer()),
-                           .default_note = "none",
-                           .description = "Has no effect.",
-                           .deprecated = "`extra-resources` of the labels"},
-                          {.key = "labels",
-                           .type = list_of(section(label_schema(kind))),
-                           .default_note = "none",
-                           .description = "The kinds of nodes."}});
-  std::string_view description = "Nodes with the same limits. Its name is what names of "
-                                 "namespaces begin with.";
+  Fields fields = joined(
+      joined(common_pool_fields(), limit_fields()),
+      {default_field("default-label-cpu", "cores", "For labels without `cpu`."),
+       default_field("default-label-memory", "MiB", "For labels without `memory`."),
+       default_field("default-label-storage", "MB", "For labels without `storage`."),
+       default_field("default-label-cpu-limit", "cores", "For labels without `cpu-limit`."),
+       default_field("default-label-memory-limit", "MiB", "For labels without `memory-limit`."),
+       default_field("default-label-storage-limit", "MB", "For labels without `storage-limit`."),
+       {.key = "default-label-extra-resources",
+        .type = mapping_of(integer()),
+        .default_note = "none",
+        .description = "Has no effect.",
+        .deprecated = "`extra-resources` of the labels"},
+       {.key = "labels",
+        .type = list_of(section(label_schema(kind))),
+        .default_note = "none",
+        .description = "The kinds of nodes."}});
+  std::string_view description =
+      "Nodes with the same limits. Its name is what names of "
+      "namespaces begin with.";
   if (kind == Kind::openshift) {
     description = "Nodes with the same limits. Its name is what names of projects begin with.";
   }

@@ -142,9 +142,8 @@ Part entry_of(const std::vector<Part>& files, const std::string& list, const std
   for (const Part& file : files) {
     for (const json& item : file.list(list)) {
       if (!item.is_object() || item.value("name", json()) != name) continue;
-      Part entry{.content = item.value(key, json::object()),
-                 .file = file.file,
-                 .what = key + " " + name};
+      Part entry{
+          .content = item.value(key, json::object()), .file = file.file, .what = key + " " + name};
       if (entry.content.is_null()) entry.content = json::object();
       if (!entry.content.is_object()) entry.fail("must be a mapping");
       return entry;
@@ -218,7 +217,8 @@ Cluster read_cluster(const std::vector<Part>& files, const std::string& name) {
   Cluster cluster;
   cluster.context = name;
   cluster.server = trimmed(entry.text("server"));
-  const bool is_url = cluster.server.starts_with("https://") || cluster.server.starts_with("http://");
+  const bool is_url =
+      cluster.server.starts_with("https://") || cluster.server.starts_with("http://");
   if (!is_url) entry.fail("`server` must be an https:// URL");
   cluster.ca = entry.text_or_file("certificate-authority");
   cluster.verify = !entry.truth("insecure-skip-tls-verify");
@@ -256,9 +256,8 @@ Cluster find_cluster(const std::optional<std::string>& context,
   for (const std::string& path : paths_of(environment)) {
     paths += (paths.empty() ? "" : ", ") + path;
   }
-  throw KubeconfigError(
-      fmt::format("there is no kubeconfig: {}{}", paths,
-                  context ? "" : ", and this process does not run in a cluster"));
+  throw KubeconfigError(fmt::format("there is no kubeconfig: {}{}", paths,
+                                    context ? "" : ", and this process does not run in a cluster"));
 }
 
 std::set<std::string> kubeconfig_files(const config::Environment& environment) {

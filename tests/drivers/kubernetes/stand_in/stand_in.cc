@@ -250,8 +250,8 @@ StandIn::Reply StandIn::list(const Request& request) {
   for (const auto& [path, thing] : things_) {
     const std::string collection = path.substr(0, path.rfind('/'));
     const bool is_everywhere = request.path == request.resource;
-    const bool is_in = is_everywhere ? last_part(collection) == request.resource
-                                     : collection == request.path;
+    const bool is_in =
+        is_everywhere ? last_part(collection) == request.resource : collection == request.path;
     if (!is_in) continue;
     if (selector != request.query.end() && !has_label(thing, selector->second)) continue;
     items.push_back(thing);

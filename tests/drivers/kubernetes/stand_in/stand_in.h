@@ -15,8 +15,8 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// A stand-in for the API of a cluster, for what a real one does not do when a test wants it: refuse,
-// not answer, be slow. Things are kept as they are sent, by their paths.
+// A stand-in for the API of a cluster, for what a real one does not do when a test wants it:
+// refuse, not answer, be slow. Things are kept as they are sent, by their paths.
 class StandIn {
  public:
   using Json = nlohmann::ordered_json;
@@ -28,9 +28,10 @@ class StandIn {
   std::string url() const { return server_.url(); }
   async::Task<> stop() { return server_.stop(); }
 
-  // The next calls of this kind get these statuses: "POST namespaces"; 0: the connection is cut, -1:
-  // the same once the call has been carried out.
-  void fail(const std::string& call, std::vector<int> statuses, const std::string& message = "busy");
+  // The next calls of this kind get these statuses: "POST namespaces"; 0: the connection is cut,
+  // -1: the same once the call has been carried out.
+  void fail(const std::string& call, std::vector<int> statuses,
+            const std::string& message = "busy");
   // The same for the next calls of any kind but watches.
   void fail_any(std::vector<int> statuses) { any_failures_ = {statuses.begin(), statuses.end()}; }
   // Watches that are held back because nothing has changed.
@@ -50,7 +51,7 @@ class StandIn {
   void add(const std::string& path, Json thing);
   void erase(const std::string& path);
 
-  async::Duration boot_time{};                                    // of pods
+  async::Duration boot_time{};                                     // of pods
   async::Duration deletion_time = std::chrono::milliseconds(500);  // of namespaces and pods
   std::size_t broken_pods = 0;  // so many of those that are made next fail
   std::size_t room = 100;       // of pods
