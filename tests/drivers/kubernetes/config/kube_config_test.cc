@@ -135,9 +135,6 @@ TEST_F(KubeConfigTest, the_strict_check_wants_one_description_of_the_pod) {
               Contains(HasSubstr("spec")));
   EXPECT_THAT(problems(yaml("openshiftpods", "    context: one\n", "", "{name: a}")),
               Contains(HasSubstr("image")));
-  EXPECT_THAT(problems(yaml("kubernetes", "    max-servers: 3\n", "", "{name: a, type: pod, spec: {}}")),
-              testing::SizeIs(1))
-      << "max-servers has no effect";
   EXPECT_THAT(problems(yaml("kubernetes", "", "", "{name: a, type: pod, image: i}")), IsEmpty());
 }
 
