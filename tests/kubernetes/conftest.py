@@ -1,3 +1,4 @@
+import json
 import os
 import pathlib
 import signal
@@ -7,7 +8,9 @@ import pytest
 from api import as_admin
 from control_plane import ControlPlane
 from installation import KubeLauncher
+from launcher import wait_until
 from pods import Kubelet
+from projects import ProjectApi
 
 
 def pytest_configure():
@@ -60,3 +63,24 @@ def nodepool(plane, kubelet, tmp_path):
     for launcher in launchers:
         launcher.close()
         print(f'--- {launcher.log}\n{launcher.log.read_text()}')  # shown when the test fails
+
+
+@pytest.fixture(scope='session')
+def projects(plane, admin):
+    """OpenShift's projects."""
+    served = ProjectApi(plane, admin)
+    try:
+        wait_until('projects are served', served.is_served)
+        yield served
+    finally:
+        served.stop()
+
+
+@pytest.fixture
+def as_user(plane, tmp_path):
+    """A kubeconfig for somebody without any rights but those that a test gives: as_user(name)."""
+    def write(name):
+        path = tmp_path / f'kubeconfig-{name}'
+        path.write_text(json.dumps(plane.config_of(name, {'token': 'admin-token', 'as': name})))
+        return path
+    return write
