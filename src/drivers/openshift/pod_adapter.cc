@@ -107,8 +107,7 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::StateMac
   const std::vector<std::string> names = names_of(spec);
   for (const std::string& name : names) {
     bool is_made = co_await api_.make("create pod", pods_of(spec.pool),
-                                      kubernetes::pod(label, name, attached),
-                                      KubeApi::Twice::once);
+                                      kubernetes::pod(label, name, attached), KubeApi::Twice::once);
     if (!is_made) is_made = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
     if (!is_made) continue;
     machine.set_external_id(model::json_string(id_of(spec.pool, name)));
@@ -166,7 +165,8 @@ Task<std::optional<PodAdapter::Place>> PodAdapter::place_of(std::string id) {
     const auto found = co_await api_.find("get pod", pods_of(space) + "/" + place.name);
     if (!found) continue;
     const Pod pod = kubernetes::read_pod(*found);
-    const bool is_ours = driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
+    const bool is_ours =
+        driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
     if (is_ours) co_return place;
   }
   co_return std::nullopt;
@@ -178,9 +178,8 @@ Task<> PodAdapter::remove(model::Json external_id, driver::StateMachine& machine
 }
 
 Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
-  const bool has_pool = std::ranges::any_of(config_->pools(), [&id](const auto& entry) {
-    return id.starts_with(entry.first + "-");
-  });
+  const bool has_pool = std::ranges::any_of(
+      config_->pools(), [&id](const auto& entry) { return id.starts_with(entry.first + "-"); });
   if (!has_pool) {
     log_.error("Pod {} is in no project that is a pool now: it is left alone", id);
     co_return;
@@ -286,8 +285,8 @@ driver::Limits limits_of(const std::vector<Element>& quotas) {
     if (!hard || is_partial) continue;
     for (const auto& [name, most] : kubernetes::amounts_of(*hard, "requests.")) limit(name, most);
     for (const auto& [name, most] : kubernetes::amounts_of(*hard)) {
-      const bool is_plain = name == "instances" || name == "cores" || name == "ram" ||
-                            name == "ephemeral-storage";
+      const bool is_plain =
+          name == "instances" || name == "cores" || name == "ram" || name == "ephemeral-storage";
       if (is_plain) limit(name, most);
       if (name == "count/pods") limit("instances", most);
     }

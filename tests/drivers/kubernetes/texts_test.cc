@@ -30,9 +30,8 @@ TEST(KubeTexts, names_are_what_kubernetes_takes) {
 }
 
 TEST(KubeTexts, what_is_no_label_becomes_an_annotation_if_it_is_ours) {
-  const driver::Metadata attached = {{"nodepool_provider_name", "two words"},
-                                     {"nodepool_node_id", "1"},
-                                     {"request", "two words"}};
+  const driver::Metadata attached = {
+      {"nodepool_provider_name", "two words"}, {"nodepool_node_id", "1"}, {"request", "two words"}};
   EXPECT_THAT(no_labels(attached), ElementsAre("request: two words"));
   const Json metadata = object_metadata("x", attached);
   EXPECT_EQ(metadata["labels"].dump(), R"({"nodepool_node_id":"1"})");

@@ -71,9 +71,10 @@ class ProjectFixture final : public KubeFixture {
   void set_room(std::size_t machines) override {
     cluster_.room = machines;
     const std::string amount = std::to_string(machines);
-    cluster_.add("nodes/worker-1",
-                 {{"status",
-                   {{"allocatable", {{"cpu", amount}, {"memory", amount + "Gi"}, {"pods", amount}}}}}});
+    cluster_.add(
+        "nodes/worker-1",
+        {{"status",
+          {{"allocatable", {{"cpu", amount}, {"memory", amount + "Gi"}, {"pods", amount}}}}}});
   }
 
   void add_machine(driver::Metadata metadata) override {

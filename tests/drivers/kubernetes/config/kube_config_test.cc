@@ -72,7 +72,8 @@ class KubeConfigTest : public testing::Test {
 TEST_F(KubeConfigTest, what_is_not_said_is_as_the_pool_and_the_provider_have_it) {
   const auto config = load(
       Kind::kubernetes,
-      yaml("kubernetes", "    max-cores: 10\n    max-resources: {gpu: 1, x: 2}\n    max-servers: 3\n",
+      yaml("kubernetes",
+           "    max-cores: 10\n    max-resources: {gpu: 1, x: 2}\n    max-servers: 3\n",
            "        max-ram: 4096\n        max-resources: {x: 5}\n        default-label-cpu: 2\n"
            "        default-label-memory-limit: 99\n",
            "{name: a, type: pod, image: i, memory: 7, storage: 8, storage-limit: 9, gpu: 2,"
@@ -106,8 +107,7 @@ TEST_F(KubeConfigTest, openshift_calls_things_differently) {
   EXPECT_EQ(config->pools().at("main").limits, (Limits{{"instances", 4}}));
   EXPECT_FALSE(config->label("main", "b").has_pod);
   EXPECT_EQ(config->machine_label("main", "b").access.connection_type, "project");
-  EXPECT_THAT(load_error(Kind::openshift, yaml("openshift", "", "", labels)),
-              HasSubstr("context"));
+  EXPECT_THAT(load_error(Kind::openshift, yaml("openshift", "", "", labels)), HasSubstr("context"));
 }
 
 TEST_F(KubeConfigTest, pods_in_projects_need_no_type) {
@@ -123,7 +123,8 @@ TEST_F(KubeConfigTest, pods_in_projects_need_no_type) {
 }
 
 TEST_F(KubeConfigTest, a_pool_s_name_is_part_of_namespaces_names) {
-  for (const char* name : {"Main", "a_b", "-a", "a234567890123456789012345678901234567890123456789012345"}) {
+  for (const char* name :
+       {"Main", "a_b", "-a", "a234567890123456789012345678901234567890123456789012345"}) {
     std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
     text.replace(text.find("main"), 4, name);
     EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("cannot be a pool here")) << name;

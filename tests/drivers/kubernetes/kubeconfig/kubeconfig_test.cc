@@ -48,9 +48,8 @@ class KubeconfigTest : public testing::Test {
 };
 
 TEST_F(KubeconfigTest, certificates_are_in_files_or_in_the_text) {
-  const Cluster texts =
-      read(", certificate-authority-data: Q0E=",
-           "client-certificate-data: Q0VSVA==, client-key-data: S0VZ");
+  const Cluster texts = read(", certificate-authority-data: Q0E=",
+                             "client-certificate-data: Q0VSVA==, client-key-data: S0VZ");
   EXPECT_EQ(texts.context, "one");
   EXPECT_EQ(texts.server, "https://api.example.org:6443");
   EXPECT_EQ(texts.ca.text, "CA");
@@ -74,9 +73,10 @@ TEST_F(KubeconfigTest, a_user_has_a_token_a_password_or_a_plug_in) {
   EXPECT_EQ(other.proxy, "http://p:1");
   EXPECT_EQ(other.impersonated_user, "robot");
   EXPECT_THAT(other.impersonated_groups, ElementsAre("ci"));
-  const Cluster plugin = read("",
-                              "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./get,"
-                              " args: [a, b], env: [{name: N, value: v}], provideClusterInfo: true}");
+  const Cluster plugin =
+      read("",
+           "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./get,"
+           " args: [a, b], env: [{name: N, value: v}], provideClusterInfo: true}");
   ASSERT_TRUE(plugin.exec);
   EXPECT_EQ(plugin.exec->command, (directory_.path() / "dir/./get").string());
   EXPECT_THAT(plugin.exec->arguments, ElementsAre("a", "b"));
@@ -85,7 +85,8 @@ TEST_F(KubeconfigTest, a_user_has_a_token_a_password_or_a_plug_in) {
 }
 
 TEST_F(KubeconfigTest, what_is_not_supported_is_refused) {
-  EXPECT_THAT(error_of(", tls-server-name: x", ""), HasSubstr("cluster c: `tls-server-name` is not"));
+  EXPECT_THAT(error_of(", tls-server-name: x", ""),
+              HasSubstr("cluster c: `tls-server-name` is not"));
   EXPECT_THAT(error_of("", "auth-provider: {name: oidc}"), HasSubstr("use an exec plug-in"));
   EXPECT_THAT(error_of("", "as-uid: x"), HasSubstr("`as-uid` is not supported"));
   EXPECT_THAT(error_of("", "client-certificate: x"), HasSubstr("needs a key"));
