@@ -1,5 +1,7 @@
 #include "drivers/kubernetes/metadata.h"
 
+#include <fmt/format.h>
+
 #include "drivers/kubernetes/names.h"
 
 namespace nodepool::drivers::kubernetes {
@@ -38,7 +40,8 @@ driver::Metadata attached_to(const Element& object) {
 std::vector<std::string> no_labels(const driver::Metadata& wanted) {
   std::vector<std::string> wrong;
   for (const auto& [key, value] : wanted) {
-    if (!fits(key, value) && !key.starts_with(kOwn)) wrong.push_back(key + ": " + value);
+    if (!fits(key, value) && !key.starts_with(kOwn))
+      wrong.push_back(fmt::format("{}: {}", key, value));
   }
   return wrong;
 }

@@ -53,7 +53,7 @@ std::string object_name(std::string_view text) {
 std::vector<std::string> names_for(std::string_view prefix, std::string_view node_id,
                                    const driver::Metadata& metadata) {
   std::string mark;
-  for (const auto& [key, value] : metadata) mark += key + "=" + value + "\n";
+  for (const auto& [key, value] : metadata) mark += fmt::format("{}={}\n", key, value);
   const std::string suffix = fmt::format("-{}", node_id);
   const std::string other = fmt::format("{}-{:08}", suffix, digest(mark) % 100'000'000);
   return {shortened(prefix, kLongestName - suffix.size()) + suffix,

@@ -42,6 +42,7 @@ Task<std::vector<Space>> Namespaces::list() {
   std::vector<Space> spaces;
   const std::vector<Element> all =
       co_await api_.list("list namespaces", kCollection, std::string(kOfNodes));
+  spaces.reserve(all.size());
   for (const Element& object : all) spaces.push_back(read_space(object));
   co_return spaces;
 }
@@ -62,6 +63,7 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
 Task<std::vector<Pod>> Namespaces::pods(std::set<std::string> /*awaited*/) {
   std::vector<Pod> pods;
   const std::vector<Element> all = co_await api_.list("list pods", kPods, std::string(kOfNodes));
+  pods.reserve(all.size());
   for (const Element& object : all) pods.push_back(read_pod(object));
   co_return pods;
 }

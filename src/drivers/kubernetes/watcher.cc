@@ -13,7 +13,7 @@ constexpr auto kLookAgain = std::chrono::seconds(1);
 
 }  // namespace
 
-Watcher::Watcher(const async::Runtime& runtime, KubeApi& api, telemetry::Logger log)
+Watcher::Watcher(const async::Runtime& runtime, KubeApi& api, const telemetry::Logger& log)
     : runtime_(runtime),
       api_(api),
       log_(log),

@@ -14,7 +14,7 @@ namespace nodepool::drivers::kubernetes {
 class Watcher {
  public:
   // `api` outlives it.
-  Watcher(const async::Runtime& runtime, KubeApi& api, telemetry::Logger log);
+  Watcher(const async::Runtime& runtime, KubeApi& api, const telemetry::Logger& log);
 
   // Calls `on_change` from now on. `name` and so on as of KubeApi::watch().
   void follow(std::string name, std::string path, std::string query,

@@ -74,6 +74,7 @@ Task<std::vector<Space>> Projects::list() {
   std::vector<Space> spaces;
   const std::vector<Element> all =
       co_await api_.list("list projects", std::string(kApi) + "/projects", "");
+  spaces.reserve(all.size());
   for (const Element& object : all) spaces.push_back(read_project(object));
   co_return spaces;
 }
