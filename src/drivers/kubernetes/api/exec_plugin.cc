@@ -1,5 +1,7 @@
 #include "drivers/kubernetes/api/exec_plugin.h"
 
+#include <fmt/format.h>
+
 #include <ctime>
 #include <memory>
 #include <system_error>
@@ -52,10 +54,10 @@ async::Subprocess::Command command_of(const Cluster& cluster) {
   command.arguments.insert(command.arguments.end(), plugin.arguments.begin(),
                            plugin.arguments.end());
   for (const auto& [name, value] : config::process_environment()) {
-    command.environment.push_back(name + "=" + value);
+    command.environment.push_back(fmt::format("{}={}", name, value));
   }
   for (const auto& [name, value] : plugin.environment) {
-    command.environment.push_back(name + "=" + value);
+    command.environment.push_back(fmt::format("{}={}", name, value));
   }
   command.environment.push_back("KUBERNETES_EXEC_INFO=" + exec_info(cluster));
   command.signal_when_orphaned = 15;  // SIGTERM

@@ -142,8 +142,9 @@ Part entry_of(const std::vector<Part>& files, const std::string& list, const std
   for (const Part& file : files) {
     for (const json& item : file.list(list)) {
       if (!item.is_object() || item.value("name", json()) != name) continue;
-      Part entry{
-          .content = item.value(key, json::object()), .file = file.file, .what = key + " " + name};
+      Part entry{.content = item.value(key, json::object()),
+                 .file = file.file,
+                 .what = fmt::format("{} {}", key, name)};
       if (entry.content.is_null()) entry.content = json::object();
       if (!entry.content.is_object()) entry.fail("must be a mapping");
       return entry;
