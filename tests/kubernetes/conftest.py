@@ -39,8 +39,23 @@ def admin(plane):
     return as_admin(plane)
 
 
+def of_tests(namespace):
+    """Whether a test has left it."""
+    return namespace['metadata']['name'].startswith(('main-', 'shift-', 'ci-'))
+
+
 @pytest.fixture
-def kubelet(admin):
+def empty(admin):
+    """A cluster in which nothing is left of the test before."""
+    def left():
+        return [each['metadata']['name'] for each in admin.items('/api/v1/namespaces') if of_tests(each)]
+    for name in left():
+        admin.delete(f'/api/v1/namespaces/{name}')
+    wait_until('nothing is left', lambda: not left(), 120)
+
+
+@pytest.fixture
+def kubelet(admin, empty):
     kubelet = Kubelet(admin)
     kubelet.start()
     yield kubelet

@@ -17,7 +17,7 @@ def cluster(pool=None, labels=(), **more):
             'name': 'main',
             'labels': [{'name': 'space', 'type': 'namespace'},
                        {'name': 'box', 'type': 'pod', 'image': 'debian:12', 'cpu': 2, 'memory': 512,
-                        'labels': {'team': 'infra'}, 'dynamic-labels': {'asked-by': '{request.requestor}',
+                        'labels': {'team': 'infra'}, 'dynamic-labels': {'request': '{request.id}',
                                                                         'bad': 'what no label is: {request.id}'}},
                        *labels],
             **(pool or {})}],
@@ -102,7 +102,7 @@ def test_a_pod_comes_up_and_goes_with_its_namespace(nodepool, admin):
     name = namespace['metadata']['name']
     (pod,) = admin.items(f'/api/v1/namespaces/{name}/pods')
     assert pod['metadata']['labels']['team'] == 'infra'
-    assert pod['metadata']['labels']['asked-by'] == node['requestor']
+    assert pod['metadata']['labels']['request'] == node['allocated_to']
     assert 'bad' not in pod['metadata']['labels']
     (container,) = pod['spec']['containers']
     assert (container['name'], container['image'], container['imagePullPolicy']) == ('box', 'debian:12', 'IfNotPresent')

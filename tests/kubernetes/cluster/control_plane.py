@@ -116,6 +116,7 @@ class ControlPlane:
             '--authorization-mode', 'RBAC', '--service-account-issuer', 'https://kubernetes.default.svc',
             '--service-account-key-file', tls / 'accounts.pub', '--service-account-signing-key-file',
             tls / 'accounts.key', '--service-cluster-ip-range', '10.0.0.0/24',
+            '--allow-privileged=true',
             # For the project API, which is served beside it.
             '--requestheader-client-ca-file', tls / 'ca.pem', '--requestheader-username-headers', 'X-Remote-User',
             '--requestheader-group-headers', 'X-Remote-Group', '--requestheader-extra-headers-prefix',
