@@ -117,7 +117,7 @@ class BlockedSignals {
 void connect_output(const Subprocess::Command& command) {
   if (command.output < 0) return;
   ::dup2(command.output, STDOUT_FILENO);
-  ::dup2(command.output, STDERR_FILENO);
+  if (!command.keeps_standard_error) ::dup2(command.output, STDERR_FILENO);
 }
 
 void die_with(pid_t parent, int signal) {

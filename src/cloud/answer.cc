@@ -73,12 +73,14 @@ CloudError no_answer(const std::string& call, const http::HttpError& error, Effe
 }  // namespace
 
 async::Task<http::Response> send(http::Client& client, http::Request request, Effect effect,
-                                 std::string about, SpeaksOfQuota speaks_of_quota) {
+                                 std::string about, SpeaksOfQuota speaks_of_quota,
+                                 IsAnswer is_answer) {
   const std::string call = about.empty() ? request.name : request.name + " " + about;
   const std::vector<std::string> secrets = request.secrets;
   try {
     http::Response response = co_await client.send(std::move(request));
-    if (response.is_success()) co_return response;
+    const bool is_wanted = is_answer != nullptr && is_answer(response.status);
+    if (response.is_success() || is_wanted) co_return response;
     const std::string message = http::without_secrets(message_in(response.body), secrets);
     throw CloudError(kind_of(response.status, message, effect, speaks_of_quota),
                      fmt::format("{}: HTTP {}{}{}", call, response.status,

@@ -17,4 +17,21 @@ std::string base64(std::string_view data) {
   return text;
 }
 
+std::optional<std::string> base64_decoded(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c != '\n' && c != '\r' && c != ' ') plain += c;
+  }
+  if (plain.size() % 4 != 0) return std::nullopt;
+  std::string data(plain.size() / 4 * 3, '\0');
+  const auto* bytes = reinterpret_cast<const unsigned char*>(plain.data());
+  auto* end = reinterpret_cast<unsigned char*>(data.data());
+  const int size = ::EVP_DecodeBlock(end, bytes, static_cast<int>(plain.size()));
+  if (size < 0) return std::nullopt;
+  // Padding counts as zeros there.
+  const std::size_t padding = plain.ends_with("==") ? 2 : plain.ends_with('=') ? 1 : 0;
+  data.resize(static_cast<std::size_t>(size) - padding);
+  return data;
+}
+
 }  // namespace nodepool::cloud

@@ -26,6 +26,7 @@ class Element {
   std::string text(std::string_view key) const;
   std::string text_or(std::string_view key, std::string otherwise = {}) const;
   bool boolean_or(std::string_view key, bool otherwise) const;
+  bool has(std::string_view key) const { return find(key) != nullptr; }
   double number(std::string_view key) const;
   std::optional<double> optional_number(std::string_view key) const;
 

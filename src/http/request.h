@@ -31,6 +31,10 @@ struct Request {
   Headers headers = {};  // their values are never logged
   std::string body = {};
   std::shared_ptr<const StreamedBody> streamed_body = {};  // instead of `body`
+  // Takes the body of a successful answer part by part, as it comes, in place of Response::body:
+  // for answers that are told while things happen. An attempt that breaks off is followed by the
+  // next.
+  std::function<void(std::string_view part)> on_body = {};
   // What of the headers and the body nobody may read who reads an error: see without_secrets().
   std::vector<std::string> secrets = {};
   std::string name = {};  // of the call, for logs and metrics: "compute: create server"

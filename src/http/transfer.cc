@@ -41,6 +41,11 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+// libcurl copies it.
+curl_blob blob_of(const std::string& text) {
+  return {.data = const_cast<char*>(text.data()), .len = text.size(), .flags = CURL_BLOB_COPY};
+}
+
 template <typename Value>
 void set(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
@@ -95,6 +100,7 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   }
   if (!options_.client_cert.empty()) set(easy, CURLOPT_SSLCERT, options_.client_cert.c_str());
   if (!options_.client_key.empty()) set(easy, CURLOPT_SSLKEY, options_.client_key.c_str());
+  set_texts();
   set(easy, CURLOPT_SSL_VERIFYPEER, options_.verify ? 1L : 0L);
   set(easy, CURLOPT_SSL_VERIFYHOST, options_.verify ? 2L : 0L);
   const auto on_header = +[](char* data, std::size_t size, std::size_t count, void* self) {
@@ -107,6 +113,18 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
   set(easy, CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(easy, CURLOPT_WRITEFUNCTION, on_body);
   set(easy, CURLOPT_WRITEDATA, static_cast<void*>(this));
+}
+
+// Certificates and keys that are no files.
+void Transfer::set_texts() {
+  const auto set_text = [this](CURLoption option, const std::string& text) {
+    curl_blob blob = blob_of(text);
+    if (!text.empty()) set(easy(), option, &blob);
+  };
+  set_text(CURLOPT_CAINFO_BLOB, options_.ca_pem);
+  if (!options_.ca_pem.empty()) set(easy(), CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  set_text(CURLOPT_SSLCERT_BLOB, options_.client_cert_pem);
+  set_text(CURLOPT_SSLKEY_BLOB, options_.client_key_pem);
 }
 
 void Transfer::set_body() {
@@ -202,6 +220,13 @@ std::size_t Transfer::take_header(std::string_view line) {
 }
 
 std::size_t Transfer::take_body(std::string_view part) {
+  if (request_.on_body) {
+    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status_);
+    if (status_ >= 200 && status_ < 300) {
+      request_.on_body(part);
+      return part.size();
+    }
+  }
   if (response_.body.size() + part.size() > options_.largest_body) {
     too_large_ = true;
     return 0;
@@ -231,9 +256,8 @@ async::Task<> Transfer::wait() {
 
 Response Transfer::result() {
   if (code_ != CURLE_OK) throw failure();
-  long status = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-  response_.status = static_cast<int>(status);
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status_);
+  response_.status = static_cast<int>(status_);
   return std::move(response_);
 }
 

@@ -43,6 +43,7 @@ class Transfer {
 
  private:
   void set_up(std::chrono::milliseconds timeout);
+  void set_texts();
   void set_body();
   void set_streamed_body();
   void add_headers();
@@ -59,6 +60,7 @@ class Transfer {
   std::size_t header_bytes_ = 0;
   bool too_large_ = false;
   bool ended_ = false;
+  long status_ = 0;            // as far as it is known
   std::uint64_t body_at_ = 0;  // where body_part_ begins
   std::string body_part_;      // of the streamed body: what is next
   std::size_t part_given_ = 0;

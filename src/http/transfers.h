@@ -16,6 +16,10 @@ struct TransferOptions {
   std::string ca_file = {};      // PEM, the only ones trusted; empty: the system's
   std::string client_cert = {};  // PEM; empty: none
   std::string client_key = {};
+  // The same as texts, for who has them from elsewhere than files; they go over the files.
+  std::string ca_pem = {};
+  std::string client_cert_pem = {};
+  std::string client_key_pem = {};
   bool verify = true;  // the server's certificate and name; false only where an operator says so
   // What http_proxy, https_proxy, no_proxy say is used (curl(1), ENVIRONMENT), unless this is set.
   std::string proxy = {};

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "async/event_loop.h"
+#include "async/output_pipe.h"
 #include "async/signals.h"
 #include "async/task_scope.h"
 
@@ -89,6 +90,31 @@ TEST_F(SubprocessTest, signals_can_be_sent_and_waiting_can_be_cancelled) {
   EXPECT_EQ(loop_.run(process.wait()).signal, SIGTERM);
   process.send_signal(SIGTERM);
   EXPECT_EQ(loop_.run(process.wait()).signal, SIGTERM);
+}
+
+Task<std::string> all_of(OutputPipe& pipe) {
+  std::string all;
+  std::string part;
+  while (true) {
+    co_await pipe.readable();
+    const auto found = pipe.reader().read(part);
+    if (found == OutputPipe::Reader::Found::end) co_return all;
+    if (found == OutputPipe::Reader::Found::some) all += part;
+  }
+}
+
+TEST_F(SubprocessTest, the_output_may_be_taken_without_the_standard_error) {
+  for (const bool keeps : {false, true}) {
+    OutputPipe pipe(loop_.executor());
+    Subprocess::Command command{.arguments = {"sh", "-c", "echo out; echo err >&2"},
+                                .environment = {"PATH=/usr/bin:/bin"},
+                                .output = pipe.writing_end(),
+                                .keeps_standard_error = keeps};
+    Subprocess process(loop_.executor(), command);
+    pipe.close_writing_end();
+    EXPECT_EQ(loop_.run(all_of(pipe)), keeps ? "out\n" : "out\nerr\n");
+    EXPECT_EQ(loop_.run(process.wait()).exit_status, 0);
+  }
 }
 
 TEST_F(SubprocessTest, a_program_nobody_waits_for_is_killed) {

@@ -230,6 +230,17 @@ TEST_F(HttpClientTest, an_answer_that_is_too_large_is_refused) {
             HttpError::Kind::too_large);
 }
 
+TEST_F(HttpClientTest, a_body_can_be_taken_as_it_comes) {
+  std::string taken;
+  const auto take = [&taken](std::string_view part) { taken += part; };
+  const Response response = send({.url = server_.url(), .on_body = take});
+  EXPECT_EQ(taken, "yes");
+  EXPECT_EQ(response.body, "");
+  answers_ = {answer(403, "no")};
+  EXPECT_EQ(send({.url = server_.url(), .on_body = take}).body, "no") << "why it was refused";
+  EXPECT_EQ(taken, "yes");
+}
+
 TEST_F(HttpClientTest, a_redirection_is_an_answer_and_leads_nowhere) {
   HttpServer other(runtime_, [](const HttpServer::Call&) -> Task<std::string> {
     co_return answer(200, "yours");

@@ -1,0 +1,216 @@
+#include "drivers/kubernetes/config/kube_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+#include "config/nodepool_schema.h"
+#include "config/outside_error.h"
+#include "config/section.h"
+#include "drivers/kubernetes/kubeconfig/kubeconfig.h"
+
+namespace nodepool::drivers::kubernetes {
+
+namespace {
+
+using json::Json;
+
+// What names of namespaces may be long, and what follows the pool's name in them.
+constexpr std::size_t kLongestName = 63;
+constexpr std::size_t kNodeSuffix = 11;  // "-0000000001"
+
+bool is_lower_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// Names of things in Kubernetes begin with it.
+bool is_name(std::string_view text) {
+  return !text.empty() && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return is_lower_or_digit(c) || c == '-'; });
+}
+
+void check_pool_name(const config::Section& pool, Kind kind) {
+  const std::string name = pool.text("name");
+  const std::size_t longest =
+      kind == Kind::openshiftpods ? kLongestName : kLongestName - kNodeSuffix;
+  if (is_name(name) && name.size() <= longest) return;
+  throw pool.error(
+      "name", fmt::format("`{}` cannot be a pool here: namespaces have its name in theirs", name),
+      fmt::format("small letters, digits and `-` between them, at most {} of them", longest));
+}
+
+Json json_at(const config::Section& section, std::string_view key) {
+  const config::Value* value = section.find(key);
+  return value == nullptr ? Json() : Json::parse(config::to_json(*value).dump());
+}
+
+std::optional<std::int64_t> either(std::optional<std::int64_t> first,
+                                   std::optional<std::int64_t> second) {
+  return first ? first : second;
+}
+
+Amounts amounts_of(const config::Section& label, const config::Section& pool,
+                   const std::string& suffix) {
+  const auto amount = [&](const std::string& what) {
+    return either(label.optional_integer(what + suffix),
+                  pool.optional_integer("default-label-" + what + suffix));
+  };
+  return {.cpu = amount("cpu"), .memory = amount("memory"), .storage = amount("storage")};
+}
+
+driver::Resources need_of(const config::Section& section, const KubeLabel& label) {
+  driver::Resources::Amounts need = {{"instances", 1}};
+  const auto add = [&need](const std::string& name, std::optional<double> amount) {
+    if (amount && !name.empty()) need[name] = *amount;
+  };
+  const auto number = [](std::optional<std::int64_t> amount) {
+    return amount ? std::optional<double>(static_cast<double>(*amount)) : std::nullopt;
+  };
+  add("cores", number(label.request.cpu));
+  add("ram", number(label.request.memory));
+  add("ephemeral-storage", number(label.request.storage));
+  add(label.gpu_resource, label.gpu);
+  for (const auto& [name, amount] : section.integer_map("extra-resources")) {
+    add(name, static_cast<double>(amount));
+  }
+  return driver::Resources(std::move(need));
+}
+
+Cluster configured_cluster(const config::Section& provider,
+                           const config::Environment& environment) {
+  try {
+    return find_cluster(provider.optional_text("context"), environment);
+  } catch (const KubeconfigError& error) {
+    throw config::OutsideError(provider.error("context", error.what()).problem());
+  }
+}
+
+std::string image_in(const Json& spec) {
+  const auto containers = spec.find("containers");
+  if (containers == spec.end() || !containers->is_array() || containers->empty()) return {};
+  const Json& first = containers->front();
+  return first.is_object() && first.contains("image") && first["image"].is_string()
+             ? first["image"].get<std::string>()
+             : std::string();
+}
+
+}  // namespace
+
+KubeConfig::KubeConfig(Kind kind, const config::ProviderSection& section,
+                       const config::Config& config, const config::Environment& environment)
+    : StateMachineConfig(section), kind_(kind) {
+  const config::Schema schema = config::provider_schema(kube_schema(kind));
+  const config::Section provider(section.value, schema, section.file, section.path);
+  context_ = kind == Kind::kubernetes ? provider.optional_text("context")
+                                      : std::optional(provider.text("context"));
+  launch_retries_ = std::max<std::int64_t>(1, provider.integer("launch-retries"));
+  load_launch_timeout(provider);
+  is_limited_to_capacity_ =
+      kind != Kind::openshiftpods && provider.boolean("limit-to-cluster-capacity");
+  for (const config::Section& pool : provider.sections("pools")) {
+    load_pool(pool, section, provider, config);
+  }
+  // Last, so that what is wrong in the file itself is found without it.
+  cluster_ = configured_cluster(provider, environment);
+}
+
+void KubeConfig::load_pool(const config::Section& section, const config::ProviderSection& provider,
+                           const config::Section& provider_section, const config::Config& config) {
+  check_pool_name(section, kind_);
+  driver::PoolConfig pool = driver::load_common_pool(section, provider);
+  load_limits(section, provider_section, pool);
+  driver::MachinePool machines;
+  Labels labels;
+  for (const config::Section& label_section : section.sections("labels")) {
+    const std::string name = label_section.text("name");
+    config::find_label(config, label_section, "name", name);
+    KubeLabel label = load_label(label_section, section);
+    machines.labels.insert_or_assign(name, machine_of(label_section, label));
+    labels.insert_or_assign(name, std::move(label));
+    pool.labels.insert(name);
+  }
+  labels_.insert_or_assign(pool.name, std::move(labels));
+  machine_pools_.insert_or_assign(pool.name, std::move(machines));
+  pools_.insert_or_assign(pool.name, std::move(pool));
+}
+
+void KubeConfig::load_limits(const config::Section& pool_section, const config::Section& provider,
+                             driver::PoolConfig& pool) const {
+  if (kind_ != Kind::kubernetes && !pool.max_servers) {
+    pool.max_servers =
+        either(provider.optional_integer("max-projects"), provider.optional_integer("max-servers"));
+    if (pool.max_servers) pool.limits["instances"] = static_cast<double>(*pool.max_servers);
+  }
+  const auto limit = [&](const char* key, const char* resource) {
+    const auto most = either(pool_section.optional_integer(key), provider.optional_integer(key));
+    if (most) pool.limits[resource] = static_cast<double>(*most);
+  };
+  limit("max-cores", "cores");
+  limit("max-ram", "ram");
+  for (const config::Section* section : {&provider, &pool_section}) {
+    for (const auto& [name, most] : section->integer_map("max-resources")) {
+      pool.limits[name] = static_cast<double>(most);
+    }
+  }
+}
+
+KubeLabel KubeConfig::load_label(const config::Section& section,
+                                 const config::Section& pool) const {
+  KubeLabel label;
+  const std::string type = kind_ == Kind::openshiftpods ? std::string("pod") : section.text("type");
+  label.has_pod = kind_ == Kind::kubernetes ? type != "namespace" : type == "pod";
+  label.spec = json_at(section, "spec");
+  label.image = section.optional_text("image").value_or(image_in(label.spec));
+  label.image_pull = section.text("image-pull");
+  label.request = amounts_of(section, pool, "");
+  label.limit = amounts_of(section, pool, "-limit");
+  label.limit.cpu = either(label.limit.cpu, label.request.cpu);
+  label.limit.memory = either(label.limit.memory, label.request.memory);
+  label.limit.storage = either(label.limit.storage, label.request.storage);
+  label.gpu = section.optional_number("gpu");
+  label.gpu_resource = section.optional_text("gpu-resource").value_or("");
+  label.env = json_at(section, "env");
+  label.node_selector = json_at(section, "node-selector");
+  label.volumes = json_at(section, "volumes");
+  label.volume_mounts = json_at(section, "volume-mounts");
+  if (kind_ != Kind::kubernetes) label.image_pull_secrets = json_at(section, "image-pull-secrets");
+  label.annotations = json_at(section, "annotations");
+  label.scheduler_name = section.optional_text("scheduler-name").value_or("");
+  label.privileged = section.optional_boolean("privileged");
+  label.labels = section.text_map("labels");
+  label.dynamic_labels = section.text_map("dynamic-labels");
+  label.need = need_of(section, label);
+  return label;
+}
+
+driver::MachineLabel KubeConfig::machine_of(const config::Section& section,
+                                            const KubeLabel& label) const {
+  driver::MachineLabel machine;
+  machine.cloud_image = label.image;
+  machine.access.python_path = section.text("python-path");
+  machine.access.shell_type = section.optional_text("shell-type");
+  machine.access.connection_type = "kubectl";
+  if (!label.has_pod) {
+    machine.access.connection_type = kind_ == Kind::openshift ? "project" : "namespace";
+  }
+  machine.host_key_checking = false;
+  return machine;
+}
+
+const KubeLabel& KubeConfig::label(std::string_view pool, std::string_view label) const {
+  const auto labels = labels_.find(pool);
+  if (labels == labels_.end()) throw std::out_of_range("no pool " + std::string(pool));
+  const auto found = labels->second.find(label);
+  if (found == labels->second.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+bool KubeConfig::same_as(const driver::ProviderConfig& other) const {
+  const auto* kube = dynamic_cast<const KubeConfig*>(&other);
+  return kube != nullptr && StateMachineConfig::same_as(other) && cluster_ == kube->cluster_;
+}
+
+}  // namespace nodepool::drivers::kubernetes

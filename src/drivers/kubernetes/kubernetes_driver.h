@@ -1,0 +1,41 @@
+#pragma once
+
+#include <utility>
+
+#include "config/environment.h"
+#include "driver/statemachine/state_machine_driver.h"
+#include "drivers/kubernetes/config/kube_config.h"
+
+namespace nodepool::drivers::kubernetes {
+
+// What the drivers for such clusters have in common: where they are configured.
+class KubeDriver : public driver::StateMachineDriver {
+ public:
+  // `environment`: where the kubeconfig is, see find_cluster().
+  explicit KubeDriver(Kind kind, config::Environment environment = config::process_environment())
+      : kind_(kind), environment_(std::move(environment)) {}
+
+  const config::Schema& schema() const override { return kube_schema(kind_); }
+  std::shared_ptr<const driver::ProviderConfig> configure(
+      const config::ProviderSection& section, const config::Config& config) const override;
+  std::set<std::string> files(const config::ProviderSection& section) const override;
+
+ private:
+  Kind kind_;
+  config::Environment environment_;
+};
+
+// `driver: kubernetes`: namespaces and pods of a cluster. See docs/drivers/kubernetes.md.
+class KubernetesDriver final : public KubeDriver {
+ public:
+  explicit KubernetesDriver(config::Environment environment = config::process_environment())
+      : KubeDriver(Kind::kubernetes, std::move(environment)) {}
+
+  std::string_view name() const override { return "kubernetes"; }
+
+ protected:
+  std::unique_ptr<driver::Adapter> adapter(std::shared_ptr<const driver::ProviderConfig> config,
+                                           driver::ProviderContext context) const override;
+};
+
+}  // namespace nodepool::drivers::kubernetes

@@ -1,0 +1,163 @@
+#include "drivers/kubernetes/pods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "driver/cloud_error.h"
+#include "drivers/kubernetes/metadata.h"
+
+namespace nodepool::drivers::kubernetes {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kMB = 1000.0 * 1000.0;
+
+// Why a container waits that nothing but another configuration helps.
+constexpr std::array<std::string_view, 4> kHopeless = {
+    "InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull", "RunContainerError"};
+
+void read_containers(const Element& status, Pod& pod) {
+  for (const Element& container : status.list("containerStatuses")) {
+    const auto state = container.optional_object("state");
+    const auto waiting = state ? state->optional_object("waiting") : std::nullopt;
+    if (!waiting) continue;
+    const std::string reason = waiting->text_or("reason");
+    if (std::ranges::find(kHopeless, reason) != kHopeless.end()) pod.is_lost = true;
+    pod.trouble = reason;
+    if (const std::string text = waiting->text_or("message"); !text.empty()) {
+      pod.trouble += ": " + text;
+    }
+  }
+}
+
+void read_status(const Element& status, Pod& pod) {
+  pod.phase = status.text_or("phase");
+  pod.is_lost = pod.phase == "Failed" || pod.phase == "Succeeded";
+  for (const Element& condition : status.list("conditions")) {
+    const bool is_unscheduled =
+        condition.text_or("type") == "PodScheduled" && condition.text_or("status") == "False";
+    if (is_unscheduled) pod.trouble = condition.text_or("message");
+  }
+  read_containers(status, pod);
+  if (const std::string text = status.text_or("message"); !text.empty()) pod.trouble = text;
+  if (const std::string reason = status.text_or("reason"); !reason.empty()) {
+    pod.trouble = reason + (pod.trouble.empty() ? "" : ": ") + pod.trouble;
+  }
+}
+
+driver::Resources request_of(const Element& spec) {
+  driver::Resources sum({{"instances", 1}});
+  for (const Element& container : spec.list("containers")) {
+    const auto resources = container.optional_object("resources");
+    const auto requests = resources ? resources->optional_object("requests") : std::nullopt;
+    if (!requests) continue;
+    driver::Resources::Amounts amounts;
+    for (const auto& [name, amount] : amounts_of(*requests)) amounts[name] = amount;
+    sum += driver::Resources(std::move(amounts));
+  }
+  return sum;
+}
+
+// What Kubernetes calls a resource, in the words of limits, and the unit there.
+std::pair<std::string, double> in_our_words(std::string_view name) {
+  if (name == "cpu") return {"cores", 1};
+  if (name == "memory") return {"ram", kMiB};
+  if (name == "pods") return {"instances", 1};
+  if (name == "ephemeral-storage") return {"ephemeral-storage", kMB};
+  return {std::string(name), 1};
+}
+
+bool may_pass(const CloudError& error) {
+  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
+}
+
+}  // namespace
+
+double quantity(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return 0;
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  constexpr std::string_view kPrefixes = "kMGTPE";
+  if (unit.empty()) return number;
+  if (unit == "m") return number / 1000;
+  if (unit == "u") return number / 1e6;
+  if (unit == "n") return number / 1e9;
+  const char prefix = unit.front() == 'K' ? 'k' : unit.front();
+  const std::size_t power = kPrefixes.find(prefix);
+  if (power == std::string_view::npos) return 0;
+  return number * std::pow(unit.ends_with('i') ? 1024.0 : 1000.0, static_cast<double>(power + 1));
+}
+
+std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
+                                                      std::string_view prefix) {
+  std::map<std::string, double, std::less<>> amounts;
+  for (const auto& [name, text] : resources.own_texts()) {
+    if (!name.starts_with(prefix)) continue;
+    const auto [ours, unit] = in_our_words(std::string_view(name).substr(prefix.size()));
+    amounts[ours] += quantity(text) / unit;
+  }
+  return amounts;
+}
+
+Pod read_pod(const Element& object) {
+  const Element metadata = object.object("metadata");
+  Pod pod;
+  pod.space = metadata.text_or("namespace");
+  pod.name = metadata.text("name");
+  pod.attached = attached_to(object);
+  pod.is_going = !metadata.text_or("deletionTimestamp").empty();
+  if (const auto status = object.optional_object("status")) read_status(*status, pod);
+  if (const auto spec = object.optional_object("spec")) {
+    pod.host = spec->text_or("nodeName");
+    pod.request = request_of(*spec);
+  }
+  return pod;
+}
+
+const Pod* PodList::find(std::string_view space, std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      pods_, [&](const Pod& pod) { return pod.space == space && pod.name == name; });
+  return found == pods_.end() ? nullptr : &*found;
+}
+
+Task<Pod> wait_until_running(driver::Listing<PodList>& pods, driver::Awaited& awaited,
+                             std::string space, std::string name,
+                             std::function<void(std::string)> tell, telemetry::Logger log) {
+  std::string told;
+  bool was_there = false;
+  while (true) {
+    driver::Listing<PodList>::Pointer list;
+    try {
+      list = co_await pods.next(awaited);
+    } catch (const CloudError& error) {
+      if (!may_pass(error)) throw;
+      log.warning("Pods cannot be listed for now: {}", error.what());
+    }
+    if (!list) continue;
+    const Pod* pod = list->find(space, name);
+    if (pod == nullptr || pod->is_going) {
+      if (!was_there) continue;
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("pod {} of {} has been deleted", name, space));
+    }
+    was_there = true;
+    if (pod->phase == "Running") co_return *pod;
+    const std::string state = fmt::format("pod {} of {} is {}{}{}", name, space, pod->phase,
+                                          pod->trouble.empty() ? "" : ": ", pod->trouble);
+    if (pod->is_lost) throw CloudError(CloudError::Kind::failed, state);
+    if (state != told) tell(state);
+    told = state;
+  }
+}
+
+}  // namespace nodepool::drivers::kubernetes

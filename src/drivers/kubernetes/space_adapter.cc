@@ -1,0 +1,165 @@
+#include "drivers/kubernetes/space_adapter.h"
+
+#include "driver/cloud_error.h"
+#include "driver/ownership.h"
+#include "drivers/kubernetes/capacity.h"
+
+namespace nodepool::drivers::kubernetes {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+// What is asked for once a minute is not to be an old answer.
+constexpr auto kNow = std::chrono::seconds(0);
+
+bool is_of_a_node(const Space& space) {
+  return !driver::value_of(space.attached, driver::kNodeIdKey).empty();
+}
+
+}  // namespace
+
+SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
+                           async::ThreadPool& threads, telemetry::Logger log,
+                           const MakeSpaces& make_spaces, http::Client::Observer on_attempt,
+                           const Pace& pace)
+    : runtime_(runtime),
+      config_(std::move(config)),
+      log_(std::move(log)),
+      api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
+      spaces_(make_spaces(api_)),
+      watcher_(runtime, api_, log_),
+      space_list_(runtime, "Kubernetes namespaces", {.unknown = pace.followed, .least = pace.least},
+                  [this] { return ask_spaces(); }),
+      pods_(
+          runtime, "Kubernetes pods",
+          {.unknown = spaces_->tells_pods() ? pace.followed : pace.unfollowed, .least = pace.least},
+          [this] { return ask_pods(); }) {}
+
+Task<> SpaceAdapter::start() {
+  spaces_->follow(watcher_, [this] { space_list_.look_now(); }, [this] { pods_.look_now(); });
+  co_return;
+}
+
+Task<> SpaceAdapter::stop() {
+  co_await watcher_.stop();
+  co_await space_list_.stop();
+  co_await pods_.stop();
+  co_await api_.stop();
+}
+
+Task<SpaceList> SpaceAdapter::ask_spaces() {
+  co_return SpaceList(co_await spaces_->list());
+}
+
+Task<PodList> SpaceAdapter::ask_pods() {
+  const std::set<std::string> awaited(awaited_.begin(), awaited_.end());
+  co_return PodList(co_await spaces_->pods(awaited));
+}
+
+Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec,
+                                            driver::StateMachine& machine) {
+  SpaceLaunch launch({runtime_, *config_, api_, *spaces_, pods_, awaited_, log_}, std::move(spec),
+                     machine);
+  co_return co_await launch.run();
+}
+
+Task<> SpaceAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+  co_await remove_space(external_id.string_value(), std::move(accepted));
+}
+
+// The namespace is there until its controllers have deleted all that is in it.
+Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accepted) {
+  if (name.empty()) throw CloudError(CloudError::Kind::failed, "the node's id is no name");
+  const bool was_there = co_await spaces_->remove(name);
+  if (!was_there) co_return;
+  if (accepted) accepted();
+  driver::Awaited awaited = space_list_.await_removal();
+  while (true) {
+    driver::Listing<SpaceList>::Pointer list;
+    try {
+      list = co_await space_list_.next(awaited);
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::transient) throw;
+      log_.warning("Namespaces cannot be listed for now: {}", error.what());
+    }
+    if (!list) continue;
+    const Space* space = list->find(name);
+    // One that is not going has been made under the same name since then.
+    if (space == nullptr || !space->is_going) co_return;
+  }
+}
+
+Task<std::vector<driver::Instance>> SpaceAdapter::instances() {
+  const auto list = co_await space_list_.get(kNow);
+  std::vector<Space> of_nodes;
+  for (const Space& space : list->spaces()) {
+    if (is_of_a_node(space)) of_nodes.push_back(space);
+  }
+  if (config_->is_limited_to_capacity()) {
+    co_return co_await cluster_usage(api_, std::move(of_nodes));
+  }
+  std::vector<driver::Instance> instances;
+  for (const Space& space : of_nodes) {
+    driver::Instance instance;
+    instance.external_id = model::json_string(space.name);
+    instance.metadata = space.attached;
+    instances.push_back(std::move(instance));
+  }
+  co_return instances;
+}
+
+Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
+  std::vector<driver::Resource> resources;
+  const auto list = co_await space_list_.get(kNow);
+  for (const Space& space : list->spaces()) {
+    if (space.is_going || !is_of_a_node(space)) continue;
+    resources.push_back({.type = std::string(driver::kInstanceResource),
+                         .id = space.name,
+                         .metadata = space.attached});
+  }
+  co_return resources;
+}
+
+Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
+  co_await remove_space(std::move(resource.id), {});
+}
+
+Task<driver::Limits> SpaceAdapter::limits() {
+  if (!config_->is_limited_to_capacity()) co_return driver::Limits{};
+  co_return co_await cluster_capacity(api_);
+}
+
+Task<driver::Resources> SpaceAdapter::need(std::string pool, std::string label) {
+  co_return config_->label(pool, label).need;
+}
+
+Task<std::optional<std::string>> SpaceAdapter::label_problem(std::string pool, std::string label) {
+  co_return problem_of(config_->label(pool, label));
+}
+
+Task<bool> SpaceAdapter::is_usable(model::Node node) {
+  const std::string pod = node.interface_ip.value_or("");
+  if (pod.empty()) co_return true;
+  co_return co_await runs(api_, node.external_id.string_value(), pod);
+}
+
+std::optional<std::string> problem_of(const KubeLabel& label) {
+  if (!label.has_pod || !label.image.empty() || !label.spec.is_null()) return std::nullopt;
+  return "the label has neither `image` nor `spec`";
+}
+
+Task<bool> runs(KubeApi& api, std::string space, std::string pod) {
+  try {
+    const auto found = co_await api.find("get pod", "/api/v1/namespaces/" + space + "/pods/" + pod);
+    if (!found) co_return false;
+    const Pod seen = read_pod(*found);
+    co_return seen.phase == "Running" && !seen.is_going;
+  } catch (const CloudError&) {
+    co_return true;
+  }
+}
+
+}  // namespace nodepool::drivers::kubernetes

@@ -1,0 +1,215 @@
+#include "drivers/kubernetes/space_launch.h"
+
+#include <fmt/format.h>
+
+#include "cloud/base64.h"
+#include "cloud/metadata.h"
+#include "driver/cloud_error.h"
+#include "driver/ownership.h"
+#include "drivers/kubernetes/manifests.h"
+#include "drivers/kubernetes/metadata.h"
+#include "drivers/kubernetes/names.h"
+
+namespace nodepool::drivers::kubernetes {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+// The cluster's own controllers need that long in a new namespace, at most: for the account that
+// pods run as, and for a token.
+constexpr auto kControllersPatience = std::chrono::seconds(30);
+constexpr async::Duration kFirstPause = std::chrono::milliseconds(50);
+constexpr async::Duration kLongestPause = std::chrono::seconds(1);
+
+// The token is looked for, not followed: who may follow one secret may follow all.
+class Pauses {
+ public:
+  explicit Pauses(const async::Runtime& runtime)
+      : runtime_(runtime), until_(runtime.clock.now() + kControllersPatience) {}
+
+  bool are_over() const { return runtime_.clock.now() >= until_; }
+  Task<> next() {
+    co_await runtime_.clock.sleep_for(pause_);
+    pause_ = std::min(pause_ * 2, kLongestPause);
+  }
+
+ private:
+  async::Runtime runtime_;
+  async::Clock::TimePoint until_;
+  async::Duration pause_ = kFirstPause;
+};
+
+bool lacks_pod_account(const CloudError& error) {
+  return std::string_view(error.what()).contains("error looking up service account");
+}
+
+std::string core_path(const std::string& space, const std::string& what) {
+  return "/api/v1/namespaces/" + space + "/" + what;
+}
+
+}  // namespace
+
+SpaceLaunch::SpaceLaunch(SpaceContext context, driver::CreateSpec spec,
+                         driver::StateMachine& machine)
+    : context_(std::move(context)),
+      spec_(std::move(spec)),
+      machine_(machine),
+      label_(context_.config.label(spec_.pool, spec_.label)),
+      attached_(attached_for(label_, spec_, context_.log)),
+      names_(names_for(spec_.pool, spec_.node_id, spec_.metadata)) {}
+
+Task<driver::Instance> SpaceLaunch::run() {
+  const driver::StateMachine::Make make = [this] { return make_space(); };
+  const driver::StateMachine::Find find = [this] { return find_space(); };
+  // The name of the step is the same for all drivers with such nodes, and stays.
+  const std::string space = co_await machine_.step("namespace", make, find);
+  // What follows carries names of its own in a namespace of its own: it can be made again.
+  const Account account = co_await make_account(space);
+  driver::Instance instance = describe(space, account);
+  if (label_.has_pod) {
+    const Pod pod = co_await run_pod(space);
+    if (context_.spaces.tells_all() && !pod.host.empty()) instance.host_id = pod.host;
+  }
+  co_return instance;
+}
+
+Task<std::string> SpaceLaunch::make_space() {
+  for (const std::string& name : names_) {
+    bool is_made = co_await context_.spaces.make(name, attached_);
+    if (!is_made) is_made = co_await is_ours(name);
+    if (!is_made) continue;
+    machine_.set_external_id(model::json_string(name));
+    co_return name;
+  }
+  throw CloudError(CloudError::Kind::failed,
+                   fmt::format("{} {} and {} are there, and not the node's", context_.spaces.word(),
+                               names_.front(), names_.back()));
+}
+
+Task<std::optional<std::string>> SpaceLaunch::find_space() {
+  for (const std::string& name : names_) {
+    const bool found = co_await is_ours(name);
+    if (!found) continue;
+    machine_.set_external_id(model::json_string(name));
+    co_return name;
+  }
+  co_return std::nullopt;
+}
+
+Task<bool> SpaceLaunch::is_ours(std::string name) {
+  const std::optional<Space> space = co_await context_.spaces.find(std::move(name));
+  co_return space && !space->is_going && driver::carries(space->attached, spec_.metadata);
+}
+
+Task<SpaceLaunch::Account> SpaceLaunch::make_account(std::string space) {
+  machine_.enter("making the service account");
+  using enum KubeApi::Twice;
+  co_await context_.api.make("create service account", core_path(space, "serviceaccounts"),
+                             service_account(), harmless);
+  co_await context_.api.make("create secret", core_path(space, "secrets"), token_secret(),
+                             harmless);
+  co_await context_.spaces.grant(space, label_.has_pod);
+  machine_.enter("waiting for the account's token");
+  co_return co_await read_account(space);
+}
+
+Task<SpaceLaunch::Account> SpaceLaunch::read_account(std::string space) {
+  const std::string path = core_path(space, std::string("secrets/") + kAccount);
+  for (Pauses pauses(context_.runtime);;) {
+    const std::optional<Element> secret = co_await context_.api.find("get secret", path);
+    const auto data = secret ? secret->optional_object("data") : std::nullopt;
+    if (data) {
+      const auto token = cloud::base64_decoded(data->text_or("token"));
+      Account account{.token = token.value_or(""), .ca = data->text_or("ca.crt")};
+      if (!account.token.empty() && !account.ca.empty()) co_return account;
+    }
+    if (pauses.are_over()) break;
+    co_await pauses.next();
+  }
+  throw CloudError(CloudError::Kind::failed,
+                   "the cluster has made no token for the service account of " + space);
+}
+
+Task<Pod> SpaceLaunch::run_pod(std::string space) {
+  machine_.enter("making the pod");
+  const auto entry = context_.awaited.insert(space);
+  std::exception_ptr failure;
+  std::optional<Pod> running;
+  try {
+    co_await make_pod(space);
+    driver::Awaited awaited = context_.pods.await(spec_.expectation());
+    machine_.enter("waiting for the pod");
+    driver::StateMachine& machine = machine_;
+    const std::function<void(std::string)> tell = [&machine](std::string state) {
+      machine.enter(std::move(state));
+    };
+    running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
+                                          tell, context_.log);
+    spec_.learn(awaited.taken(context_.runtime.clock.now()));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  context_.awaited.erase(entry);
+  if (failure) std::rethrow_exception(failure);
+  co_return *running;
+}
+
+// A new namespace has no account for pods at first.
+Task<> SpaceLaunch::make_pod(std::string space) {
+  const Json body = pod(label_, object_name(spec_.label), attached_);
+  for (Pauses pauses(context_.runtime);;) {
+    try {
+      co_await context_.api.make("create pod", core_path(space, "pods"), body,
+                                 KubeApi::Twice::harmless);
+      co_return;
+    } catch (const CloudError& error) {
+      if (!lacks_pod_account(error) || pauses.are_over()) throw;
+    }
+    co_await pauses.next();
+  }
+}
+
+driver::Instance SpaceLaunch::describe(const std::string& space, const Account& account) const {
+  driver::Instance instance;
+  instance.external_id = model::json_string(space);
+  instance.metadata = attached_;
+  instance.resources = label_.need;
+  instance.cloud = context_.config.context();
+  std::string pod_name;
+  if (label_.has_pod) {
+    pod_name = object_name(spec_.label);
+    instance.interface_ip = pod_name;
+  }
+  Json port =
+      connection_port(context_.config.cluster(), space, pod_name, account.token, account.ca, true);
+  if (context_.spaces.tells_all()) port["name"] = space;
+  instance.connection.port = model::Json::parse(port.dump());
+  return instance;
+}
+
+driver::Metadata attached_for(const KubeLabel& label, const driver::CreateSpec& spec,
+                              const telemetry::Logger& log) {
+  cloud::LabelMetadata wanted{.fixed = label.labels, .dynamic = label.dynamic_labels};
+  wanted.fixed.try_emplace("nodepool_node_label", spec.label);
+  driver::Metadata attached = cloud::machine_metadata(wanted, spec, "dynamic-labels", log);
+  for (const std::string& wrong : no_labels(attached)) {
+    log.error("Label {}: Kubernetes has no such labels, it is left out: {}", spec.label, wrong);
+  }
+  return attached;
+}
+
+Json connection_port(const Cluster& cluster, const std::string& space, const std::string& pod,
+                     const std::string& token, const std::string& ca, bool may_lack_ca) {
+  Json port = {{"namespace", space},
+               {"host", cluster.server},
+               {"skiptls", !cluster.verify},
+               {"token", token},
+               {"user", kAccount}};
+  if (cluster.verify || !may_lack_ca) port["ca_crt"] = ca;
+  if (!pod.empty()) port["pod"] = pod;
+  return port;
+}
+
+}  // namespace nodepool::drivers::kubernetes

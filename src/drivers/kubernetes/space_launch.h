@@ -1,0 +1,66 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "driver/statemachine/adapter.h"
+#include "driver/statemachine/listing.h"
+#include "drivers/kubernetes/config/kube_config.h"
+#include "drivers/kubernetes/spaces.h"
+
+namespace nodepool::drivers::kubernetes {
+
+// What launches work with. All outlives them.
+struct SpaceContext {
+  async::Runtime runtime;
+  const KubeConfig& config;
+  KubeApi& api;
+  Spaces& spaces;
+  driver::Listing<PodList>& pods;
+  std::multiset<std::string>& awaited;  // the namespaces whose pods are waited for
+  telemetry::Logger log;
+};
+
+// The making of one node in a namespace of its own: see driver::Adapter::create.
+class SpaceLaunch {
+ public:
+  // `machine` outlives it.
+  SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::StateMachine& machine);
+
+  // Throws CloudError.
+  async::Task<driver::Instance> run();
+
+ private:
+  struct Account {
+    std::string token;
+    std::string ca;  // base64
+  };
+
+  async::Task<std::string> make_space();
+  async::Task<std::optional<std::string>> find_space();
+  async::Task<bool> is_ours(std::string name);
+  async::Task<Account> make_account(std::string space);
+  async::Task<Account> read_account(std::string space);
+  async::Task<Pod> run_pod(std::string space);
+  async::Task<> make_pod(std::string space);
+  driver::Instance describe(const std::string& space, const Account& account) const;
+
+  SpaceContext context_;
+  driver::CreateSpec spec_;
+  driver::StateMachine& machine_;
+  const KubeLabel& label_;
+  driver::Metadata attached_;
+  std::vector<std::string> names_;
+};
+
+// What is attached to all that is made for a node. What Kubernetes does not take is logged.
+driver::Metadata attached_for(const KubeLabel& label, const driver::CreateSpec& spec,
+                              const telemetry::Logger& log);
+
+// What a node is used by: the form of `connection_port`, which Zuul reads. `ca` is base64; it is
+// left out where the cluster's certificate is not looked at, if `may_lack_ca`.
+Json connection_port(const Cluster& cluster, const std::string& space, const std::string& pod,
+                     const std::string& token, const std::string& ca, bool may_lack_ca);
+
+}  // namespace nodepool::drivers::kubernetes

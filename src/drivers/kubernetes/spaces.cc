@@ -1,0 +1,77 @@
+#include "drivers/kubernetes/spaces.h"
+
+#include "drivers/kubernetes/manifests.h"
+#include "drivers/kubernetes/metadata.h"
+
+namespace nodepool::drivers::kubernetes {
+
+using async::Task;
+
+namespace {
+
+constexpr const char* kCollection = "/api/v1/namespaces";
+constexpr const char* kPods = "/api/v1/pods";
+
+std::string path_of(const std::string& name) {
+  return std::string(kCollection) + "/" + name;
+}
+
+Space read_space(const Element& object) {
+  const Element metadata = object.object("metadata");
+  return {.name = metadata.text("name"),
+          .attached = attached_to(object),
+          .is_going = !metadata.text_or("deletionTimestamp").empty()};
+}
+
+}  // namespace
+
+Task<bool> Namespaces::make(std::string name, driver::Metadata attached) {
+  Json body = {
+      {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", object_metadata(name, attached)}};
+  co_return co_await api_.make("create namespace", kCollection, std::move(body),
+                               KubeApi::Twice::once);
+}
+
+Task<std::optional<Space>> Namespaces::find(std::string name) {
+  const std::optional<Element> found = co_await api_.find("get namespace", path_of(name));
+  if (!found) co_return std::nullopt;
+  co_return read_space(*found);
+}
+
+Task<std::vector<Space>> Namespaces::list() {
+  std::vector<Space> spaces;
+  const std::vector<Element> all =
+      co_await api_.list("list namespaces", kCollection, std::string(kOfNodes));
+  spaces.reserve(all.size());
+  for (const Element& object : all) spaces.push_back(read_space(object));
+  co_return spaces;
+}
+
+Task<bool> Namespaces::remove(std::string name) {
+  co_return co_await api_.remove("delete namespace", path_of(name));
+}
+
+Task<> Namespaces::grant(std::string name, bool has_pod) {
+  const std::string base = "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name;
+  Json role = has_pod ? pod_role() : namespace_role();
+  const std::string role_name = role["metadata"]["name"];
+  co_await api_.make("create role", base + "/roles", std::move(role), KubeApi::Twice::harmless);
+  co_await api_.make("create role binding", base + "/rolebindings",
+                     role_binding("zuul-role", name, "Role", role_name), KubeApi::Twice::harmless);
+}
+
+Task<std::vector<Pod>> Namespaces::pods(std::set<std::string> /*awaited*/) {
+  std::vector<Pod> pods;
+  const std::vector<Element> all = co_await api_.list("list pods", kPods, std::string(kOfNodes));
+  pods.reserve(all.size());
+  for (const Element& object : all) pods.push_back(read_pod(object));
+  co_return pods;
+}
+
+void Namespaces::follow(Watcher& watcher, std::function<void()> on_space,
+                        std::function<void()> on_pod) {
+  watcher.follow("watch namespaces", kCollection, std::string(kOfNodes), std::move(on_space));
+  watcher.follow("watch pods", kPods, std::string(kOfNodes), std::move(on_pod));
+}
+
+}  // namespace nodepool::drivers::kubernetes

@@ -1,0 +1,314 @@
+#include "drivers/openshift/pod_adapter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cloud/base64.h"
+#include "driver/cloud_error.h"
+#include "driver/ownership.h"
+#include "drivers/kubernetes/kubeconfig/kubeconfig.h"
+#include "drivers/kubernetes/manifests.h"
+#include "drivers/kubernetes/metadata.h"
+#include "drivers/kubernetes/names.h"
+#include "drivers/kubernetes/space_launch.h"
+
+namespace nodepool::drivers::openshift {
+
+using async::Task;
+using driver::CloudError;
+using kubernetes::Element;
+using kubernetes::KubeApi;
+using kubernetes::Pod;
+using kubernetes::PodList;
+
+namespace {
+
+std::string pods_of(const std::string& space) {
+  return "/api/v1/namespaces/" + space + "/pods";
+}
+
+std::string id_of(const std::string& space, const std::string& pod) {
+  return space + "-" + pod;
+}
+
+std::vector<std::string> names_of(const driver::CreateSpec& spec) {
+  return kubernetes::names_for(kubernetes::object_name(spec.label), spec.node_id, spec.metadata);
+}
+
+bool is_forbidden(const CloudError& error) {
+  return error.kind() == CloudError::Kind::permanent;
+}
+
+}  // namespace
+
+PodAdapter::PodAdapter(const async::Runtime& runtime,
+                       std::shared_ptr<const kubernetes::KubeConfig> config,
+                       async::ThreadPool& threads, telemetry::Logger log,
+                       http::Client::Observer on_attempt, const kubernetes::Pace& pace)
+    : runtime_(runtime),
+      config_(std::move(config)),
+      log_(std::move(log)),
+      api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
+      watcher_(runtime, api_, log_),
+      pods_(runtime, "OpenShift pods", {.unknown = pace.followed, .least = pace.least},
+            [this] { return ask_pods(); }) {}
+
+Task<> PodAdapter::start() {
+  for (const auto& [space, pool] : config_->pools()) {
+    watcher_.follow("watch pods", pods_of(space), std::string(kubernetes::kOfNodes),
+                    [this] { pods_.look_now(); });
+  }
+  co_return;
+}
+
+Task<> PodAdapter::stop() {
+  co_await watcher_.stop();
+  co_await pods_.stop();
+  co_await api_.stop();
+}
+
+Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
+  std::vector<Pod> pods;
+  for (const auto& [space, pool] : config_->pools()) {
+    const std::vector<Element> all = co_await api_.list("list pods", pods_of(space), query);
+    for (const Element& object : all) {
+      pods.push_back(kubernetes::read_pod(object));
+      pods.back().space = space;
+    }
+  }
+  co_return pods;
+}
+
+Task<PodList> PodAdapter::ask_pods() {
+  co_return PodList(co_await list_pods(std::string(kubernetes::kOfNodes)));
+}
+
+// --- making
+
+Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::StateMachine& machine) {
+  const driver::StateMachine::Make make = [&] { return make_pod(spec, machine); };
+  const driver::StateMachine::Find find = [&] { return find_pod(spec, machine); };
+  driver::Awaited awaited = pods_.await(spec.expectation());
+  const std::string name = co_await machine.step("pod", make, find);
+  machine.enter("waiting for the pod");
+  const std::function<void(std::string)> tell = [&machine](std::string state) {
+    machine.enter(std::move(state));
+  };
+  Pod running =
+      co_await kubernetes::wait_until_running(pods_, awaited, spec.pool, name, tell, log_);
+  spec.learn(awaited.taken(runtime_.clock.now()));
+  co_return co_await describe(std::move(spec), std::move(running));
+}
+
+Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::StateMachine& machine) {
+  const kubernetes::KubeLabel& label = config_->label(spec.pool, spec.label);
+  const driver::Metadata attached = kubernetes::attached_for(label, spec, log_);
+  const std::vector<std::string> names = names_of(spec);
+  for (const std::string& name : names) {
+    bool is_made = co_await api_.make("create pod", pods_of(spec.pool),
+                                      kubernetes::pod(label, name, attached), KubeApi::Twice::once);
+    if (!is_made) is_made = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
+    if (!is_made) continue;
+    machine.set_external_id(model::json_string(id_of(spec.pool, name)));
+    co_return name;
+  }
+  throw CloudError(CloudError::Kind::failed,
+                   fmt::format("pods {} and {} of {} are there, and not the node's", names.front(),
+                               names.back(), spec.pool));
+}
+
+Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
+                                                      driver::StateMachine& machine) {
+  const std::vector<std::string> names = names_of(spec);
+  for (const std::string& name : names) {
+    const bool found = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
+    if (!found) continue;
+    machine.set_external_id(model::json_string(id_of(spec.pool, name)));
+    co_return name;
+  }
+  co_return std::nullopt;
+}
+
+Task<bool> PodAdapter::is_ours(std::string path, driver::Metadata marks) {
+  const std::optional<Element> found = co_await api_.find("get pod", path);
+  if (!found) co_return false;
+  const Pod pod = kubernetes::read_pod(*found);
+  co_return !pod.is_going && driver::carries(pod.attached, marks);
+}
+
+// Whoever uses the node does so as the provider's own user.
+Task<driver::Instance> PodAdapter::describe(driver::CreateSpec spec, Pod pod) {
+  const kubernetes::Cluster& cluster = config_->cluster();
+  const std::string ca = cluster.ca.empty() ? "" : cloud::base64(content_of(cluster.ca));
+  const std::string token = co_await api_.token();
+  driver::Instance instance;
+  instance.external_id = model::json_string(id_of(pod.space, pod.name));
+  instance.metadata = pod.attached;
+  instance.resources = config_->label(spec.pool, spec.label).need;
+  instance.interface_ip = pod.name;
+  instance.cloud = config_->context();
+  if (!pod.host.empty()) instance.host_id = pod.host;
+  instance.connection.port = model::Json::parse(
+      kubernetes::connection_port(cluster, pod.space, pod.name, token, ca, false).dump());
+  co_return instance;
+}
+
+// --- deleting
+
+// The id is the namespace and the pod's name with "-" between them, as the Python Nodepool writes
+// it: only the cluster knows where one ends where a pool's name begins another's.
+Task<std::optional<PodAdapter::Place>> PodAdapter::place_of(std::string id) {
+  for (const auto& [space, pool] : config_->pools()) {
+    if (!id.starts_with(space + "-")) continue;
+    Place place{.space = space, .name = id.substr(space.size() + 1)};
+    const auto found = co_await api_.find("get pod", pods_of(space) + "/" + place.name);
+    if (!found) continue;
+    const Pod pod = kubernetes::read_pod(*found);
+    const bool is_ours =
+        driver::value_of(pod.attached, driver::kProviderNameKey) == config_->name();
+    if (is_ours) co_return place;
+  }
+  co_return std::nullopt;
+}
+
+Task<> PodAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+  co_await remove_pod(external_id.string_value(), std::move(accepted));
+}
+
+Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
+  const bool has_pool = std::ranges::any_of(
+      config_->pools(), [&id](const auto& entry) { return id.starts_with(entry.first + "-"); });
+  if (!has_pool) {
+    log_.error("Pod {} is in no project that is a pool now: it is left alone", id);
+    co_return;
+  }
+  const std::optional<Place> place = co_await place_of(id);
+  if (!place) co_return;
+  const bool was_there =
+      co_await api_.remove("delete pod", pods_of(place->space) + "/" + place->name);
+  if (!was_there) co_return;
+  if (accepted) accepted();
+  driver::Awaited awaited = pods_.await_removal();
+  while (true) {
+    driver::Listing<PodList>::Pointer list;
+    try {
+      list = co_await pods_.next(awaited);
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::transient) throw;
+      log_.warning("Pods cannot be listed for now: {}", error.what());
+    }
+    if (!list) continue;
+    const Pod* pod = list->find(place->space, place->name);
+    // One that is not going has been made under the same name since then.
+    if (pod == nullptr || !pod->is_going) co_return;
+  }
+}
+
+// --- what there is
+
+Task<std::vector<driver::Instance>> PodAdapter::instances() {
+  std::vector<driver::Instance> instances;
+  const std::vector<Pod> pods = co_await list_pods("");
+  for (const Pod& pod : pods) {
+    driver::Instance instance;
+    instance.external_id = model::json_string(id_of(pod.space, pod.name));
+    instance.metadata = pod.attached;
+    const bool has_ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+    if (!has_ended) instance.resources = pod.request;
+    instances.push_back(std::move(instance));
+  }
+  co_return instances;
+}
+
+Task<std::vector<driver::Resource>> PodAdapter::resources() {
+  std::vector<driver::Resource> resources;
+  const auto list = co_await pods_.get(std::chrono::seconds(0));
+  for (const Pod& pod : list->pods()) {
+    if (pod.is_going) continue;
+    resources.push_back({.type = std::string(driver::kInstanceResource),
+                         .id = id_of(pod.space, pod.name),
+                         .metadata = pod.attached});
+  }
+  co_return resources;
+}
+
+Task<> PodAdapter::remove_resource(driver::Resource resource) {
+  co_await remove_pod(std::move(resource.id), {});
+}
+
+Task<driver::Limits> PodAdapter::limits() {
+  std::vector<driver::Limits> limits;
+  for (const auto& [space, pool] : config_->pools()) {
+    limits.push_back(limits_of(co_await quotas_of(space)));
+  }
+  co_return sum_of(limits);
+}
+
+// Not everybody may look at them.
+Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
+  try {
+    co_return co_await api_.list("list resource quotas",
+                                 "/api/v1/namespaces/" + space + "/resourcequotas", "");
+  } catch (const CloudError& error) {
+    if (!is_forbidden(error)) throw;
+    if (!told_of_quotas_) log_.warning("Quotas do not count until they refuse: {}", error.what());
+    told_of_quotas_ = true;
+  }
+  co_return std::vector<Element>{};
+}
+
+Task<driver::Resources> PodAdapter::need(std::string pool, std::string label) {
+  co_return config_->label(pool, label).need;
+}
+
+Task<std::optional<std::string>> PodAdapter::label_problem(std::string pool, std::string label) {
+  co_return kubernetes::problem_of(config_->label(pool, label));
+}
+
+Task<bool> PodAdapter::is_usable(model::Node node) {
+  co_return co_await kubernetes::runs(api_, node.pool.value_or(""), node.interface_ip.value_or(""));
+}
+
+driver::Limits limits_of(const std::vector<Element>& quotas) {
+  driver::Limits limits;
+  const auto limit = [&limits](const std::string& name, double most) {
+    const auto [known, is_new] = limits.try_emplace(name, most);
+    if (!is_new) known->second = std::min(known->second, most);
+  };
+  for (const Element& quota : quotas) {
+    const auto spec = quota.optional_object("spec");
+    const auto status = quota.optional_object("status");
+    const auto hard = status ? status->optional_object("hard") : std::nullopt;
+    const bool is_partial = spec && (spec->has("scopes") || spec->has("scopeSelector"));
+    if (!hard || is_partial) continue;
+    for (const auto& [name, most] : kubernetes::amounts_of(*hard, "requests.")) limit(name, most);
+    for (const auto& [name, most] : kubernetes::amounts_of(*hard)) {
+      const bool is_plain =
+          name == "instances" || name == "cores" || name == "ram" || name == "ephemeral-storage";
+      if (is_plain) limit(name, most);
+      if (name == "count/pods") limit("instances", most);
+    }
+  }
+  return limits;
+}
+
+driver::Limits sum_of(const std::vector<driver::Limits>& limits) {
+  if (limits.empty()) return {};
+  driver::Limits sum = limits.front();
+  for (std::size_t i = 1; i < limits.size(); ++i) {
+    for (auto entry = sum.begin(); entry != sum.end();) {
+      const auto other = limits[i].find(entry->first);
+      if (other == limits[i].end()) {
+        entry = sum.erase(entry);
+      } else {
+        entry->second += other->second;
+        ++entry;
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace nodepool::drivers::openshift

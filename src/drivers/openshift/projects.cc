@@ -1,0 +1,124 @@
+#include "drivers/openshift/projects.h"
+
+#include "driver/cloud_error.h"
+#include "drivers/kubernetes/manifests.h"
+#include "drivers/kubernetes/metadata.h"
+
+namespace nodepool::drivers::openshift {
+
+using async::Task;
+using driver::CloudError;
+using kubernetes::Pod;
+using kubernetes::Space;
+
+namespace {
+
+constexpr const char* kApi = "/apis/project.openshift.io/v1";
+constexpr const char* kDescription = "openshift.io/description";
+
+std::string path_of(const std::string& name) {
+  return std::string(kApi) + "/projects/" + name;
+}
+
+// Anybody may have written it.
+driver::Metadata described(const std::string& description) {
+  driver::Metadata metadata;
+  try {
+    const Element written(json::parse(description), "a description");
+    metadata = written.own_texts();
+  } catch (const json::ParseError&) {
+  } catch (const CloudError&) {
+  }
+  return metadata;
+}
+
+Space read_project(const Element& object) {
+  const Element metadata = object.object("metadata");
+  Space space{.name = metadata.text("name"),
+              .attached = kubernetes::attached_to(object),
+              .is_going = !metadata.text_or("deletionTimestamp").empty()};
+  const driver::Metadata annotations = metadata.texts("annotations");
+  const auto description = annotations.find(kDescription);
+  if (description != annotations.end()) space.attached.merge(described(description->second));
+  return space;
+}
+
+// A project that is not there is one that the user may not look at.
+bool may_be_missing(const CloudError& error) {
+  return error.kind() == CloudError::Kind::permanent || error.kind() == CloudError::Kind::not_found;
+}
+
+}  // namespace
+
+Task<bool> Projects::make(std::string name, driver::Metadata attached) {
+  Json body = {{"apiVersion", "project.openshift.io/v1"},
+               {"kind", "ProjectRequest"},
+               {"metadata", kubernetes::object_metadata(name, attached)},
+               {"displayName", name},
+               {"description", Json(attached).dump()}};
+  co_return co_await api_.make("create project", std::string(kApi) + "/projectrequests",
+                               std::move(body), KubeApi::Twice::once);
+}
+
+Task<std::optional<Space>> Projects::find(std::string name) {
+  try {
+    const std::optional<Element> found = co_await api_.find("get project", path_of(name));
+    if (found) co_return read_project(*found);
+  } catch (const CloudError& error) {
+    if (!may_be_missing(error)) throw;
+  }
+  co_return std::nullopt;
+}
+
+Task<std::vector<Space>> Projects::list() {
+  std::vector<Space> spaces;
+  const std::vector<Element> all =
+      co_await api_.list("list projects", std::string(kApi) + "/projects", "");
+  spaces.reserve(all.size());
+  for (const Element& object : all) spaces.push_back(read_project(object));
+  co_return spaces;
+}
+
+Task<bool> Projects::remove(std::string name) {
+  std::exception_ptr failure;
+  try {
+    co_return co_await api_.remove("delete project", path_of(name));
+  } catch (const CloudError& error) {
+    if (!may_be_missing(error)) throw;
+    failure = std::current_exception();
+  }
+  const std::optional<Space> project = co_await find(name);
+  if (project) std::rethrow_exception(failure);
+  co_return false;
+}
+
+Task<> Projects::grant(std::string name, bool /*has_pod*/) {
+  const std::string path =
+      "/apis/rbac.authorization.k8s.io/v1/namespaces/" + name + "/rolebindings";
+  co_await api_.make("create role binding", path,
+                     kubernetes::role_binding("admin-0", name, "ClusterRole", "admin"),
+                     KubeApi::Twice::harmless);
+}
+
+// Who may ask for projects may list the pods of each, and not of all. One that has gone meanwhile
+// is none of the others' business.
+Task<std::vector<Pod>> Projects::pods(std::set<std::string> awaited) {
+  std::vector<Pod> pods;
+  for (const std::string& name : awaited) {
+    try {
+      const std::vector<Element> all =
+          co_await api_.list("list pods", "/api/v1/namespaces/" + name + "/pods", "");
+      for (const Element& object : all) pods.push_back(kubernetes::read_pod(object));
+    } catch (const CloudError& error) {
+      if (!may_be_missing(error)) throw;
+    }
+  }
+  co_return pods;
+}
+
+void Projects::follow(kubernetes::Watcher& watcher, std::function<void()> on_space,
+                      std::function<void()> /*on_pod*/) {
+  watcher.follow("watch projects", std::string(kApi) + "/projects", "", std::move(on_space));
+}
+
+}  // namespace nodepool::drivers::openshift

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "drivers/kubernetes/spaces.h"
+
+namespace nodepool::drivers::openshift {
+
+using kubernetes::Element;
+using kubernetes::Json;
+using kubernetes::KubeApi;
+
+// The projects of OpenShift: namespaces that those may ask for who may not make namespaces. Labels
+// are not for them to set, so what is attached to a project is its description.
+class Projects final : public kubernetes::Spaces {
+ public:
+  // `api` outlives it.
+  explicit Projects(KubeApi& api) : api_(api) {}
+
+  std::string_view word() const override { return "project"; }
+  async::Task<bool> make(std::string name, driver::Metadata attached) override;
+  async::Task<std::optional<kubernetes::Space>> find(std::string name) override;
+  async::Task<std::vector<kubernetes::Space>> list() override;
+  async::Task<bool> remove(std::string name) override;
+  async::Task<> grant(std::string name, bool has_pod) override;
+  async::Task<std::vector<kubernetes::Pod>> pods(std::set<std::string> awaited) override;
+  void follow(kubernetes::Watcher& watcher, std::function<void()> on_space,
+              std::function<void()> on_pod) override;
+  bool tells_pods() const override { return false; }
+  bool tells_all() const override { return false; }
+
+ private:
+  KubeApi& api_;
+};
+
+}  // namespace nodepool::drivers::openshift

@@ -1,0 +1,153 @@
+#include "drivers/kubernetes/config/kube_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "config/validate.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::kubernetes {
+namespace {
+
+using driver::Limits;
+using driver::Resources;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class KubeConfigTest : public testing::Test {
+ protected:
+  KubeConfigTest() { write_kubeconfig("https://one"); }
+
+  void write_kubeconfig(const std::string& server) {
+    environment_ = {
+        {"KUBECONFIG",
+         directory_.write("kubeconfig",
+                          "current-context: one\ncontexts: [{name: one, context: {cluster: c}}]\n"
+                          "clusters: [{name: c, cluster: {server: '" +
+                              server + "'}}]\n")}};
+  }
+
+  static std::string yaml(const std::string& driver, const std::string& provider,
+                          const std::string& pool, const std::string& labels) {
+    return "labels: [{name: a}, {name: b}]\nproviders:\n  - name: p\n    driver: " + driver + "\n" +
+           provider + "    pools:\n      - name: main\n" + pool + "        labels: [" + labels +
+           "]\n";
+  }
+
+  std::shared_ptr<const KubeConfig> load(Kind kind, const std::string& text) {
+    config::LoadOptions options;
+    options.path = directory_.write("nodepool.yaml", text);
+    options.drivers = drivers_;
+    const config::Config config = config::load(options).config;
+    return std::make_shared<KubeConfig>(kind, config.providers.at(0), config, environment_);
+  }
+
+  std::string load_error(Kind kind, const std::string& text) {
+    try {
+      load(kind, text);
+    } catch (const config::ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  std::vector<std::string> problems(const std::string& text) {
+    std::vector<std::string> lines;
+    for (const auto& problem : config::validate(text, "f", {}, drivers_)) {
+      lines.push_back(config::to_string(problem));
+    }
+    return lines;
+  }
+
+  test_support::TemporaryDirectory directory_;
+  config::Environment environment_;
+  config::DriverSchemas drivers_{.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)},
+                                             {"openshift", &kube_schema(Kind::openshift)},
+                                             {"openshiftpods", &kube_schema(Kind::openshiftpods)}},
+                                 .missing = {}};
+};
+
+TEST_F(KubeConfigTest, what_is_not_said_is_as_the_pool_and_the_provider_have_it) {
+  const auto config = load(
+      Kind::kubernetes,
+      yaml("kubernetes",
+           "    max-cores: 10\n    max-resources: {gpu: 1, x: 2}\n    max-servers: 3\n",
+           "        max-ram: 4096\n        max-resources: {x: 5}\n        default-label-cpu: 2\n"
+           "        default-label-memory-limit: 99\n",
+           "{name: a, type: pod, image: i, memory: 7, storage: 8, storage-limit: 9, gpu: 2,"
+           " gpu-resource: gpu, extra-resources: {x: 1}}, {name: b, type: namespace}"));
+  EXPECT_EQ(config->pools().at("main").limits,
+            (Limits{{"cores", 10}, {"ram", 4096}, {"gpu", 1}, {"x", 5}}));
+  EXPECT_EQ(config->pools().at("main").max_servers, std::nullopt);
+  const KubeLabel& a = config->label("main", "a");
+  EXPECT_TRUE(a.has_pod);
+  EXPECT_EQ(a.request.cpu, 2);
+  EXPECT_EQ(a.limit.cpu, 2);
+  EXPECT_EQ(a.limit.memory, 99);
+  EXPECT_EQ(a.limit.storage, 9);
+  EXPECT_EQ(a.image_pull, "IfNotPresent");
+  EXPECT_EQ(a.need, Resources({{"instances", 1},
+                               {"cores", 2},
+                               {"ram", 7},
+                               {"ephemeral-storage", 8},
+                               {"gpu", 2},
+                               {"x", 1}}));
+  EXPECT_FALSE(config->label("main", "b").has_pod);
+  EXPECT_EQ(config->machine_label("main", "b").access.connection_type, "namespace");
+  EXPECT_EQ(config->machine_label("main", "a").access.connection_type, "kubectl");
+  EXPECT_EQ(config->launch_retries(), 3);
+}
+
+TEST_F(KubeConfigTest, openshift_calls_things_differently) {
+  const std::string provider = "    context: one\n    max-projects: 4\n";
+  const std::string labels = "{name: a, type: pod, image: i}, {name: b, type: whatever}";
+  const auto config = load(Kind::openshift, yaml("openshift", provider, "", labels));
+  EXPECT_EQ(config->pools().at("main").limits, (Limits{{"instances", 4}}));
+  EXPECT_FALSE(config->label("main", "b").has_pod);
+  EXPECT_EQ(config->machine_label("main", "b").access.connection_type, "project");
+  EXPECT_THAT(load_error(Kind::openshift, yaml("openshift", "", "", labels)), HasSubstr("context"));
+}
+
+TEST_F(KubeConfigTest, pods_in_projects_need_no_type) {
+  const auto config =
+      load(Kind::openshiftpods,
+           yaml("openshiftpods", "    context: one\n    max-servers: 2\n", "",
+                "{name: a, image: i, image-pull-secrets: [{name: s}]}, {name: b, spec: "
+                "{containers: [{name: c, image: from-spec}]}}"));
+  EXPECT_TRUE(config->label("main", "a").has_pod);
+  EXPECT_EQ(config->label("main", "a").image_pull_secrets.dump(), R"([{"name":"s"}])");
+  EXPECT_EQ(config->machine_label("main", "b").cloud_image, "from-spec");
+  EXPECT_EQ(config->pools().at("main").max_servers, 2);
+}
+
+TEST_F(KubeConfigTest, a_pool_s_name_is_part_of_namespaces_names) {
+  for (const char* name :
+       {"Main", "a_b", "-a", "a234567890123456789012345678901234567890123456789012345"}) {
+    std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
+    text.replace(text.find("main"), 4, name);
+    EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("cannot be a pool here")) << name;
+  }
+}
+
+TEST_F(KubeConfigTest, the_strict_check_wants_one_description_of_the_pod) {
+  EXPECT_THAT(problems(yaml("kubernetes", "", "", "{name: a, type: pod, image: i, spec: {}}")),
+              Contains(HasSubstr("spec")));
+  EXPECT_THAT(problems(yaml("openshiftpods", "    context: one\n", "", "{name: a}")),
+              Contains(HasSubstr("image")));
+  EXPECT_THAT(problems(yaml("kubernetes", "", "", "{name: a, type: pod, image: i}")), IsEmpty());
+}
+
+TEST_F(KubeConfigTest, another_kubeconfig_is_another_provider) {
+  const std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
+  const auto before = load(Kind::kubernetes, text);
+  EXPECT_TRUE(before->same_as(*load(Kind::kubernetes, text)));
+  write_kubeconfig("https://two");
+  EXPECT_FALSE(before->same_as(*load(Kind::kubernetes, text)));
+  environment_ = {{"KUBECONFIG", "/nowhere"}};
+  EXPECT_THAT(load_error(Kind::kubernetes, text), HasSubstr("there is no kubeconfig: /nowhere"));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::kubernetes

@@ -1,0 +1,82 @@
+// The contract of all drivers that make machines, on a stand-in of the API.
+
+#include "drivers/kubernetes/kubernetes_driver.h"
+#include "tests/drivers/kubernetes/kube_fixture.h"
+
+namespace nodepool::drivers::contract {
+namespace {
+
+constexpr const char* kConfiguration = R"(
+labels: [{name: small}, {name: built}]
+providers:
+  - name: fake-contract
+    driver: kubernetes
+    launch-timeout: 3600
+    limit-to-cluster-capacity: true
+    pools:
+      - name: main
+        labels:
+          - {name: small, type: pod, image: 'debian:12', cpu: 1, memory: 1024}
+          - {name: built, type: namespace}
+)";
+
+class NamespaceFixture : public KubeFixture {
+ public:
+  explicit NamespaceFixture(harness::Installation& installation)
+      : KubeFixture(installation, "namespaces") {
+    set_room(10);
+  }
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    return make<kubernetes::KubernetesDriver>(std::move(context), kConfiguration);
+  }
+
+  std::vector<Machine> machines() override {
+    std::vector<Machine> all;
+    for (const auto& [path, thing] : cluster_.things()) {
+      if (!path.starts_with("namespaces/") || std::ranges::count(path, '/') != 1) continue;
+      const Json labels = thing["metadata"].value("labels", Json::object());
+      all.push_back({thing["metadata"]["name"], labels.get<driver::Metadata>()});
+    }
+    return all;
+  }
+
+  void set_room(std::size_t machines) override {
+    cluster_.room = machines;
+    const auto amount = static_cast<int>(machines);
+    cluster_.add("nodes/worker-1", {{"status",
+                                     {{"allocatable",
+                                       {{"cpu", std::to_string(amount)},
+                                        {"memory", std::to_string(amount) + "Gi"},
+                                        {"pods", std::to_string(amount)}}}}}});
+  }
+
+  void add_machine(driver::Metadata metadata) override {
+    const std::string path = "namespaces/" + name_of(kPool, metadata, ++others_);
+    cluster_.add(path, {{"metadata", {{"labels", labels_of(metadata)}}}});
+    cluster_.add(path + "/pods/small",
+                 {{"metadata", {{"labels", labels_of(metadata)}}},
+                  {"spec",
+                   {{"containers",
+                     Json::array({{{"name", "small"},
+                                   {"resources",
+                                    {{"requests", {{"cpu", "1000m"}, {"memory", "1Gi"}}}}}}})}}},
+                  {"status", {{"phase", "Running"}}}});
+  }
+};
+
+// A cluster that does not let its changes be followed.
+class ForgetfulFixture final : public NamespaceFixture {
+ public:
+  explicit ForgetfulFixture(harness::Installation& installation) : NamespaceFixture(installation) {
+    cluster_.is_forgetful = true;
+  }
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
+INSTANTIATE_TEST_SUITE_P(kubernetes, WireContract, testing::Values(backend<NamespaceFixture>()));
+INSTANTIATE_TEST_SUITE_P(forgetful, DriverContract, testing::Values(backend<ForgetfulFixture>()));
+
+}  // namespace nodepool::drivers::contract

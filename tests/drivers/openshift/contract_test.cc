@@ -1,0 +1,134 @@
+// The contract of all drivers that make machines, on a stand-in of the API.
+
+#include "drivers/openshift/openshift_driver.h"
+#include "tests/drivers/kubernetes/kube_fixture.h"
+
+namespace nodepool::drivers::contract {
+namespace {
+
+constexpr const char* kProjects = R"(
+labels: [{name: small}, {name: built}]
+providers:
+  - name: fake-contract
+    driver: openshift
+    context: one
+    launch-timeout: 3600
+    limit-to-cluster-capacity: true
+    pools:
+      - name: main
+        labels:
+          - {name: small, type: pod, image: 'debian:12', cpu: 1, memory: 1024}
+          - {name: built, type: project}
+)";
+
+constexpr const char* kPods = R"(
+labels: [{name: small}, {name: built}]
+providers:
+  - name: fake-contract
+    driver: openshiftpods
+    context: one
+    launch-timeout: 3600
+    pools:
+      - name: main
+        labels:
+          - {name: small, image: 'debian:12', cpu: 1, memory: 1024}
+          - {name: built, image: 'debian:12'}
+)";
+
+KubeFixture::Json small_pod() {
+  return {{"spec",
+           {{"containers",
+             KubeFixture::Json::array(
+                 {{{"name", "small"},
+                   {"resources", {{"requests", {{"cpu", "1000m"}, {"memory", "1Gi"}}}}}}})}}},
+          {"status", {{"phase", "Running"}}}};
+}
+
+class ProjectFixture final : public KubeFixture {
+ public:
+  explicit ProjectFixture(harness::Installation& installation)
+      : KubeFixture(installation, "projectrequests") {
+    removed_ = "projects";
+    cluster_.space_kind = "projects";
+    set_room(10);
+  }
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    return make<openshift::OpenShiftDriver>(std::move(context), kProjects);
+  }
+
+  std::vector<Machine> machines() override {
+    std::vector<Machine> all;
+    for (const auto& [path, thing] : cluster_.things()) {
+      if (!path.starts_with("projects/")) continue;
+      const Json annotations = thing["metadata"].value("annotations", Json::object());
+      const std::string text = annotations.value("openshift.io/description", "{}");
+      all.push_back({thing["metadata"]["name"], Json::parse(text).get<driver::Metadata>()});
+    }
+    return all;
+  }
+
+  void set_room(std::size_t machines) override {
+    cluster_.room = machines;
+    const std::string amount = std::to_string(machines);
+    cluster_.add(
+        "nodes/worker-1",
+        {{"status",
+          {{"allocatable", {{"cpu", amount}, {"memory", amount + "Gi"}, {"pods", amount}}}}}});
+  }
+
+  void add_machine(driver::Metadata metadata) override {
+    const std::string name = name_of(kPool, metadata, ++others_);
+    const Json annotations = {{"openshift.io/description", labels_of(metadata).dump()}};
+    cluster_.add("projects/" + name, {{"metadata", {{"annotations", annotations}}}});
+    cluster_.add("namespaces/" + name + "/pods/small", small_pod());
+  }
+};
+
+class PodFixture final : public KubeFixture {
+ public:
+  explicit PodFixture(harness::Installation& installation) : KubeFixture(installation, "pods") {
+    limits_ = "resourcequotas";
+    set_room(10);
+  }
+
+  std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
+    return make<openshift::OpenShiftPodsDriver>(std::move(context), kPods);
+  }
+
+  std::vector<Machine> machines() override {
+    std::vector<Machine> all;
+    for (const auto& [path, thing] : cluster_.things()) {
+      if (!path.starts_with("namespaces/main/pods/")) continue;
+      const Json labels = thing["metadata"].value("labels", Json::object());
+      const std::string name = thing["metadata"]["name"];
+      all.push_back({"main-" + name, labels.get<driver::Metadata>()});
+    }
+    return all;
+  }
+
+  void set_room(std::size_t machines) override {
+    cluster_.room = machines;
+    const std::string amount = std::to_string(machines);
+    cluster_.add(
+        "namespaces/main/resourcequotas/all",
+        {{"status",
+          {{"hard",
+            {{"pods", amount}, {"requests.cpu", amount}, {"requests.memory", amount + "Gi"}}}}}});
+  }
+
+  void add_machine(driver::Metadata metadata) override {
+    Json pod = small_pod();
+    pod["metadata"]["labels"] = labels_of(metadata);
+    cluster_.add("namespaces/main/pods/" + name_of("small", metadata, ++others_), std::move(pod));
+  }
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(openshift, DriverContract, testing::Values(backend<ProjectFixture>()));
+INSTANTIATE_TEST_SUITE_P(openshift, WireContract, testing::Values(backend<ProjectFixture>()));
+INSTANTIATE_TEST_SUITE_P(openshiftpods, DriverContract, testing::Values(backend<PodFixture>()));
+INSTANTIATE_TEST_SUITE_P(openshiftpods, WireContract, testing::Values(backend<PodFixture>()));
+
+}  // namespace nodepool::drivers::contract
