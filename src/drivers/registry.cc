@@ -2,6 +2,7 @@
 
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
+#include "drivers/metastatic/metastatic_driver.h"
 #include "drivers/openstack/openstack_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 
@@ -11,6 +12,7 @@ driver::DriverRegistry all_drivers() {
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
+  drivers.push_back(std::make_unique<metastatic::MetastaticDriver>());
   drivers.push_back(std::make_unique<openstack::OpenStackDriver>());
   drivers.push_back(std::make_unique<static_nodes::StaticDriver>());
   return driver::DriverRegistry(std::move(drivers));
