@@ -5,8 +5,8 @@
 
 #include "coordination/error.h"
 #include "coordination/known_outcome.h"
-#include "coordination/path.h"
 #include "coordination/lock.h"
+#include "coordination/path.h"
 #include "driver/ownership.h"
 #include "model/paths.h"
 
@@ -26,8 +26,8 @@ BackingNodes::BackingNodes(driver::ProviderContext context, std::string provider
 // --- what there is
 
 void BackingNodes::follow() {
-  subscription_ = context_.nodes.observe(
-      [this](const model::NodeTable::Change& change) { on_change(change); });
+  subscription_ =
+      context_.nodes.observe([this](const model::NodeTable::Change& change) { on_change(change); });
   for (const auto& [id, node] : context_.nodes.all()) on_change({id, nullptr, &node});
 }
 
@@ -159,8 +159,7 @@ async::Slots& BackingNodes::turn(const std::string& id) {
   return turns_.try_emplace(id, 1).first->second;
 }
 
-Task<BackingNodes::Outcome> BackingNodes::change(std::string id, Change change,
-                                                 Transaction also) {
+Task<BackingNodes::Outcome> BackingNodes::change(std::string id, Change change, Transaction also) {
   if (!entries_.contains(id)) co_return Outcome::gone;
   const async::Slots::Hold hold = co_await turn(id).take();
   while (true) {

@@ -100,8 +100,8 @@ class BackingNodes {
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> by_label_;
   // By backing node and slot: the nodes whose records say that they are there.
   std::map<std::string, std::map<std::int64_t, std::set<std::string>>, std::less<>> standing_;
-  std::map<std::string, async::Event, std::less<>> changed_;    // by label
-  std::map<std::string, async::Slots, std::less<>> turns_;      // of those who change a record
+  std::map<std::string, async::Event, std::less<>> changed_;  // by label
+  std::map<std::string, async::Slots, std::less<>> turns_;    // of those who change a record
   coordination::Subscription subscription_;
 };
 

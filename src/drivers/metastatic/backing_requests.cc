@@ -32,8 +32,7 @@ constexpr auto kAskAgainPause = std::chrono::seconds(1);
 // For whom a request is, for people: what explains and lists looks for it.
 model::Json requestor_data(const BackingRequest& request, const std::string& provider) {
   json::Json data = json::Json::object();
-  data["backs"] = {
-      {"provider", provider}, {"label", request.label}, {"node", request.first_node}};
+  data["backs"] = {{"provider", provider}, {"label", request.label}, {"node", request.first_node}};
   return model::Json::parse(data.dump());
 }
 
@@ -65,10 +64,10 @@ BackingRequests::BackingRequests(driver::ProviderContext context, std::string pr
       owner_(owner_of(provider_)),
       nodes_(nodes),
       log_(std::move(log)),
-      withdrawals_(context_.runtime, [log = log_](const std::string& name,
-                                                  const std::string& error) {
-        log.warning("{}: {}", name, error);
-      }) {}
+      withdrawals_(context_.runtime,
+                   [log = log_](const std::string& name, const std::string& error) {
+                     log.warning("{}: {}", name, error);
+                   }) {}
 
 std::unique_ptr<async::TaskScope> BackingRequests::make_scope() {
   return std::make_unique<async::TaskScope>(
@@ -117,14 +116,12 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
                          .requestor = owner_,
                          .priority = requestor::Priority::high,
                          .data = requestor_data(*request, provider_)};
-    request->id =
-        co_await requestor::ask(context_.runtime, context_.store, std::move(wish));
+    request->id = co_await requestor::ask(context_.runtime, context_.store, std::move(wish));
     log_.info("Request {} asks for a node with label {}, to put nodes with label {} on",
               request->id, request->backing_label, request->label);
     const requestor::Progress nobody;
-    requestor::Answer answer =
-        co_await requestor::await_answer(context_.runtime, context_.store, request->id,
-                                         async::Clock::TimePoint::max(), nobody);
+    requestor::Answer answer = co_await requestor::await_answer(
+        context_.runtime, context_.store, request->id, async::Clock::TimePoint::max(), nobody);
     if (answer.kind == requestor::Answer::Kind::fulfilled) {
       co_await accept(request, std::move(answer.request));
     } else {
@@ -146,8 +143,7 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
 }
 
 // Whatever goes wrong, the request goes too: its node is free again then.
-Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request,
-                               model::NodeRequest answer) {
+Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer) {
   requestor::LockedNodes locked(context_.runtime, context_.store);
   const std::string id = answer.id;
   const std::function<Task<>()> give_up = [this, &locked, &id]() { return decline(locked, id); };
@@ -184,8 +180,8 @@ Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::Nod
   lasting.contend_in(transaction, /*root_exists=*/true);
   locked.release_in(transaction);
   transaction.remove(model::request_path(locked.request().id));
-  const auto results = co_await coordination::commit_until_known(
-      context_.runtime, context_.store, std::move(transaction));
+  const auto results = co_await coordination::commit_until_known(context_.runtime, context_.store,
+                                                                 std::move(transaction));
   locked.released();
   log_.about({}, request->id, node.id)
       .info("Node {} of provider {} has room for {} node(s) with label {}", node.id,

@@ -22,12 +22,12 @@ struct BackingRequest {
   std::string label;          // of the nodes that are to be on it
   std::string backing_label;  // that is asked for
   std::size_t places = 1;
-  double launched = 0;        // when it was asked for, seconds since the epoch
-  std::string first_node;     // the node that it was made for
+  double launched = 0;     // when it was asked for, seconds since the epoch
+  std::string first_node;  // the node that it was made for
   State state = State::open;
-  std::string id = {};        // of the request; empty: it is not in the store yet
-  std::string failure = {};   // why it failed
-  std::size_t waiting = 0;    // nodes that count on it
+  std::string id = {};       // of the request; empty: it is not in the store yet
+  std::string failure = {};  // why it failed
+  std::size_t waiting = 0;   // nodes that count on it
   std::optional<async::Clock::TimePoint> unwanted_since = {};  // when the last one has left
 };
 
@@ -57,8 +57,8 @@ class BackingRequests {
   std::unique_ptr<Expectation> expect(const std::string& label, const BackingRules& rules,
                                       const std::string& node_id);
 
-  // Withdraws what nobody has been waiting for during the label's grace time: an attempt that has taken too
-  // long is followed by another one, which is not to go to the end of the line.
+  // Withdraws what nobody has been waiting for during the label's grace time: an attempt that has
+  // taken too long is followed by another one, which is not to go to the end of the line.
   void withdraw_unwanted(const MetastaticConfig& config);
 
   // Withdraws all.

@@ -131,8 +131,8 @@ Task<std::optional<std::string>> MetastaticAdapter::move_in(const CreateSpec& sp
   };
   const Outcome outcome = co_await nodes_.change(place.backing_node, take, proof);
   if (outcome == Outcome::refused) {
-    throw coordination::store_error(StoreError::Kind::bad_version,
-                                    model::node_path(spec.node_id), "somebody else has the node");
+    throw coordination::store_error(StoreError::Kind::bad_version, model::node_path(spec.node_id),
+                                    "somebody else has the node");
   }
   if (outcome != Outcome::written) co_return std::nullopt;
   co_return to_string(place);
@@ -152,8 +152,8 @@ Task<Instance> MetastaticAdapter::describe(Place place, const CreateSpec& spec) 
   const std::optional<BackingRecord> record = backing_record_of(backing, owner_);
   if (!record) throw lost(place);
   const auto tenant = record->tenants.find(place.slot);
-  const bool is_there = tenant != record->tenants.end() &&
-                        driver::carries(tenant->second.metadata, spec.metadata);
+  const bool is_there =
+      tenant != record->tenants.end() && driver::carries(tenant->second.metadata, spec.metadata);
   if (!is_there) throw lost(place);
   Instance instance;
   instance.external_id = model::json_string(tenant->second.external_id);
@@ -238,7 +238,7 @@ Task<> MetastaticAdapter::remove_resource(Resource resource) {
 
 Task<bool> MetastaticAdapter::is_usable(model::Node node) {
   const std::optional<Place> place = place_of(node);
-  co_return place && nodes_.find(place->backing_node) != nullptr;
+  co_return place&& nodes_.find(place->backing_node) != nullptr;
 }
 
 void MetastaticAdapter::nodescan_failed(const model::Json& external_id) {

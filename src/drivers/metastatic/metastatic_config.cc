@@ -59,16 +59,15 @@ const Schema& label_schema() {
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of labels.",
-      .fields = joined(
-          common_pool_fields(),
-          {{.key = "labels",
-            .type = list_of(section(label_schema())),
-            .required = Required::strictly,
-            .description = "The kinds of nodes."},
-           {.key = "host-key-checking",
-            .type = boolean(),
-            .default_value = "false",
-            .description = "What counts for labels that do not say."}})};
+      .fields = joined(common_pool_fields(),
+                       {{.key = "labels",
+                         .type = list_of(section(label_schema())),
+                         .required = Required::strictly,
+                         .description = "The kinds of nodes."},
+                        {.key = "host-key-checking",
+                         .type = boolean(),
+                         .default_value = "false",
+                         .description = "What counts for labels that do not say."}})};
   return schema;
 }
 

@@ -13,11 +13,11 @@ namespace nodepool::drivers::metastatic {
 
 // What the nodes of one label stand on. It is the same in all pools of a provider.
 struct BackingRules {
-  std::string label;                      // of the backing nodes
-  std::int64_t slots = 1;                 // of each: as many nodes share one
-  double grace_time = 60;                 // seconds that one is kept without any node on it
-  double min_retention = 0;               // seconds that one is kept at least
-  std::optional<double> max_age;          // seconds, after which one gets no more nodes
+  std::string label;              // of the backing nodes
+  std::int64_t slots = 1;         // of each: as many nodes share one
+  double grace_time = 60;         // seconds that one is kept without any node on it
+  double min_retention = 0;       // seconds that one is kept at least
+  std::optional<double> max_age;  // seconds, after which one gets no more nodes
 
   friend bool operator==(const BackingRules&, const BackingRules&) = default;
 };

@@ -136,10 +136,9 @@ class MetastaticFixture final : public CloudFixture {
   }
 
   std::optional<LossyStore::Loss> next_loss(const coordination::Transaction& transaction) {
-    const bool concerns_backing_node =
-        std::ranges::any_of(transaction.operations(), [](const auto& operation) {
-          return operation.data.contains("NodePool:metastatic:");
-        });
+    const bool concerns_backing_node = std::ranges::any_of(
+        transaction.operations(),
+        [](const auto& operation) { return operation.data.contains("NodePool:metastatic:"); });
     if (!concerns_backing_node || losses_ == 0) return std::nullopt;
     --losses_;
     return loss_;

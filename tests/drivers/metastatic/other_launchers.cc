@@ -5,7 +5,6 @@
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
-#include "model/node_request.h"
 #include "model/paths.h"
 
 namespace nodepool::drivers::metastatic {
@@ -55,7 +54,6 @@ Task<> OtherLaunchers::serve_if_there(std::string id) {
   const coordination::Entry entry = co_await store_.get(model::request_path(id));
   model::NodeRequest request = model::parse_node_request(id, entry);
   if (request.node_types != std::vector<std::string>{kBackingLabel}) co_return;
-  coordination::Transaction transaction;
   if (to_be_failed > 0) {
     --to_be_failed;
     request.set_state(model::RequestState::failed, runtime_.clock.wall_seconds());
@@ -65,9 +63,8 @@ Task<> OtherLaunchers::serve_if_there(std::string id) {
   }
   model::Node node = make_node();
   node.allocated_to = id;
-  const std::string path =
-      co_await store_.create(model::node_path(""), to_record(node),
-                             coordination::CreateMode::persistent_sequential);
+  const std::string path = co_await store_.create(model::node_path(""), to_record(node),
+                                                  coordination::CreateMode::persistent_sequential);
   co_await store_.create(path + "/lock", "", coordination::CreateMode::persistent);
   request.set_state(model::RequestState::fulfilled, runtime_.clock.wall_seconds());
   request.nodes = {std::string(coordination::base_name(path))};
@@ -81,8 +78,8 @@ model::Node OtherLaunchers::make_node() {
   node.type = {kBackingLabel};
   node.provider = "sky";
   node.pool = "main";
-  node.interface_ip = "192.0.2.7";
-  node.public_ipv4 = "192.0.2.7";
+  node.interface_ip = address;
+  node.public_ipv4 = address;
   node.private_ipv4 = "10.0.0.7";
   node.public_ipv6 = "2001:db8::7";
   node.az = "az1";
@@ -112,6 +109,10 @@ std::vector<model::Node> OtherLaunchers::nodes() {
 
 std::vector<std::string> OtherLaunchers::requests() {
   return loop_.run(store_.children(std::string(model::kRequestsRoot)));
+}
+
+model::NodeRequest OtherLaunchers::request(const std::string& id) {
+  return model::parse_node_request(id, loop_.run(store_.get(model::request_path(id))));
 }
 
 std::vector<std::string> OtherLaunchers::lock_holders(const std::string& node_id) {

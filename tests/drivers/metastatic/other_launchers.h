@@ -9,6 +9,7 @@
 #include "async/task_scope.h"
 #include "coordination/memory/memory_store.h"
 #include "model/node.h"
+#include "model/node_request.h"
 #include "tests/driver/harness/installation.h"
 
 namespace nodepool::drivers::metastatic {
@@ -27,6 +28,7 @@ class OtherLaunchers {
 
   async::Duration boot_time = std::chrono::milliseconds(100);
   std::size_t to_be_failed = 0;  // of the next requests
+  std::string address = "192.0.2.7";
 
   // Runs what can run. Returns whether anything did.
   bool poll() { return loop_.poll(); }
@@ -35,6 +37,7 @@ class OtherLaunchers {
   std::vector<model::Node> nodes();
   // The ids of the requests for such nodes.
   std::vector<std::string> requests();
+  model::NodeRequest request(const std::string& id);
   // The names that the contenders for the node's lock carry.
   std::vector<std::string> lock_holders(const std::string& node_id);
 
