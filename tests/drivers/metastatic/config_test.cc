@@ -101,9 +101,9 @@ TEST(BackingRecord, what_is_written_is_read) {
 TEST(BackingRecord, what_others_write_is_none) {
   model::Node node;
   node.state = model::NodeState::in_use;
-  for (const char* text : {R"({"zuul_system": "NodePool:metastatic:shares"})",
-                           R"("NodePool:metastatic:shares")", R"("{\"owner\": \"NodePool:meta")",
-                           R"("[\"NodePool:metastatic:shares\"]")"}) {
+  for (const char* text :
+       {R"({"zuul_system": "NodePool:metastatic:shares"})", R"("NodePool:metastatic:shares")",
+        R"("{\"owner\": \"NodePool:meta")", R"("[\"NodePool:metastatic:shares\"]")"}) {
     node.user_data = model::Json::parse(text);
     EXPECT_EQ(backing_record_of(node, owner_of("shares")), std::nullopt) << text;
   }

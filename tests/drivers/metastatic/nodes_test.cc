@@ -8,14 +8,14 @@ namespace {
 
 using model::Node;
 using model::NodeState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Key;
 using testing::SizeIs;
-using std::chrono::hours;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 TEST_F(MetastaticTest, a_node_is_used_as_its_backing_node_is) {
   const Node node = launch();
