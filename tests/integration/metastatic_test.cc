@@ -120,6 +120,30 @@ TEST_F(MetastaticProcessTest, a_launcher_that_is_killed_at_any_step_leaves_nothi
   EXPECT_EQ(site_.stop_launcher(SIGINT), 0);
 }
 
+TEST_F(MetastaticProcessTest, one_chain_leads_from_the_small_node_to_the_machine) {
+  site_.configure(std::string(kSky) + kShares);
+  site_.start_launcher();
+  const nlohmann::json lease = site_.json({"request", "b"});
+  const std::string small = lease.at("nodes").at(0).at("id");
+  const std::string machine = nodes_of("fake-sky").at(0).at("id");
+  const std::string explained = site_.nodepool({"explain", small}).output;
+  EXPECT_THAT(explained,
+              HasSubstr("on node " + machine + " (a of fake-sky-main, which is in-use), slot 0"));
+  EXPECT_THAT(explained, HasSubstr("Node " + machine + " is in-use"));
+  EXPECT_THAT(site_.nodepool({"explain", machine}).output,
+              HasSubstr("on it: node " + small + " (b of shares-main, in-use)"));
+  site_.wait_until("the history",
+                   [&] { return site_.nodepool({"history", small}).output.contains("carries"); });
+  const std::string history = site_.nodepool({"history", small}).output;
+  EXPECT_THAT(history, HasSubstr("request 100-0000000001 for a node with label(s) a to be on"));
+  EXPECT_THAT(history, HasSubstr("node " + machine + ", slot 0"));
+  EXPECT_THAT(history, HasSubstr("\n100-0000000001:\n")) << "the request for the machine follows";
+  EXPECT_THAT(history, HasSubstr("\n" + machine + ":\n"));
+  EXPECT_THAT(history, HasSubstr("attempt 1 of 3 succeeded"));
+  EXPECT_THAT(history, HasSubstr("node " + small + ", slot 0: node of shares-main, label(s) b"));
+  EXPECT_TRUE(site_.json({"history", small}).is_array()) << "programs get what they ask for";
+}
+
 TEST_F(MetastaticProcessTest, a_label_that_nobody_serves_fails_and_says_why) {
   site_.configure(kShares);
   site_.start_launcher();

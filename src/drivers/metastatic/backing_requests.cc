@@ -13,7 +13,7 @@
 #include "coordination/known_outcome.h"
 #include "coordination/lock.h"
 #include "coordination/outage.h"
-#include "json/json.h"
+#include "driver/backing.h"
 #include "model/paths.h"
 #include "requestor/error.h"
 #include "requestor/request.h"
@@ -28,13 +28,6 @@ using coordination::Transaction;
 
 // Before a request is made once more because its node was not to be had.
 constexpr auto kAskAgainPause = std::chrono::seconds(1);
-
-// For whom a request is, for people: what explains and lists looks for it.
-model::Json requestor_data(const BackingRequest& request, const std::string& provider) {
-  json::Json data = json::Json::object();
-  data["backs"] = {{"provider", provider}, {"label", request.label}, {"node", request.first_node}};
-  return model::Json::parse(data.dump());
-}
 
 std::string why_failed(const model::NodeRequest& request) {
   std::set<std::string> reasons;
@@ -112,10 +105,11 @@ Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
 Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
   std::string trouble;
   try {
-    requestor::Wish wish{.labels = {request->backing_label},
-                         .requestor = owner_,
-                         .priority = requestor::Priority::high,
-                         .data = requestor_data(*request, provider_)};
+    requestor::Wish wish{
+        .labels = {request->backing_label},
+        .requestor = owner_,
+        .priority = requestor::Priority::high,
+        .data = driver::backing_order_data({provider_, request->label, request->first_node})};
     request->id = co_await requestor::ask(context_.runtime, context_.store, std::move(wish));
     log_.info("Request {} asks for a node with label {}, to put nodes with label {} on",
               request->id, request->backing_label, request->label);
