@@ -51,8 +51,7 @@ std::optional<BackingOrder> backing_order_of(const model::NodeRequest& request) 
 
 model::Json backing_order_data(const BackingOrder& order) {
   Json data = Json::object();
-  data[kOrderKey] = {
-      {"provider", order.provider}, {"label", order.label}, {"node", order.node}};
+  data[kOrderKey] = {{"provider", order.provider}, {"label", order.label}, {"node", order.node}};
   return model::Json::parse(data.dump());
 }
 

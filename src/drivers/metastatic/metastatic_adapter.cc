@@ -61,7 +61,7 @@ Task<> MetastaticAdapter::start() {
 }
 
 Task<> MetastaticAdapter::stop() {
-  co_await scope_.join();
+  co_await scope_.stop();
   co_await requests_.stop();
 }
 

@@ -59,8 +59,7 @@ void explain_backing(Statements& to, const Knowledge& knowledge, const Node& nod
     const std::string state =
         on == nullptr ? "which is gone"
                       : fmt::format("{}, which is {}", describe(*on), to_string(on->state));
-    say(to, "on-node",
-        fmt::format("on node {} ({}), slot {}", *id, state, node.slot.value_or(0)));
+    say(to, "on-node", fmt::format("on node {} ({}), slot {}", *id, state, node.slot.value_or(0)));
   }
   for (const NodeRequest* request : behind(knowledge, node).requests) {
     say(to, "waits-for-node",
