@@ -10,7 +10,6 @@ using model::Node;
 using model::NodeState;
 using std::chrono::hours;
 using std::chrono::minutes;
-using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
