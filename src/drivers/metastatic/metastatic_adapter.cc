@@ -70,12 +70,7 @@ Task<> MetastaticAdapter::stop() {
 // A node that waits for its place has its id already: that it waits is all that there is of it.
 Task<Instance> MetastaticAdapter::create(CreateSpec spec, StateMachine& machine) {
   const StateMachine::Make make = [&] { return take_place(spec, machine); };
-  const StateMachine::Find find = [&]() -> Task<std::optional<std::string>> {
-    if (!nodes_.is_ready()) {
-      throw CloudError(CloudError::Kind::transient, "the records are being read");
-    }
-    co_return place_of_tenant(spec, machine);
-  };
+  const StateMachine::Find find = [&] { return find_place(spec, machine); };
   machine.set_external_id(model::json_string(spec.node_id));
   const std::string taken = co_await machine.step("slot", make, find);
   const std::optional<Place> place = parse_place(taken);
@@ -136,6 +131,14 @@ Task<std::optional<std::string>> MetastaticAdapter::move_in(const CreateSpec& sp
   }
   if (outcome != Outcome::written) co_return std::nullopt;
   co_return to_string(place);
+}
+
+Task<std::optional<std::string>> MetastaticAdapter::find_place(const CreateSpec& spec,
+                                                               StateMachine& machine) const {
+  if (!nodes_.is_ready()) {
+    throw CloudError(CloudError::Kind::transient, "the records are being read");
+  }
+  co_return place_of_tenant(spec, machine);
 }
 
 std::optional<std::string> MetastaticAdapter::place_of_tenant(const CreateSpec& spec,

@@ -39,6 +39,8 @@ class MetastaticAdapter final : public driver::Adapter {
   Task<std::string> take_place(const driver::CreateSpec& spec, driver::StateMachine& machine);
   Task<std::optional<std::string>> move_in(const driver::CreateSpec& spec, std::string backing_node,
                                            const coordination::Transaction& proof);
+  Task<std::optional<std::string>> find_place(const driver::CreateSpec& spec,
+                                              driver::StateMachine& machine) const;
   std::optional<std::string> place_of_tenant(const driver::CreateSpec& spec,
                                              driver::StateMachine& machine) const;
   Task<driver::Instance> describe(Place place, const driver::CreateSpec& spec);
