@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include "cli/histories.h"
 #include "cli/show.h"
 #include "config/load.h"
+#include "json/json.h"
 #include "model/node.h"
 #include "program/journal.h"
 #include "report/history_listing.h"
@@ -23,13 +25,28 @@ namespace {
 using report::Format;
 
 // Throws std::runtime_error if there is nothing.
-History history_of(const history::Journal& journal, const std::string& id, double now) {
-  const std::vector<history::Entry> entries = history::entries_of(journal, id, now);
+std::vector<history::Entry> entries_of(const history::Journal& journal, const std::string& id,
+                                       double now) {
+  std::vector<history::Entry> entries = history::entries_of(journal, id, now);
   if (entries.empty()) {
     throw std::runtime_error(
         fmt::format("the history in {} has nothing about {}", journal.directory, id));
   }
-  return to_history(entries);
+  return entries;
+}
+
+// What a node on another one has asked for, and is on: their histories belong to its own.
+void add_what_is_behind(std::vector<std::string>& ids, const std::vector<history::Entry>& entries) {
+  for (const history::Entry& entry : entries) {
+    if (entry.event != "asks" && entry.event != "on") continue;
+    try {
+      const json::Json data = json::parse(entry.data);
+      std::string id = data.at(entry.event == "on" ? "node" : "request").get<std::string>();
+      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+    } catch (const std::exception&) {
+      // Not of this release.
+    }
+  }
 }
 
 // One is a list; several are an object with a list for each.
@@ -89,10 +106,17 @@ int perform(Context& context, const Arguments& arguments, const ShowHistory& com
   const double now = context.runtime.clock.wall_seconds();
   Histories histories;
   int status = 0;
-  for (const std::string& id : command.ids) {
+  std::vector<std::string> ids = command.ids;
+  const Format format = command.listing.format;
+  const bool is_for_people =
+      format != Format::names && format != Format::json && format != Format::yaml;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
     try {
-      histories.emplace_back(id, history_of(journal, id, now));
+      const std::vector<history::Entry> entries = entries_of(journal, ids[i], now);
+      histories.emplace_back(ids[i], to_history(entries));
+      if (is_for_people) add_what_is_behind(ids, entries);
     } catch (const std::runtime_error& error) {
+      if (i >= command.ids.size()) continue;  // nobody has asked for it
       context.err << "nodepool: " << error.what() << '\n';
       status = 1;
     }

@@ -4,6 +4,7 @@
 #include "drivers/fake/fake_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
 #include "drivers/openshift/openshift_driver.h"
+#include "drivers/metastatic/metastatic_driver.h"
 #include "drivers/openstack/openstack_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 
@@ -16,6 +17,7 @@ driver::DriverRegistry all_drivers() {
   drivers.push_back(std::make_unique<kubernetes::KubernetesDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftDriver>());
   drivers.push_back(std::make_unique<openshift::OpenShiftPodsDriver>());
+  drivers.push_back(std::make_unique<metastatic::MetastaticDriver>());
   drivers.push_back(std::make_unique<openstack::OpenStackDriver>());
   drivers.push_back(std::make_unique<static_nodes::StaticDriver>());
   return driver::DriverRegistry(std::move(drivers));

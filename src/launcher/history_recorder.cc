@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "driver/backing.h"
 #include "model/failure_text.h"
 
 namespace nodepool::launcher {
@@ -115,6 +116,14 @@ void HistoryRecorder::on_new_request(const NodeRequest& request) {
   entry.details =
       model::failure_text(description(request));  // its length is the requestor's choice
   record(entry);
+  // For a node that waits: what it waits for.
+  if (const auto order = driver::backing_order_of(request)) {
+    Entry waits = about_node(order->node, *time, "asks");
+    waits.details = fmt::format("request {} for a node with label(s) {} to be on", request.id,
+                                fmt::join(request.node_types, ", "));
+    waits.data = fmt::format(R"({{"request": {}}})", model::json_string(request.id).text);
+    record(waits);
+  }
 }
 
 void HistoryRecorder::on_changed_request(const NodeRequest& before, const NodeRequest& after) {
@@ -186,13 +195,14 @@ void HistoryRecorder::on_node(const model::NodeTable::Change& change) {
     on_changed_node(*change.before, *change.after);
   } else {
     record(about_node(change.id, runtime_.clock.wall_seconds(), "gone"));
+    on_backing(change.id, driver::backing_node_of(*change.before), std::nullopt, *change.before);
     locked_nodes_.erase(change.id);
   }
 }
 
 // A slot of a static host is a new node each time; clouds' nodes are never replaced by another.
 std::string HistoryRecorder::take_slot(const Node& node) {
-  if (!node.slot) return {};
+  if (!node.slot || !node.hostname) return {};
   const StaticSlot slot(node.provider.value_or(""), node.pool.value_or(""),
                         node.hostname.value_or(""), node.connection_port.text, *node.slot);
   std::string& latest = latest_in_[slot];
@@ -223,11 +233,35 @@ void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
     entry.related = {after.allocated_to ? *after.allocated_to : *before.allocated_to};
     record(entry);
   }
+  if (before.driver_data != after.driver_data) {
+    on_backing(after.id, driver::backing_node_of(before), driver::backing_node_of(after), after);
+  }
   if (before.state != after.state) {
     Entry entry = about_node(after.id, now, to_string(after.state));
     if (after.state == model::NodeState::hold) entry.details = after.comment.value_or("");
     record(entry);
   }
+}
+
+// A node has come to another one, or has left it: both tell.
+void HistoryRecorder::on_backing(const std::string& id, const std::optional<std::string>& before,
+                                 const std::optional<std::string>& after, const Node& node) {
+  if (before == after) return;
+  const double now = runtime_.clock.wall_seconds();
+  if (before) {
+    Entry left = about_node(*before, now, "left");
+    left.details = fmt::format("by node {}", id);
+    record(left);
+  }
+  if (!after) return;
+  Entry on = about_node(id, now, "on");
+  on.details = fmt::format("node {}, slot {}", *after, node.slot.value_or(0));
+  on.data = fmt::format(R"({{"node": {}}})", model::json_string(*after).text);
+  record(on);
+  Entry carries = about_node(*after, now, "carries");
+  carries.details =
+      fmt::format("node {}, slot {}: {}", id, node.slot.value_or(0), description(node));
+  record(carries);
 }
 
 void HistoryRecorder::on_lock(const std::string& node_id) {

@@ -77,6 +77,7 @@ model::NodeRequest request_for(const async::Runtime& runtime, Wish wish) {
   request.requestor = std::move(wish.requestor);
   request.relative_priority = wish.relative_priority;
   request.tenant_name = std::move(wish.tenant);
+  request.requestor_data = std::move(wish.data);
   request.created_time = request.state_time;
   request.event_id = runtime.random.uuid_hex();
   return request;

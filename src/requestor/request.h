@@ -25,6 +25,7 @@ struct Wish {
   Priority priority = Priority::normal;
   std::int64_t relative_priority = 0;      // lower is first within one priority
   std::optional<std::string> tenant = {};  // whose limits count
+  model::Json data = {};                   // the requestor's own, which nobody else looks into
 };
 
 // The record of the wish, as of now.

@@ -1,8 +1,10 @@
 // The records of the store: what any client of ZooKeeper may have written.
 
+#include "driver/backing.h"
 #include "driver/cloud_error.h"
 #include "driver/resources.h"
 #include "driver/statemachine/launch_journal.h"
+#include "drivers/metastatic/backing_record.h"
 #include "drivers/openstack/external_id.h"
 #include "model/component.h"
 #include "model/host_report.h"
@@ -31,7 +33,25 @@ void try_record(std::string_view input, Parse parse) {
   require(to_record(parse(entry)) == entry.data, "a record that was written can be read");
 }
 
+void try_backing(model::Node node) {
+  namespace metastatic = drivers::metastatic;
+  driver::backing_node_of(node);
+  const auto place = metastatic::place_of(node);
+  if (place) {
+    require(metastatic::parse_place(to_string(*place)) == place || place->slot < 0 ||
+                place->backing_node.contains(':'),
+            "a place has a name");
+  }
+  const std::string owner = metastatic::owner_of("shares");
+  const auto record = metastatic::backing_record_of(node, owner);
+  if (!record) return;
+  metastatic::free_slot(*record, {});
+  node.user_data = metastatic::to_user_data(*record);
+  require(metastatic::backing_record_of(node, owner) == record, "what was written can be read");
+}
+
 void try_parts_of(const model::Node& node) {
+  try_backing(node);
   model::lease_of(node);
   node.port();
   driver::Resources::parse(node.resources);
@@ -54,7 +74,11 @@ void read(std::string_view input) {
     try_parts_of(node);
     return node;
   });
-  try_record(input, [](const auto& entry) { return model::parse_node_request(kId, entry); });
+  try_record(input, [](const auto& entry) {
+    model::NodeRequest request = model::parse_node_request(kId, entry);
+    driver::backing_order_of(request);
+    return request;
+  });
   try_record(input, [](const auto& entry) { return model::parse_image_build("i", kId, entry); });
   try_record(input, [](const auto& entry) {
     return model::parse_image_upload("i", "b", "p", kId, entry);

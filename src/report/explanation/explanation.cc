@@ -11,6 +11,7 @@
 #include "model/lease.h"
 #include "planning/decision.h"
 #include "report/explanation/absent_pools.h"
+#include "report/explanation/backing.h"
 #include "report/explanation/hosts.h"
 #include "report/explanation/silent_pools.h"
 #include "report/launch_text.h"
@@ -28,6 +29,9 @@ using planning::Decision;
 
 // Of those that wait for a label.
 constexpr std::size_t kMostRequests = 10;
+
+// Of nodes that are on nodes: whatever the records say, there is an end.
+constexpr int kDeepest = 4;
 
 std::string pool_name(const Component& pool) {
   return pool.provider_name + "-" + pool.name;
@@ -181,6 +185,7 @@ void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string
     explain_launch(to, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                    node);
     explain_failed_attempts(to, knowledge, node);
+    explain_backing(to, knowledge, node);
   }
 }
 
@@ -309,9 +314,24 @@ void explain_absence(Statements& to, const Knowledge& knowledge, const std::stri
   }
 }
 
-}  // namespace
+Explanation explain_node_within(const Knowledge& knowledge, const Node& node, int depth);
+Explanation explain_request_within(const Knowledge& knowledge, const NodeRequest& request,
+                                   int depth);
 
-Explanation explain_request(const Knowledge& knowledge, const NodeRequest& request) {
+// What stands behind a node, down to the machine.
+void explain_behind(Explanation& to, const Knowledge& knowledge, const Node& node, int depth) {
+  if (depth >= kDeepest) return;
+  const Behind chain = behind(knowledge, node);
+  if (chain.node != nullptr) {
+    to.others.push_back(explain_node_within(knowledge, *chain.node, depth + 1));
+  }
+  for (const NodeRequest* request : chain.requests) {
+    to.others.push_back(explain_request_within(knowledge, *request, depth + 1));
+  }
+}
+
+Explanation explain_request_within(const Knowledge& knowledge, const NodeRequest& request,
+                                   int depth) {
   Explanation explanation;
   Statements& statements = explanation.statements;
   Statements& facts =
@@ -348,10 +368,13 @@ Explanation explain_request(const Knowledge& knowledge, const NodeRequest& reque
       break;
     }
   }
+  for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
+    explain_behind(explanation, knowledge, *knowledge.nodes.find(id), depth);
+  }
   return explanation;
 }
 
-Explanation explain_node(const Knowledge& knowledge, const Node& node) {
+Explanation explain_node_within(const Knowledge& knowledge, const Node& node, int depth) {
   Explanation explanation;
   const bool locked = knowledge.nodes.is_locked(node.id);
   Statements& facts = say(explanation.statements, "node",
@@ -380,8 +403,20 @@ Explanation explain_node(const Knowledge& knowledge, const Node& node) {
   explain_launch(facts, records_of(knowledge), facts_of(knowledge, node.provider.value_or("")),
                  node);
   explain_failed_attempts(facts, knowledge, node);
+  explain_backing(facts, knowledge, node);
   say_of(facts, "next", what_next(knowledge, node, locked));
+  explain_behind(explanation, knowledge, node, depth);
   return explanation;
+}
+
+}  // namespace
+
+Explanation explain_request(const Knowledge& knowledge, const NodeRequest& request) {
+  return explain_request_within(knowledge, request, 0);
+}
+
+Explanation explain_node(const Knowledge& knowledge, const Node& node) {
+  return explain_node_within(knowledge, node, 0);
 }
 
 Explanation explain_label(const Knowledge& knowledge, const std::string& label) {

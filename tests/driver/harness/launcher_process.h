@@ -87,6 +87,9 @@ class LauncherProcess {
   // Lets time pass, from one timer to the next.
   void pass(async::Duration duration);
 
+  // The store drops this process's session, and gives it another one.
+  void lose_session() { store_.expire_for_tests(); }
+
   // Cancels everything that has been begun, and waits for its end: an orderly stop.
   void cancel();
 

@@ -27,7 +27,7 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
 //
-// and the same for ImageContract and WireContract where they concern the driver.
+// and the same for QuotaContract, ImageContract and WireContract where they concern the driver.
 //
 // All runs in the installation's virtual time. A driver whose cloud is a server on the loopback
 // overrides wait_for_wire(), so that time passes only while the wire is silent.
@@ -47,7 +47,7 @@ inline constexpr const char* kDiskimage = "trixie";
 
 // What can go wrong with a cloud.
 enum class Trouble {
-  quota,           // a machine is refused for want of quota
+  quota,           // a machine is refused for want of quota                  (QuotaContract)
   no_capacity,     // … because the cloud is full
   creation_error,  // … for another reason, which may pass
   broken_machine,  // a machine is made, but does not come up
@@ -55,7 +55,7 @@ enum class Trouble {
   question_lost,   // a machine is not made, and the answer is lost
   deletion_error,  // a machine is not deleted
   listing_error,   // looking at machines, one or all, fails
-  limits_error,    // the limits are not told
+  limits_error,    // the limits are not told                                 (QuotaContract)
   image_error,     // an image is not accepted
   busy,            // any call: "later", as with the statuses 429 and 503    (WireContract)
   token_expired,   // any call: the credentials are to be shown anew         (WireContract)
@@ -88,6 +88,7 @@ class CloudFixture {
   // Machines take so long to come up. Called before the provider is made, as the next one is.
   virtual void set_boot_time(async::Duration time) = 0;
   // The quota is such that so many machines with kLabel fit, with nothing else there.
+  // (QuotaContract)
   virtual void set_room(std::size_t machines) = 0;
   // Makes a machine with kLabel's needs that Nodepool knows nothing of.
   virtual void add_machine(driver::Metadata metadata) = 0;
@@ -174,6 +175,9 @@ class DriverContract : public testing::TestWithParam<Backend> {
   std::unique_ptr<CloudFixture> cloud_;
   std::unique_ptr<harness::LauncherProcess> process_;
 };
+
+// For drivers whose cloud has a quota, tells it, and refuses what goes beyond.
+class QuotaContract : public DriverContract {};
 
 // For drivers that take images.
 class ImageContract : public DriverContract {};

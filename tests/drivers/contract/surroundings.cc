@@ -18,6 +18,8 @@ using testing::SizeIs;
 
 // --- quota
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QuotaContract);
+
 TEST_P(DriverContract, a_node_takes_what_its_label_was_said_to_need) {
   start();
   process_->run(provider().available());
@@ -27,7 +29,7 @@ TEST_P(DriverContract, a_node_takes_what_its_label_was_said_to_need) {
   EXPECT_EQ(Resources::parse(node.resources), need);
 }
 
-TEST_P(DriverContract, what_is_available_does_not_depend_on_the_own_nodes) {
+TEST_P(QuotaContract, what_is_available_does_not_depend_on_the_own_nodes) {
   cloud_->set_room(4);
   start();
   const Limits before = process_->run(provider().available());
@@ -36,7 +38,7 @@ TEST_P(DriverContract, what_is_available_does_not_depend_on_the_own_nodes) {
   EXPECT_EQ(process_->run(provider().available()), before);
 }
 
-TEST_P(DriverContract, what_others_use_is_not_available) {
+TEST_P(QuotaContract, what_others_use_is_not_available) {
   cloud_->set_room(4);
   start();
   const Limits before = process_->run(provider().available());
@@ -48,7 +50,7 @@ TEST_P(DriverContract, what_others_use_is_not_available) {
   EXPECT_EQ(after, driver::remaining(before, need + need));
 }
 
-TEST_P(DriverContract, limits_of_before_count_while_the_cloud_does_not_tell_them) {
+TEST_P(QuotaContract, limits_of_before_count_while_the_cloud_does_not_tell_them) {
   cloud_->set_room(4);
   start();
   const Limits before = process_->run(provider().available());
@@ -80,15 +82,15 @@ TEST_P(DriverContract, what_another_installation_may_have_made_is_shown_and_stay
   driver::Metadata unmarked = marks(kProvider, "0000009999");
   unmarked.erase(std::string(driver::kInstallationIdKey));
   cloud_->add_machine(unmarked);
-  driver::Metadata of_another = marks(kProvider, "0000000000");
+  const std::string id = add_node();
+  driver::Metadata of_another = marks(kProvider, id);
   of_another[std::string(driver::kInstallationIdKey)] = "another-installation";
   cloud_->add_machine(of_another);
-  const Node node = launch_new();
-  ASSERT_EQ(node.id, "0000000000");
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");
   for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(3));
   EXPECT_THAT(process_->run(provider().launching()->leaks()), SizeIs(2));
-  take_back(node.id);
+  take_back(id);
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
 

@@ -16,7 +16,7 @@ using testing::SizeIs;
 // More calls than all attempts of a launch make.
 constexpr std::size_t kAlways = 100;
 
-TEST_P(DriverContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
+TEST_P(QuotaContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
   cloud_->provoke(Trouble::quota, 1);
   const Failed failed = fail_to_launch();
   EXPECT_EQ(failed.error.kind(), LaunchError::Kind::quota) << failed.error.what();
@@ -26,7 +26,7 @@ TEST_P(DriverContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
   expect_one_machine(launch_new().id);
 }
 
-TEST_P(DriverContract, a_project_that_is_full_has_room_again_when_a_machine_goes) {
+TEST_P(QuotaContract, a_project_that_is_full_has_room_again_when_a_machine_goes) {
   cloud_->set_room(2);
   const Node first = launch_new();
   launch_new();

@@ -176,6 +176,7 @@ class SlowFixture final : public OpenStackFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(openstack, DriverContract, testing::Values(backend<OpenStackFixture>()));
+INSTANTIATE_TEST_SUITE_P(openstack, QuotaContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, ImageContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, WireContract, testing::Values(backend<OpenStackFixture>()));
 

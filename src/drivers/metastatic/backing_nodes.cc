@@ -1,0 +1,269 @@
+#include "drivers/metastatic/backing_nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coordination/error.h"
+#include "coordination/known_outcome.h"
+#include "coordination/lock.h"
+#include "coordination/path.h"
+#include "driver/ownership.h"
+#include "model/paths.h"
+
+namespace nodepool::drivers::metastatic {
+
+namespace {
+
+using coordination::StoreError;
+using coordination::Transaction;
+using Kind = StoreError::Kind;
+
+}  // namespace
+
+BackingNodes::BackingNodes(driver::ProviderContext context, std::string provider)
+    : context_(std::move(context)), provider_(std::move(provider)), owner_(owner_of(provider_)) {}
+
+// --- what there is
+
+void BackingNodes::follow() {
+  subscription_ =
+      context_.nodes.observe([this](const model::NodeTable::Change& change) { on_change(change); });
+  for (const auto& [id, node] : context_.nodes.all()) on_change({id, nullptr, &node});
+}
+
+void BackingNodes::on_change(const model::NodeTable::Change& change) {
+  update_backing(change.id, change.after);
+  update_tenant(change.id, change.before, change.after);
+}
+
+void BackingNodes::update_backing(const std::string& id, const model::Node* node) {
+  std::optional<BackingRecord> record;
+  if (node != nullptr) record = backing_record_of(*node, owner_);
+  const auto known = entries_.find(id);
+  if (!record && known == entries_.end()) return;
+  std::string label = record ? record->label : known->second.record.label;
+  if (!record) {
+    by_label_[label].erase(id);
+    turns_.erase(id);
+    entries_.erase(known);
+  } else if (known == entries_.end()) {
+    by_label_[label].insert(id);
+    entries_.emplace(id, Entry{*std::move(record), context_.runtime.clock.wall_seconds()});
+  } else {
+    if (known->second.record.tenants != record->tenants) touch(id);
+    known->second.record = *std::move(record);
+  }
+  changed(label).set();
+}
+
+void BackingNodes::update_tenant(const std::string& id, const model::Node* before,
+                                 const model::Node* after) {
+  const auto place_in = [this](const model::Node* node) {
+    const bool is_own = node != nullptr && node->provider == provider_;
+    return is_own ? place_of(*node) : std::nullopt;
+  };
+  const std::optional<Place> from = place_in(before);
+  const std::optional<Place> to = place_in(after);
+  if (from == to) return;
+  if (from) {
+    const auto backing = standing_.find(from->backing_node);
+    if (backing != standing_.end()) {
+      backing->second[from->slot].erase(id);
+      if (backing->second[from->slot].empty()) backing->second.erase(from->slot);
+      if (backing->second.empty()) standing_.erase(backing);
+    }
+    touch(from->backing_node);
+  }
+  if (!to) return;
+  standing_[to->backing_node][to->slot].insert(id);
+  touch(to->backing_node);
+}
+
+void BackingNodes::touch(const std::string& backing_node) {
+  const auto entry = entries_.find(backing_node);
+  if (entry == entries_.end()) return;
+  entry->second.quiet_since = context_.runtime.clock.wall_seconds();
+  changed(entry->second.record.label).set();
+}
+
+async::Event& BackingNodes::changed(std::string_view label) {
+  const auto known = changed_.find(label);
+  if (known != changed_.end()) return known->second;
+  return changed_.try_emplace(std::string(label), "a place on a backing node").first->second;
+}
+
+std::set<std::string, std::less<>> BackingNodes::ids() const {
+  std::set<std::string, std::less<>> all;
+  for (const auto& [id, entry] : entries_) all.insert(id);
+  return all;
+}
+
+const BackingRecord* BackingNodes::find(std::string_view id) const {
+  const auto entry = entries_.find(id);
+  return entry == entries_.end() ? nullptr : &entry->second.record;
+}
+
+// One that was left by the Python Nodepool does not say since when it has been idle.
+BackingFacts BackingNodes::facts(std::string_view id) const {
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  const Entry& entry = found->second;
+  const double now = context_.runtime.clock.wall_seconds();
+  return {.is_empty = entry.record.tenants.empty() && !standing_.contains(id),
+          .idle = now - entry.record.used.value_or(entry.quiet_since),
+          .age = now - entry.record.launched};
+}
+
+std::set<std::int64_t> BackingNodes::occupied(std::string_view id) const {
+  std::set<std::int64_t> slots;
+  const auto backing = standing_.find(id);
+  if (backing == standing_.end()) return slots;
+  for (const auto& [slot, nodes] : backing->second) slots.insert(slot);
+  return slots;
+}
+
+std::optional<std::string> BackingNodes::with_free_slot(std::string_view label,
+                                                        const BackingRules& rules) const {
+  const auto ids = by_label_.find(label);
+  if (ids == by_label_.end()) return std::nullopt;
+  for (const std::string& id : ids->second) {
+    const BackingRecord& record = entries_.at(id).record;
+    if (!takes_nodes(record, rules, facts(id).age)) continue;
+    if (free_slot(record, occupied(id))) return id;
+  }
+  return std::nullopt;
+}
+
+std::optional<Place> BackingNodes::place_of_node(const driver::Metadata& metadata) const {
+  for (const auto& [id, entry] : entries_) {
+    for (const auto& [slot, tenant] : entry.record.tenants) {
+      if (driver::carries(tenant.metadata, metadata)) return Place{id, slot};
+    }
+  }
+  return std::nullopt;
+}
+
+std::set<Place> BackingNodes::places_of_machine(std::string_view external_id) const {
+  std::set<Place> places;
+  for (const auto& [id, entry] : entries_) {
+    for (const auto& [slot, tenant] : entry.record.tenants) {
+      if (tenant.external_id == external_id) places.insert({id, slot});
+    }
+  }
+  return places;
+}
+
+// --- changes
+
+async::Slots& BackingNodes::turn(const std::string& id) {
+  return turns_.try_emplace(id, 1).first->second;
+}
+
+Task<BackingNodes::Outcome> BackingNodes::change(std::string id, Change change, Transaction also) {
+  if (!entries_.contains(id)) co_return Outcome::gone;
+  const async::Slots::Hold hold = co_await turn(id).take();
+  while (true) {
+    const std::optional<Outcome> outcome = co_await try_change(id, change, also);
+    if (outcome) co_return *outcome;
+    co_await read_again(id);
+  }
+}
+
+// Nothing: somebody else has written the record meanwhile.
+Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string id,
+                                                                    const Change& change,
+                                                                    const Transaction& also) {
+  const model::Node* known = context_.nodes.find(id);
+  if (known == nullptr) co_return Outcome::gone;
+  model::Node node = *known;
+  std::optional<BackingRecord> record = backing_record_of(node, owner_);
+  if (!record) co_return Outcome::gone;
+  if (!change(node, *record, occupied(id))) co_return Outcome::unchanged;
+  node.user_data = to_user_data(*record);
+  Transaction transaction;
+  transaction.set(model::node_path(id), to_record(node), node.stat.version);
+  transaction.append(also);
+  std::vector<coordination::OperationResult> results;
+  try {
+    results = co_await coordination::commit_until_known(context_.runtime, context_.store,
+                                                        std::move(transaction));
+  } catch (const coordination::TransactionError& error) {
+    if (error.index() > 0) co_return Outcome::refused;
+    const bool has_changed = error.kind() == Kind::bad_version || error.kind() == Kind::no_node;
+    if (!has_changed) throw;
+    co_return std::nullopt;
+  }
+  const coordination::Stat& stat = results.front().stat;
+  if (stat.mzxid != 0) context_.nodes.written(std::move(node), stat);
+  co_return Outcome::written;
+}
+
+Task<> BackingNodes::read_again(std::string id) {
+  try {
+    const coordination::Entry entry = co_await context_.store.get(model::node_path(id));
+    context_.nodes.seen(id, entry);
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+    context_.nodes.removed(id);
+  }
+}
+
+Task<> BackingNodes::vacate(Place place, std::string external_id) {
+  const double now = context_.runtime.clock.wall_seconds();
+  const Change leave = [&place, &external_id, now](model::Node&, BackingRecord& record,
+                                                   const std::set<std::int64_t>&) {
+    const auto tenant = record.tenants.find(place.slot);
+    if (tenant == record.tenants.end() || tenant->second.external_id != external_id) return false;
+    record.tenants.erase(tenant);
+    record.used = now;
+    return true;
+  };
+  co_await change(place.backing_node, leave);
+}
+
+Task<> BackingNodes::retire(std::string id) {
+  const Change fail = [](model::Node&, BackingRecord& record, const std::set<std::int64_t>&) {
+    return !std::exchange(record.failed, true);
+  };
+  co_await change(std::move(id), fail);
+}
+
+// In the same transaction as the locks that this provider has on it: whoever sees that it is used
+// may take it back at once.
+Task<bool> BackingNodes::release(std::string id) {
+  Transaction unlock = co_await unlocking(id);
+  const double now = context_.runtime.clock.wall_seconds();
+  const Change give_back = [now](model::Node& node, BackingRecord& record,
+                                 const std::set<std::int64_t>& occupied) {
+    if (!record.tenants.empty() || !occupied.empty()) return false;
+    record.failed = true;
+    node.set_state(model::NodeState::used, now);
+    return true;
+  };
+  const Outcome outcome = co_await change(std::move(id), give_back, std::move(unlock));
+  co_return outcome == Outcome::written;
+}
+
+// The removal of all contenders for its lock that carry the provider's name.
+Task<Transaction> BackingNodes::unlocking(std::string id) {
+  Transaction transaction;
+  const std::string root = model::node_lock_path(id);
+  std::vector<std::string> names;
+  try {
+    names = co_await context_.store.children(root);
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  for (const std::string& name : coordination::contenders_in_line(names)) {
+    std::string path = coordination::join_path(root, name);
+    try {
+      const coordination::Entry contender = co_await context_.store.get(path);
+      if (contender.data == owner_) transaction.remove(std::move(path));
+    } catch (const StoreError& error) {
+      if (error.kind() != Kind::no_node) throw;
+    }
+  }
+  co_return transaction;
+}
+
+}  // namespace nodepool::drivers::metastatic

@@ -1,0 +1,218 @@
+#include "drivers/metastatic/backing_requests.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "async/finally.h"
+#include "coordination/error.h"
+#include "coordination/known_outcome.h"
+#include "coordination/lock.h"
+#include "coordination/outage.h"
+#include "driver/backing.h"
+#include "model/paths.h"
+#include "requestor/error.h"
+#include "requestor/request.h"
+
+namespace nodepool::drivers::metastatic {
+
+namespace {
+
+using State = BackingRequest::State;
+using coordination::StoreError;
+using coordination::Transaction;
+
+// Before a request is made once more because its node was not to be had.
+constexpr auto kAskAgainPause = std::chrono::seconds(1);
+
+std::string why_failed(const model::NodeRequest& request) {
+  std::set<std::string> reasons;
+  for (const auto& [pool, reason] : request.decline_reasons) reasons.insert(reason);
+  std::string text = fmt::format("backing request {} for label {} has failed", request.id,
+                                 fmt::join(request.node_types, ", "));
+  if (!reasons.empty()) text += fmt::format(": {}", fmt::join(reasons, "; "));
+  return text;
+}
+
+}  // namespace
+
+Expectation::Expectation(std::shared_ptr<BackingRequest> request, async::Clock& clock)
+    : request_(std::move(request)), clock_(clock) {
+  ++request_->waiting;
+  request_->unwanted_since.reset();
+}
+
+Expectation::~Expectation() {
+  if (--request_->waiting == 0) request_->unwanted_since = clock_.now();
+}
+
+BackingRequests::BackingRequests(driver::ProviderContext context, std::string provider,
+                                 BackingNodes& nodes, telemetry::Logger log)
+    : context_(std::move(context)),
+      provider_(std::move(provider)),
+      owner_(owner_of(provider_)),
+      nodes_(nodes),
+      log_(std::move(log)),
+      withdrawals_(context_.runtime,
+                   [log = log_](const std::string& name, const std::string& error) {
+                     log.warning("{}: {}", name, error);
+                   }) {}
+
+std::unique_ptr<async::TaskScope> BackingRequests::make_scope() {
+  return std::make_unique<async::TaskScope>(
+      context_.runtime, [log = log_](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      });
+}
+
+std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
+                                                     const BackingRules& rules,
+                                                     const std::string& node_id) {
+  std::erase_if(open_, [](const Asking& asking) {
+    return asking.request->state != State::open && asking.scope->empty();
+  });
+  for (const Asking& asking : open_) {
+    const BackingRequest& request = *asking.request;
+    const bool fits = request.state == State::open && request.label == label &&
+                      request.backing_label == rules.label && request.waiting < request.places;
+    if (fits) return std::make_unique<Expectation>(asking.request, context_.runtime.clock);
+  }
+  auto request = std::make_shared<BackingRequest>(
+      BackingRequest{.label = label,
+                     .backing_label = rules.label,
+                     .places = static_cast<std::size_t>(rules.slots),
+                     .launched = context_.runtime.clock.wall_seconds(),
+                     .first_node = node_id});
+  auto expectation = std::make_unique<Expectation>(request, context_.runtime.clock);
+  const Asking& asking = open_.emplace_back(Asking{request, make_scope()});
+  asking.scope->spawn("backing node for label " + label, serve(std::move(request)));
+  return expectation;
+}
+
+// --- one request
+
+Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
+  while (!co_await ask_once(request)) co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+  nodes_.changed(request->label).set();
+}
+
+// Returns whether it has come to its end. A store that is out of reach, or has lost the session and
+// the request with it, says nothing of the backing node.
+Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
+  std::string trouble;
+  try {
+    requestor::Wish wish{
+        .labels = {request->backing_label},
+        .requestor = owner_,
+        .priority = requestor::Priority::high,
+        .data = driver::backing_order_data({provider_, request->label, request->first_node})};
+    request->id = co_await requestor::ask(context_.runtime, context_.store, std::move(wish));
+    log_.info("Request {} asks for a node with label {}, to put nodes with label {} on",
+              request->id, request->backing_label, request->label);
+    const requestor::Progress nobody;
+    requestor::Answer answer = co_await requestor::await_answer(
+        context_.runtime, context_.store, request->id, async::Clock::TimePoint::max(), nobody);
+    if (answer.kind == requestor::Answer::Kind::fulfilled) {
+      co_await accept(request, std::move(answer.request));
+    } else {
+      request->failure = why_failed(answer.request);
+      request->state = State::failed;
+      log_.warning("{}", request->failure);
+    }
+    co_return true;
+  } catch (const requestor::RequestError& error) {
+    trouble = error.what();
+  } catch (const model::RecordError& error) {
+    trouble = error.what();
+  } catch (const StoreError& error) {
+    if (error.kind() == StoreError::Kind::closed) throw;
+    trouble = error.what();
+  }
+  log_.warning("Asking for a node with label {} once more: {}", request->backing_label, trouble);
+  co_return false;
+}
+
+// Whatever goes wrong, the request goes too: its node is free again then.
+Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer) {
+  requestor::LockedNodes locked(context_.runtime, context_.store);
+  const std::string id = answer.id;
+  const std::function<Task<>()> give_up = [this, &locked, &id]() { return decline(locked, id); };
+  Task<> taking = take(request, std::move(answer), locked);
+  co_await async::undo_on_failure(std::move(taking), give_up);
+  request->state = State::served;
+}
+
+Task<> BackingRequests::decline(requestor::LockedNodes& locked, const std::string& id) {
+  co_await locked.release();
+  co_await requestor::withdraw(context_.store, id);
+}
+
+// The lock of the session is exchanged for one that outlives it in the same transaction that says
+// what the node is used for: at no moment is it locked for nobody.
+Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::NodeRequest answer,
+                             requestor::LockedNodes& locked) {
+  co_await locked.lock(std::move(answer));
+  model::Node node = locked.nodes().front();
+  const double now = context_.runtime.clock.wall_seconds();
+  BackingRecord record;
+  record.owner = owner_;
+  record.label = request->label;
+  record.slots = static_cast<std::int64_t>(request->places);
+  record.launched = request->launched;
+  record.used = now;
+  node.set_state(model::NodeState::in_use, now);
+  node.user_data = to_user_data(record);
+  Transaction transaction;
+  transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+  coordination::Lock lasting(context_.store, context_.runtime.random,
+                             model::node_lock_path(node.id), owner_,
+                             coordination::Lock::Lifetime::persistent);
+  lasting.contend_in(transaction, /*root_exists=*/true);
+  locked.release_in(transaction);
+  transaction.remove(model::request_path(locked.request().id));
+  const auto results = co_await coordination::commit_until_known(context_.runtime, context_.store,
+                                                                 std::move(transaction));
+  locked.released();
+  log_.about({}, request->id, node.id)
+      .info("Node {} of provider {} has room for {} node(s) with label {}", node.id,
+            node.provider.value_or(""), record.slots, record.label);
+  const coordination::Stat& stat = results.front().stat;
+  if (stat.mzxid != 0) context_.nodes.written(std::move(node), stat);
+}
+
+// --- the end
+
+void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
+  const auto now = context_.runtime.clock.now();
+  for (auto asking = open_.begin(); asking != open_.end();) {
+    const BackingRequest& request = *asking->request;
+    const BackingRules* rules = config.find_rules(request.label);
+    const std::chrono::duration<double> grace(rules == nullptr ? 0 : rules->grace_time);
+    const bool is_unwanted = request.state == State::open && request.unwanted_since &&
+                             now - *request.unwanted_since > grace;
+    const auto next = std::next(asking);
+    if (is_unwanted) {
+      withdrawals_.spawn("withdraw request " + request.id, withdraw(std::move(*asking)));
+      open_.erase(asking);
+    }
+    asking = next;
+  }
+}
+
+Task<> BackingRequests::withdraw(Asking asking) {
+  log_.info("Request {} is withdrawn: nobody waits for its node any more", asking.request->id);
+  co_await asking.scope->stop();
+}
+
+Task<> BackingRequests::stop() {
+  for (const Asking& asking : open_) asking.scope->cancel();
+  for (const Asking& asking : open_) co_await asking.scope->join();
+  open_.clear();
+  co_await withdrawals_.join();
+}
+
+}  // namespace nodepool::drivers::metastatic

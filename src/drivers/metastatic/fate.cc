@@ -1,0 +1,27 @@
+#include "drivers/metastatic/fate.h"
+
+namespace nodepool::drivers::metastatic {
+
+namespace {
+
+bool is_too_old(const BackingRules& rules, double age) {
+  return rules.max_age && age > *rules.max_age;
+}
+
+}  // namespace
+
+bool takes_nodes(const BackingRecord& record, const BackingRules& rules, double age) {
+  return !record.failed && !is_too_old(rules, age);
+}
+
+Fate fate_of(const BackingRecord& record, const BackingRules* rules, const BackingFacts& facts) {
+  const bool is_retired = record.failed || rules == nullptr || is_too_old(*rules, facts.age);
+  if (facts.is_empty) {
+    if (is_retired) return Fate::release;
+    const bool is_due = facts.idle > rules->grace_time && facts.age > rules->min_retention;
+    return is_due ? Fate::release : Fate::keep;
+  }
+  return is_retired && !record.failed && rules != nullptr ? Fate::retire : Fate::keep;
+}
+
+}  // namespace nodepool::drivers::metastatic

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/task_scope.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/metastatic/backing_nodes.h"
+#include "drivers/metastatic/backing_requests.h"
+#include "drivers/metastatic/metastatic_config.h"
+
+namespace nodepool::drivers::metastatic {
+
+// Nodes on nodes: the cloud is Nodepool itself, and what is in it is in the store.
+class MetastaticAdapter final : public driver::Adapter {
+ public:
+  MetastaticAdapter(std::shared_ptr<const MetastaticConfig> config,
+                    driver::ProviderContext context);
+
+  Task<> start() override;
+  Task<> stop() override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
+  Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+  Task<std::vector<driver::Instance>> instances() override;
+  Task<std::vector<driver::Resource>> resources() override;
+  bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
+  Task<> remove_resource(driver::Resource resource) override;
+  // Gives back the backing nodes whose time has come.
+  Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
+  Task<bool> is_usable(model::Node node) override;
+  void nodescan_failed(const model::Json& external_id) override;
+  // Until the table of nodes has surely heard of what another launcher did before it died.
+  async::Duration settling_time() const override { return std::chrono::seconds(2); }
+
+ private:
+  Task<std::string> take_place(const driver::CreateSpec& spec, driver::StateMachine& machine);
+  Task<std::optional<std::string>> move_in(const driver::CreateSpec& spec, std::string backing_node,
+                                           const coordination::Transaction& proof);
+  Task<std::optional<std::string>> find_place(const driver::CreateSpec& spec,
+                                              driver::StateMachine& machine) const;
+  std::optional<std::string> place_of_tenant(const driver::CreateSpec& spec,
+                                             driver::StateMachine& machine) const;
+  Task<driver::Instance> describe(Place place, const driver::CreateSpec& spec);
+  Task<model::Node> read_backing(Place place);
+  Task<> settle_fate(std::string id);
+
+  std::shared_ptr<const MetastaticConfig> config_;
+  driver::ProviderContext context_;
+  telemetry::Logger log_;
+  std::string owner_;
+  BackingNodes nodes_;
+  BackingRequests requests_;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::drivers::metastatic

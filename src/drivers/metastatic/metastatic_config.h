@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/schema.h"
+#include "driver/statemachine/state_machine_config.h"
+
+namespace nodepool::drivers::metastatic {
+
+// What the nodes of one label stand on. It is the same in all pools of a provider.
+struct BackingRules {
+  std::string label;              // of the backing nodes
+  std::int64_t slots = 1;         // of each: as many nodes share one
+  double grace_time = 60;         // seconds that one is kept without any node on it
+  double min_retention = 0;       // seconds that one is kept at least
+  std::optional<double> max_age;  // seconds, after which one gets no more nodes
+
+  friend bool operator==(const BackingRules&, const BackingRules&) = default;
+};
+
+// A provider section.
+class MetastaticConfig final : public driver::StateMachineConfig {
+ public:
+  // Throws config::ConfigError.
+  MetastaticConfig(const config::ProviderSection& section, const config::Config& config);
+
+  // The rules of a label of any pool; nullptr: no pool has it.
+  const BackingRules* find_rules(std::string_view label) const;
+
+ private:
+  void load_pool(const config::Section& section, const config::ProviderSection& provider,
+                 const config::Config& config);
+  void load_label(const config::Section& section, const config::Section& pool_section,
+                  const config::Config& config, driver::MachinePool& machines);
+
+  std::map<std::string, BackingRules, std::less<>> rules_;  // by label
+};
+
+// The schema of the provider section.
+const config::Schema& metastatic_schema();
+
+}  // namespace nodepool::drivers::metastatic

@@ -1,0 +1,74 @@
+#include "report/explanation/backing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+
+#include "driver/backing.h"
+
+namespace nodepool::report {
+
+namespace {
+
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+
+std::string describe(const Node& node) {
+  return fmt::format("{} of {}-{}", fmt::join(node.type, ", "), node.provider.value_or("?"),
+                     node.pool.value_or("?"));
+}
+
+// Those that would give a place to the node. Any of its label will do.
+bool may_serve(const NodeRequest& request, const Node& node) {
+  const auto order = driver::backing_order_of(request);
+  return order && order->provider == node.provider && node.has_label(order->label);
+}
+
+// Only what somebody uses can carry others.
+std::vector<std::string> carried_by(const Knowledge& knowledge, const Node& node) {
+  std::vector<std::string> carried;
+  if (node.state != NodeState::in_use) return carried;
+  for (const auto& [id, other] : knowledge.nodes.all()) {
+    if (driver::backing_node_of(other) == node.id) {
+      carried.push_back(fmt::format("{} ({}, {})", id, describe(other), to_string(other.state)));
+    }
+  }
+  return carried;
+}
+
+}  // namespace
+
+Behind behind(const Knowledge& knowledge, const Node& node) {
+  Behind result;
+  if (const auto id = driver::backing_node_of(node)) {
+    result.node = knowledge.nodes.find(*id);
+    return result;
+  }
+  if (node.state != NodeState::building) return result;
+  for (const auto& [id, request] : knowledge.requests.all()) {
+    if (may_serve(request, node)) result.requests.push_back(&request);
+  }
+  return result;
+}
+
+void explain_backing(Statements& to, const Knowledge& knowledge, const Node& node) {
+  if (const auto id = driver::backing_node_of(node)) {
+    const Node* on = knowledge.nodes.find(*id);
+    const std::string state =
+        on == nullptr ? "which is gone"
+                      : fmt::format("{}, which is {}", describe(*on), to_string(on->state));
+    say(to, "on-node", fmt::format("on node {} ({}), slot {}", *id, state, node.slot.value_or(0)));
+  }
+  for (const NodeRequest* request : behind(knowledge, node).requests) {
+    say(to, "waits-for-node",
+        fmt::format("waits for a node with label {}: request {}, which is {}",
+                    fmt::join(request->node_types, ", "), request->id, to_string(request->state)));
+  }
+  for (const std::string& text : carried_by(knowledge, node)) {
+    say(to, "carries", "on it: node " + text);
+  }
+}
+
+}  // namespace nodepool::report

@@ -1,0 +1,258 @@
+// Small nodes, and the backing nodes that they are on.
+
+#include "model/node_request.h"
+#include "tests/drivers/metastatic/metastatic_fixture.h"
+
+namespace nodepool::drivers::metastatic {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Key;
+using testing::SizeIs;
+
+TEST_F(MetastaticTest, a_node_is_used_as_its_backing_node_is) {
+  const Node node = launch();
+  const Node on = backing();
+  EXPECT_EQ(node.external_id_text(), node.id);
+  EXPECT_EQ(node.interface_ip, "192.0.2.7");
+  EXPECT_EQ(node.public_ipv4, "192.0.2.7");
+  EXPECT_EQ(node.private_ipv4, "10.0.0.7");
+  EXPECT_EQ(node.public_ipv6, "2001:db8::7");
+  EXPECT_EQ(node.az, "az1");
+  EXPECT_EQ(node.region, "north");
+  EXPECT_EQ(node.cloud, "sky-cloud");
+  EXPECT_FALSE(node.host_id);
+  EXPECT_EQ(node.username, "ci");
+  EXPECT_EQ(node.python_path, "/usr/bin/python3");
+  EXPECT_EQ(node.shell_type, "sh");
+  EXPECT_EQ(node.connection_type, "ssh");
+  EXPECT_EQ(node.connection_port.text, "2222");
+  EXPECT_THAT(node.host_keys, ElementsAre("ssh-ed25519 AAAA"));
+  EXPECT_EQ(node.attributes.text, R"({"executor-zone": "b", "team": "a"})");
+  EXPECT_EQ(node.image_id, "unused");
+  EXPECT_EQ(node.resources.text, R"({"cores": 0, "instances": 1, "ram": 0})");
+  EXPECT_EQ(node.node_properties.text, "{}");
+  EXPECT_EQ(node.slot, 0);
+  EXPECT_THAT(node.driver_data.text,
+              HasSubstr(R"("backing_node": ")" + on.id + R"(", "slot": 0, "node": ")" + node.id));
+}
+
+TEST_F(MetastaticTest, a_backing_node_is_held_by_a_lock_that_outlives_the_launcher) {
+  launch();
+  process_.reset();
+  const Node on = backing();
+  EXPECT_EQ(on.state, NodeState::in_use);
+  EXPECT_THAT(launchers_.lock_holders(on.id), ElementsAre("NodePool:metastatic:shares"));
+  EXPECT_THAT(on.user_data.string_value(),
+              testing::StartsWith(
+                  R"({"owner": "NodePool:metastatic:shares", "label": "small", "slots": 2, )"
+                  R"("failed": false, "launched": )"));
+  EXPECT_THAT(launchers_.requests(), IsEmpty());
+}
+
+TEST_F(MetastaticTest, nodes_share_backing_nodes_slot_by_slot) {
+  start();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(add_node());
+  std::vector<JobPointer> jobs;
+  for (const std::string& id : ids) jobs.push_back(begin(id));
+  process_->settle();
+  EXPECT_THAT(launchers_.requests(), SizeIs(3)) << "room for six";
+  for (const JobPointer& job : jobs) finish(job);
+  ASSERT_THAT(launchers_.nodes(), SizeIs(3));
+  take_back(ids.at(0));
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(3)) << "the free slots are enough";
+  launch();
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(4));
+}
+
+TEST_F(MetastaticTest, the_request_says_who_asks_and_for_whom) {
+  start();
+  launchers_.boot_time = hours(1);
+  begin(add_node());
+  process_->settle();
+  ASSERT_THAT(launchers_.requests(), SizeIs(1));
+  EXPECT_THAT(launchers_.requests().at(0), testing::StartsWith("100-"));
+  const model::NodeRequest request = launchers_.request(launchers_.requests().at(0));
+  EXPECT_EQ(request.requestor, "NodePool:metastatic:shares");
+  EXPECT_THAT(request.node_types, ElementsAre("big"));
+  EXPECT_FALSE(request.tenant_name);
+  EXPECT_NE(request.stat.ephemeral_owner, 0);
+  EXPECT_EQ(request.requestor_data.text,
+            R"({"backs": {"provider": "shares", "label": "small", "node": "0000000000"}})");
+}
+
+TEST_F(MetastaticTest, labels_have_backing_nodes_of_their_own) {
+  more_labels = "          - {name: tiny, backing-label: big, max-parallel-jobs: 2}\n";
+  launch("small");
+  launch("tiny");
+  EXPECT_THAT(launchers_.nodes(), SizeIs(2));
+}
+
+TEST_F(MetastaticTest, a_place_that_becomes_free_goes_to_who_waits) {
+  rules = "max-parallel-jobs: 1";
+  const Node first = launch();
+  launchers_.boot_time = hours(1);
+  const auto job = begin(add_node());
+  process_->pass(minutes(1));
+  EXPECT_FALSE(job->ended);
+  take_back(first.id);
+  finish(job);
+  EXPECT_THAT(launchers_.nodes(), SizeIs(1));
+  EXPECT_THAT(launchers_.requests(), SizeIs(1));
+  pass_minutes(2);
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "nobody waits for it any more";
+}
+
+// --- what goes wrong with backing nodes
+
+TEST_F(MetastaticTest, a_request_that_fails_fails_all_who_wait_for_it) {
+  launchers_.to_be_failed = 100;
+  const std::string failure = failure_of_launch();
+  EXPECT_THAT(failure, HasSubstr("backing request 100-"));
+  EXPECT_THAT(failure, HasSubstr("for label big has failed: the launch failed"));
+  EXPECT_EQ(launchers_.to_be_failed, 97) << "three attempts";
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "what has failed is removed";
+}
+
+TEST_F(MetastaticTest, a_request_that_somebody_removes_is_made_once_more) {
+  start();
+  launchers_.boot_time = minutes(5);
+  const auto job = begin(add_node());
+  process_->settle();
+  launchers_.remove_request(launchers_.requests().at(0));
+  finish(job);
+  EXPECT_THAT(launchers_.nodes(), SizeIs(1));
+}
+
+TEST_F(MetastaticTest, a_session_that_is_lost_takes_the_request_along_and_not_the_node) {
+  const Node node = launch();
+  launch();
+  launchers_.boot_time = minutes(5);
+  const auto job = begin(add_node());
+  process_->settle();
+  const std::string request = launchers_.requests().at(0);
+  process_->lose_session();
+  finish(job);
+  EXPECT_THAT(launchers_.nodes(), SizeIs(2));
+  for (const Node& on : launchers_.nodes()) EXPECT_EQ(on.state, NodeState::in_use);
+  EXPECT_THAT(launchers_.requests(), IsEmpty());
+}
+
+TEST_F(MetastaticTest, nodes_on_a_backing_node_that_is_lost_are_not_handed_out) {
+  const Node node = launch();
+  EXPECT_TRUE(process_->run(process_->provider().is_usable(node)));
+  launchers_.lose(backing().id);
+  process_->settle();
+  EXPECT_FALSE(process_->run(process_->provider().is_usable(node)));
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(1));
+  take_back(node.id);
+}
+
+TEST_F(MetastaticTest, a_backing_node_that_cannot_be_scanned_gets_no_more_nodes) {
+  rules = "max-parallel-jobs: 2, host-key-checking: true";
+  launchers_.address = "127.0.0.1";  // nobody is there
+  EXPECT_THAT(failure_of_launch(), HasSubstr("key scan"));
+  ASSERT_THAT(launchers_.nodes(), SizeIs(3)) << "one for each attempt";
+  for (const Node& on : launchers_.nodes()) EXPECT_TRUE(record_of(on).failed);
+}
+
+// --- several launchers, and those that are started again
+
+TEST_F(MetastaticTest, another_launcher_finds_the_places_that_are_free) {
+  launch();
+  start();
+  launch();
+  EXPECT_THAT(record().tenants, ElementsAre(Key(0), Key(1)));
+}
+
+TEST_F(MetastaticTest, two_launchers_share_backing_nodes) {
+  rules = "max-parallel-jobs: 4";
+  launch();
+  const auto other = new_process();
+  std::vector<JobPointer> jobs;
+  for (int i = 0; i < 3; ++i) {
+    jobs.push_back(process_->launch(add_node()));
+    jobs.push_back(other->launch(add_node()));
+  }
+  const auto have_ended = [&] {
+    return std::ranges::all_of(jobs, [](const JobPointer& job) { return job->ended; });
+  };
+  while (!have_ended()) {
+    other->settle();
+    ASSERT_TRUE(process_->step());
+  }
+  std::size_t tenants = 0;
+  for (const Node& on : launchers_.nodes()) tenants += record_of(on).tenants.size();
+  EXPECT_EQ(tenants, 7);
+  for (const JobPointer& job : jobs) EXPECT_EQ(job->failure(), "");
+}
+
+TEST_F(MetastaticTest, what_the_python_nodepool_has_left_is_gone_on_with) {
+  const std::string user_data =
+      R"({"owner": "NodePool:metastatic:shares", "label": "small", "slots": 2, "failed": false, )"
+      R"("launched": 1700000000.5})";
+  const std::string on =
+      launchers_.add_backing_node(model::json_string(user_data), "NodePool:metastatic:shares");
+  Node left = installation_.node(add_node());
+  left.external_id = model::json_string(left.id);
+  left.driver_data = driver_data({on, 0}, left.id, {});
+  left.slot = 0;
+  left.set_state(NodeState::ready, installation_.clock.wall_seconds());
+  installation_.write(left);
+  const Node node = launch();
+  EXPECT_EQ(node.slot, 1);
+  EXPECT_THAT(launchers_.nodes(), SizeIs(1));
+  EXPECT_TRUE(process_->run(process_->provider().is_usable(installation_.node(left.id))));
+  take_back(node.id);
+  pass_minutes(5);
+  EXPECT_EQ(backing().state, NodeState::in_use) << "the other node is still there";
+  take_back(left.id);
+  pass_minutes(3);
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
+TEST_F(MetastaticTest, a_launch_of_the_python_nodepool_is_begun_anew) {
+  Node left = installation_.node(add_node());
+  left.external_id = model::json_string(left.id);
+  left.username = "unknown";
+  installation_.write(left);
+  start();
+  finish(begin(left.id));
+  EXPECT_EQ(installation_.node(left.id).username, "ci");
+}
+
+TEST_F(MetastaticTest, a_label_that_is_configured_otherwise_counts_from_then_on) {
+  const Node first = launch();
+  rules = "max-parallel-jobs: 1";
+  process_->replace_provider();
+  launch();
+  EXPECT_EQ(record().slots, 2) << "it keeps its slots";
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(2));
+}
+
+TEST_F(MetastaticTest, a_launch_goes_on_under_a_new_configuration) {
+  start();
+  launchers_.boot_time = minutes(5);
+  const auto job = begin(add_node());
+  process_->settle();
+  rules = "max-parallel-jobs: 3";
+  process_->replace_provider();
+  finish(job);
+  EXPECT_EQ(record().slots, 2);
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::metastatic

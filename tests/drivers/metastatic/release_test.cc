@@ -1,0 +1,135 @@
+// When backing nodes are given back.
+
+#include "drivers/metastatic/fate.h"
+#include "tests/drivers/metastatic/metastatic_fixture.h"
+
+namespace nodepool::drivers::metastatic {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Fate, follows_from_the_record_and_the_rules) {
+  BackingRules rules;
+  rules.grace_time = 60;
+  rules.min_retention = 600;
+  rules.max_age = 3600;
+  BackingRecord record;
+  const auto fate = [&](BackingFacts facts) { return fate_of(record, &rules, facts); };
+  EXPECT_EQ(fate({.is_empty = true, .idle = 60, .age = 700}), Fate::keep);
+  EXPECT_EQ(fate({.is_empty = true, .idle = 61, .age = 600}), Fate::keep);
+  EXPECT_EQ(fate({.is_empty = true, .idle = 61, .age = 601}), Fate::release);
+  EXPECT_EQ(fate({.is_empty = false, .idle = 61, .age = 3600}), Fate::keep);
+  EXPECT_EQ(fate({.is_empty = false, .idle = 61, .age = 3601}), Fate::retire);
+  EXPECT_EQ(fate({.is_empty = true, .idle = 0, .age = 3601}), Fate::release);
+  EXPECT_TRUE(takes_nodes(record, rules, 3600));
+  EXPECT_FALSE(takes_nodes(record, rules, 3601));
+
+  record.failed = true;
+  EXPECT_EQ(fate({.is_empty = false, .idle = 0, .age = 0}), Fate::keep);
+  EXPECT_EQ(fate({.is_empty = true, .idle = 0, .age = 0}), Fate::release);
+  EXPECT_FALSE(takes_nodes(record, rules, 0));
+
+  record.failed = false;
+  EXPECT_EQ(fate_of(record, nullptr, {.is_empty = true, .idle = 0, .age = 0}), Fate::release);
+  EXPECT_EQ(fate_of(record, nullptr, {.is_empty = false, .idle = 0, .age = 0}), Fate::keep);
+}
+
+TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_after_the_grace_time) {
+  rules = "max-parallel-jobs: 2, grace-time: 120";
+  const Node node = launch();
+  pass_minutes(10);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  take_back(node.id);
+  pass_minutes(1);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  pass_minutes(2);
+  const Node on = backing();
+  EXPECT_EQ(on.state, NodeState::used);
+  EXPECT_THAT(launchers_.lock_holders(on.id), IsEmpty());
+  EXPECT_EQ(launchers_.take_back_used(), 1);
+}
+
+TEST_F(MetastaticTest, the_grace_time_goes_on_when_the_launcher_is_started_again) {
+  rules = "grace-time: 600";
+  take_back(launch().id);
+  pass_minutes(6);
+  start();
+  pass_minutes(3);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  pass_minutes(2);
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
+TEST_F(MetastaticTest, a_backing_node_is_kept_for_its_min_retention_time) {
+  rules = "min-retention-time: 1200";
+  take_back(launch().id);
+  pass_minutes(19);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  pass_minutes(2);
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
+TEST_F(MetastaticTest, a_backing_node_beyond_its_max_age_gets_no_more_nodes) {
+  rules = "max-parallel-jobs: 2, max-age: 600";
+  const Node node = launch();
+  pass_minutes(11);
+  EXPECT_TRUE(record().failed);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  EXPECT_TRUE(process_->run(process_->provider().is_usable(node))) << "who is there stays";
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(2));
+  take_back(node.id);
+  pass_minutes(1);
+  EXPECT_EQ(launchers_.take_back_used(), 1);
+}
+
+TEST_F(MetastaticTest, a_label_that_is_gone_gives_its_backing_nodes_back_when_they_are_empty) {
+  more_labels = "          - {name: tiny, backing-label: big}\n";
+  rules = "";
+  const Node node = launch("tiny");
+  more_labels.clear();
+  process_->replace_provider();
+  pass_minutes(3);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  take_back(node.id);
+  search();
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
+TEST_F(MetastaticTest, a_backing_node_that_nobody_needs_any_more_when_it_comes_is_given_back) {
+  start();
+  launchers_.boot_time = std::chrono::seconds(90);
+  begin(add_node());
+  process_->pass(std::chrono::minutes(1));
+  process_->cancel();
+  process_->pass(std::chrono::seconds(31));
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  pass_minutes(2);
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
+TEST_F(MetastaticTest, a_provider_that_is_stopped_withdraws_its_requests) {
+  start();
+  launchers_.boot_time = std::chrono::hours(1);
+  begin(add_node());
+  process_->pass(std::chrono::minutes(1));
+  process_->cancel();
+  EXPECT_THAT(launchers_.requests(), SizeIs(1));
+  process_->run(process_->provider().stop());
+  EXPECT_THAT(launchers_.requests(), IsEmpty());
+}
+
+TEST_F(MetastaticTest, the_place_of_a_node_that_is_gone_is_free_at_the_second_look) {
+  const Node node = launch();
+  installation_.remove_node(node.id);
+  search();
+  EXPECT_THAT(record().tenants, SizeIs(1));
+  search();
+  EXPECT_THAT(record().tenants, IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::metastatic
