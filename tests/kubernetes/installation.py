@@ -33,7 +33,7 @@ class Request:
     def withdraw(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=PATIENCE)
+        return self.process.communicate(timeout=PATIENCE)[0]
 
 
 class KubeLauncher(Launcher):
@@ -61,6 +61,12 @@ class KubeLauncher(Launcher):
         """Asks for nodes without waiting for them."""
         self.requests.append(Request(self, labels, lease))
         return self.requests[-1]
+
+    def give_up(self, request):
+        """Ends a request, and gives back what it has got."""
+        self.requests.remove(request)
+        if output := request.withdraw().strip():
+            self.release(json.loads(output))
 
     def release(self, lease):
         self.run('release', lease['lease'])

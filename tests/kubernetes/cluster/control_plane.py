@@ -12,7 +12,8 @@ import time
 HERE = pathlib.Path(__file__).parent
 PATIENCE = 120  # seconds: the machine may be busy
 CONTROLLERS = [f'{name}-controller' for name in (
-    'namespace', 'serviceaccount', 'serviceaccount-token', 'garbage-collector', 'resourcequota')
+    'namespace', 'serviceaccount', 'serviceaccount-token', 'garbage-collector', 'resourcequota',
+    'clusterrole-aggregation')
 ] + ['root-ca-certificate-publisher-controller']
 
 
