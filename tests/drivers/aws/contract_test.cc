@@ -48,6 +48,7 @@ class AwsFixture : public CloudFixture {
   }
 
   std::vector<Machine> machines() override {
+    cloud_.settle();
     std::vector<Machine> all;
     for (const auto& [id, instance] : cloud_.instances) {
       if (instance.state == "terminated") continue;

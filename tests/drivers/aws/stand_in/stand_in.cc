@@ -205,10 +205,6 @@ std::string StandIn::add_volume(const std::map<std::string, std::string>& tags) 
 // An instance comes up when its time has come; in the answer, as it is now.
 std::string StandIn::shown(Instance& instance) {
   const bool is_due = runtime_.clock.now() >= instance.made + boot_time;
-  if (instance.state == "shutting-down") {
-    instance.state = "terminated";
-    volumes.erase(instance.volume);
-  }
   if (instance.state == "pending" && is_due) {
     instance.state = instance.is_broken ? "terminated" : "running";
   }
@@ -257,7 +253,17 @@ StandIn::Reply StandIn::run_instances(const Parameters& query) {
                            id)};
 }
 
+void StandIn::settle() {
+  for (auto& [id, instance] : instances) {
+    const bool is_due = runtime_.clock.now() >= instance.ended + shutdown_time;
+    if (instance.state != "shutting-down" || !is_due) continue;
+    instance.state = "terminated";
+    volumes.erase(instance.volume);
+  }
+}
+
 StandIn::Reply StandIn::describe_instances(const Parameters& query) {
+  settle();
   std::string items;
   std::size_t count = 0;
   auto next = instances.upper_bound(value_of(query, "NextToken"));
@@ -326,7 +332,10 @@ StandIn::Reply StandIn::terminate(const Parameters& query) {
     }
   }
   for (const std::string& id : ids) {
-    if (instances[id].state != "terminated") instances[id].state = "shutting-down";
+    Instance& instance = instances[id];
+    if (instance.state == "terminated" || instance.state == "shutting-down") continue;
+    instance.state = "shutting-down";
+    instance.ended = runtime_.clock.now();
   }
   return {200, "<TerminateInstancesResponse><instancesSet/></TerminateInstancesResponse>"};
 }

@@ -26,6 +26,7 @@ class StandIn {
     std::string volume;
     bool is_broken = false;
     async::Clock::TimePoint made{};
+    async::Clock::TimePoint ended{};
     std::map<std::string, std::string> tags;
     Parameters wanted;  // the parameters it was made with
   };
@@ -60,11 +61,15 @@ class StandIn {
   std::string creation_date = "2026-01-01T00:00:00.000Z";
   async::Duration latency{};       // of each answer
   async::Duration boot_time{};     // of an instance
+  async::Duration shutdown_time = std::chrono::seconds(1);
   std::size_t broken = 0;          // so many of those that are made next do not come up
   std::string broken_code = "Server.InternalError";
   std::size_t room = 10;           // for instances: 2 virtual CPUs each
   std::size_t page = 1000;         // instances
   std::set<std::string> images = {"ami-1"};
+
+  // What is shutting down is terminated when its time has come.
+  void settle();
 
   std::string add_instance(const std::string& type, const std::map<std::string, std::string>& tags);
   std::string add_volume(const std::map<std::string, std::string>& tags);
