@@ -110,6 +110,7 @@ std::map<std::string, std::string> signed_headers(const http::Request& request,
     std::string key = name;
     std::ranges::transform(key, key.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (key == "user-agent") continue;  // proxies change it
     const auto [entry, is_new] = headers.emplace(std::move(key), folded(value));
     if (!is_new) entry->second += "," + folded(value);
   }
