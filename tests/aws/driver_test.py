@@ -53,7 +53,7 @@ def test_a_machine_is_made_as_its_label_says(nodepool, sky, cloud):
     (node,) = lease['nodes']
     (instance,) = cloud.instances()
     assert instance['SubnetId'] == subnet['SubnetId']
-    assert [each['GroupId'] for each in instance['SecurityGroups']] == [group['GroupId']]
+    assert [each['GroupId'] for each in instance['NetworkInterfaces'][0]['Groups']] == [group['GroupId']]
     assert instance['InstanceLifecycle'] == 'spot'
     assert node['node_properties'] == {'fleet': False, 'spot': True}
     assert node['az'] == subnet['AvailabilityZone']

@@ -26,8 +26,8 @@ AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsC
       membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
       caller_(runtime, endpoint_->state(), log, on_attempt),
       ec2_(caller_),
-      context_{runtime,           *config_,           ec2_, endpoint_->view(),
-               endpoint_->terminator(), endpoint_->pace(), std::move(log)},
+      context_{runtime,           *config_,      ec2_, endpoint_->view(), endpoint_->terminator(),
+               endpoint_->pace(), std::move(log)},
       codes_(relevant_codes(*config_)) {}
 
 Task<> AwsAdapter::stop() {

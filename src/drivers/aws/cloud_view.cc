@@ -72,9 +72,8 @@ Task<CloudView::ImageId> CloudView::ask_image(AmiReference reference) {
   Query query;
   for (const ImageFilter& filter : reference.filters) query.add_filter(filter.name, filter.values);
   std::vector<Ami> images = co_await ec2_.images_that(std::move(query));
-  std::erase_if(images, [](const Ami& image) {
-    return !image.state.empty() && image.state != "available";
-  });
+  std::erase_if(
+      images, [](const Ami& image) { return !image.state.empty() && image.state != "available"; });
   const auto newest = std::ranges::max_element(images, {}, &Ami::created);
   if (newest == images.end()) co_return std::nullopt;
   roots_[newest->id] = newest->root;

@@ -154,11 +154,15 @@ Task<Query> InstanceLaunch::disk(std::string image_id) {
   query.add(device + "DeviceName", root->name);
   query.add(device + "Ebs.DeleteOnTermination", true);
   query.add_if_any(device + "Ebs.SnapshotId", root->snapshot_id);
-  query.add_if_any(device + "Ebs.VolumeType", wanted.type.empty() ? root->volume_type : wanted.type);
-  query.add_if_any(device + "Ebs.VolumeSize", number_or_nothing(wanted.size ? wanted.size : root->size));
-  query.add_if_any(device + "Ebs.Iops", number_or_nothing(wanted.iops ? wanted.iops : kept(root->iops)));
-  query.add_if_any(device + "Ebs.Throughput",
-                   number_or_nothing(wanted.throughput ? wanted.throughput : kept(root->throughput)));
+  query.add_if_any(device + "Ebs.VolumeType",
+                   wanted.type.empty() ? root->volume_type : wanted.type);
+  query.add_if_any(device + "Ebs.VolumeSize",
+                   number_or_nothing(wanted.size ? wanted.size : root->size));
+  query.add_if_any(device + "Ebs.Iops",
+                   number_or_nothing(wanted.iops ? wanted.iops : kept(root->iops)));
+  query.add_if_any(
+      device + "Ebs.Throughput",
+      number_or_nothing(wanted.throughput ? wanted.throughput : kept(root->throughput)));
   co_return query;
 }
 
@@ -176,8 +180,7 @@ Task<std::string> InstanceLaunch::image_id() {
 
 driver::Metadata InstanceLaunch::tags() const {
   const cloud::LabelMetadata wanted{.fixed = label().tags, .dynamic = label().dynamic_tags};
-  driver::Metadata tags =
-      cloud::machine_metadata(wanted, spec_, "dynamic-tags", context_.log);
+  driver::Metadata tags = cloud::machine_metadata(wanted, spec_, "dynamic-tags", context_.log);
   tags["Name"] = spec_.hostname;
   return tags;
 }

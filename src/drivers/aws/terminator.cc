@@ -61,8 +61,8 @@ Task<> Terminator::work() {
   is_working_ = false;
 }
 
-// Whether all orders have ended. One that is not there, or is protected, keeps all others: then they
-// go one by one.
+// Whether all orders have ended. One that is not there, or is protected, keeps all others: then
+// they go one by one.
 Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) {
   std::vector<std::string> ids;
   for (const auto& order : batch) ids.push_back(order->id);
@@ -70,8 +70,8 @@ Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) 
   try {
     co_await ec2_.terminate(std::move(ids));
   } catch (const CloudError& error) {
-    const bool is_of_one = error.kind() == CloudError::Kind::not_found ||
-                           error.kind() == CloudError::Kind::failed;
+    const bool is_of_one =
+        error.kind() == CloudError::Kind::not_found || error.kind() == CloudError::Kind::failed;
     if (is_of_one) co_return false;
     failure = std::current_exception();
   } catch (...) {

@@ -20,8 +20,7 @@ bool is_storage_code(std::string_view code) {
 }  // namespace
 
 Resources resources_of(const InstanceType& type, bool is_spot) {
-  Resources::Amounts amounts = {
-      {"instances", 1}, {"cores", type.cores}, {"ram", type.memory}};
+  Resources::Amounts amounts = {{"instances", 1}, {"cores", type.cores}, {"ram", type.memory}};
   const std::string_view code = instance_quota_code(type.name, is_spot);
   if (!code.empty()) amounts[std::string(code)] = type.vcpus;
   return Resources(std::move(amounts));
@@ -38,8 +37,9 @@ Resources resources_of_volume(const std::string& type, double size, double iops)
 Resources need_of(const AwsLabel& label, const InstanceType& type) {
   Resources need = resources_of(type, label.use_spot);
   if (!label.volume.type.empty()) {
-    need += resources_of_volume(label.volume.type, static_cast<double>(label.volume.size.value_or(0)),
-                                static_cast<double>(label.volume.iops.value_or(0)));
+    need +=
+        resources_of_volume(label.volume.type, static_cast<double>(label.volume.size.value_or(0)),
+                            static_cast<double>(label.volume.iops.value_or(0)));
   }
   return need;
 }

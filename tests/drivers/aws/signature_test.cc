@@ -62,7 +62,8 @@ TEST(Signature, a_session_s_token_is_sent_and_signed_and_secret) {
               testing::Contains(testing::Pair("X-Amz-Security-Token", "session")));
   EXPECT_THAT(with_session.headers.back().second,
               HasSubstr("SignedHeaders=host;x-amz-date;x-amz-security-token"));
-  EXPECT_THAT(with_session.secrets, testing::IsSupersetOf({"session", keys.secret_access_key.c_str()}));
+  EXPECT_THAT(with_session.secrets,
+              testing::IsSupersetOf({"session", keys.secret_access_key.c_str()}));
 }
 
 }  // namespace

@@ -33,11 +33,11 @@ struct CredentialSource {
   std::vector<CredentialSource> base = {};  // one, for an assumed role
   std::string role_arn = {};
   std::string session_name = {};
-  std::string external_id = {};       // empty: none
-  std::int64_t duration = 3600;       // seconds, of an assumed role
-  std::string token_file = {};        // of a web identity, or a container's authorization
-  std::string token = {};             // a container's authorization, if there is no file
-  std::string url = {};               // of the container's or the instance's service
+  std::string external_id = {};  // empty: none
+  std::int64_t duration = 3600;  // seconds, of an assumed role
+  std::string token_file = {};   // of a web identity, or a container's authorization
+  std::string token = {};        // a container's authorization, if there is no file
+  std::string url = {};          // of the container's or the instance's service
 
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
 };

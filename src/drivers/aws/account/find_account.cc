@@ -135,8 +135,8 @@ class Finder {
     }
     if (!keys.contains("role_arn")) return std::nullopt;
     if (keys.contains("mfa_serial")) {
-      throw AccountError(fmt::format(
-          "profile `{}`: `mfa_serial`: nobody is there to enter a token", profile));
+      throw AccountError(
+          fmt::format("profile `{}`: `mfa_serial`: nobody is there to enter a token", profile));
     }
     CredentialSource role;
     role.role_arn = value_of(keys, "role_arn");
@@ -220,7 +220,8 @@ class Finder {
   CredentialSource metadata() const {
     if (is_true(variable(environment_, "AWS_EC2_METADATA_DISABLED"))) {
       throw AccountError(
-          "there are no credentials in the environment or AWS' files, and AWS_EC2_METADATA_DISABLED "
+          "there are no credentials in the environment or AWS' files, and "
+          "AWS_EC2_METADATA_DISABLED "
           "is set");
     }
     CredentialSource source;

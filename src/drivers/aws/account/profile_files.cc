@@ -75,8 +75,7 @@ std::map<std::string, ProfileKeys, std::less<>> read_file(const std::string& pat
 }  // namespace
 
 std::string variable(const config::Environment& environment, std::string_view name) {
-  const auto found =
-      std::ranges::find(environment, name, &config::Environment::value_type::first);
+  const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
   return found == environment.end() ? std::string() : found->second;
 }
 
@@ -135,8 +134,9 @@ ProfileFiles read_profile_files(const config::Environment& environment) {
   for (auto& [name, keys] : read_file(config_file(environment))) {
     const std::size_t space = name.find_first_of(" \t");
     const std::string_view kind = std::string_view(name).substr(0, space);
-    const std::string_view rest =
-        space == std::string::npos ? std::string_view() : trimmed(std::string_view(name).substr(space));
+    const std::string_view rest = space == std::string::npos
+                                      ? std::string_view()
+                                      : trimmed(std::string_view(name).substr(space));
     if (kind == "profile") files.profiles[std::string(rest)] = keys;
     if (kind == "services") files.services[std::string(rest)] = keys;
     if (name == "default") files.profiles["default"] = keys;

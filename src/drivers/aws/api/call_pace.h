@@ -11,7 +11,8 @@ class CallPace {
  public:
   explicit CallPace(const async::Runtime& runtime);
 
-  // Of calls that change something, a second; 0: no limit. Those that look may be ten times as many.
+  // Of calls that change something, a second; 0: no limit. Those that look may be ten times as
+  // many.
   void set_rate(double calls_per_second);
 
   // Returns when it is the caller's turn. Throws Cancelled.

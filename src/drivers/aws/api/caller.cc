@@ -19,6 +19,8 @@ namespace {
 
 constexpr const char* kEc2Version = "2016-11-15";
 constexpr int kAttempts = 4;
+// Of what creates something, and was not answered: then it is looked for.
+constexpr int kUnansweredAttempts = 2;
 constexpr std::chrono::seconds kDeadline{60};  // of each attempt
 // Between attempts; each is twice the one before, and a random part of it is left out.
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(500);
@@ -54,8 +56,7 @@ http::Request Caller::request(const Call& call) const {
                         .name = name_of(call),
                         .deadline = kDeadline};
   const bool may_repeat = !call.creates || call.has_token;
-  request.repeatable =
-      may_repeat ? http::Request::Repeatable::yes : http::Request::Repeatable::no;
+  request.repeatable = may_repeat ? http::Request::Repeatable::yes : http::Request::Repeatable::no;
   request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
   return request;
 }
@@ -98,8 +99,8 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
   const bool has_old_keys = says_keys_are_old(refusal) || status == 401;
   if (has_old_keys) state_.credentials().refused(keys);
   const std::string message = http::without_secrets(refusal.message, secrets);
-  const CloudError::Kind kind = status == 401 ? CloudError::Kind::auth
-                                              : kind_of(refusal, status, call.creates);
+  const CloudError::Kind kind =
+      status == 401 ? CloudError::Kind::auth : kind_of(refusal, status, call.creates);
   outcome.error.emplace(
       kind, presentable(fmt::format("{}: HTTP {} {}: {}", what, status, refusal.code, message)));
   const bool says_later = kind == CloudError::Kind::transient ||
@@ -113,8 +114,10 @@ Task<http::Response> Caller::send(Call call) {
   for (int number = 1;; ++number) {
     Outcome outcome = co_await attempt(call);
     if (outcome.response && !outcome.error) co_return std::move(*outcome.response);
-    is_known = is_known && outcome.error->kind() != CloudError::Kind::unknown_outcome;
-    if (number >= kAttempts || !outcome.is_worth_another) {
+    const bool is_unanswered = outcome.error->kind() == CloudError::Kind::unknown_outcome;
+    is_known = is_known && !is_unanswered;
+    const int most = is_unanswered ? kUnansweredAttempts : kAttempts;
+    if (number >= most || !outcome.is_worth_another) {
       // A later refusal says nothing of an attempt before it that nobody has heard of.
       if (is_known) throw CloudError(*outcome.error);
       throw CloudError(CloudError::Kind::unknown_outcome, outcome.error->what());

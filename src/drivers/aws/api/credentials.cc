@@ -138,16 +138,17 @@ Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSou
   query.add("Action", "AssumeRoleWithWebIdentity").add("Version", "2011-06-15");
   query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
   query.add("WebIdentityToken", token);
-  http::Request request{
-      .url = {}, .body = query.text(), .secrets = {token}, .name = "sts: AssumeRoleWithWebIdentity"};
+  http::Request request{.url = {},
+                        .body = query.text(),
+                        .secrets = {token},
+                        .name = "sts: AssumeRoleWithWebIdentity"};
   co_return co_await ask_sts(std::move(request), nullptr, "AssumeRoleWithWebIdentityResult");
 }
 
 Task<Credentials::Current> Credentials::ask_container(const CredentialSource& source) {
   std::string token = source.token;
   if (!source.token_file.empty()) token = co_await read_token(source.token_file);
-  http::Request request{
-      .url = source.url, .secrets = {token}, .name = "container: credentials"};
+  http::Request request{.url = source.url, .secrets = {token}, .name = "container: credentials"};
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
   const http::Response response = co_await send(std::move(request));
   const cloud::Element got = cloud::parse_answer("container: credentials", response);
@@ -166,10 +167,8 @@ Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& sou
                           .name = "instance metadata: token"};
   const http::Response token = co_await send(std::move(for_token));
   const http::Headers headers = {{"X-aws-ec2-metadata-token", token.body}};
-  http::Request for_role{.url = roles,
-                         .headers = headers,
-                         .secrets = {token.body},
-                         .name = "instance metadata: role"};
+  http::Request for_role{
+      .url = roles, .headers = headers, .secrets = {token.body}, .name = "instance metadata: role"};
   const http::Response role = co_await send(std::move(for_role));
   const std::string name = role.body.substr(0, role.body.find_first_of("\r\n"));
   http::Request for_keys{.url = roles + name,

@@ -18,7 +18,8 @@ constexpr std::int64_t kPageSize = 1000;
 
 driver::Metadata read_tags(const XmlElement& item) {
   driver::Metadata tags;
-  for (const XmlElement& tag : item.items("tagSet")) tags[tag.text_or("key")] = tag.text_or("value");
+  for (const XmlElement& tag : item.items("tagSet"))
+    tags[tag.text_or("key")] = tag.text_or("value");
   return tags;
 }
 
@@ -105,7 +106,8 @@ Task<> Ec2::ask_pages(std::string action, Query query, Take take) {
     if (next.empty()) co_return;
     if (!seen.insert(next).second) break;
   }
-  throw CloudError(CloudError::Kind::failed, "ec2: " + action + ": the pages of the list never end");
+  throw CloudError(CloudError::Kind::failed,
+                   "ec2: " + action + ": the pages of the list never end");
 }
 
 Task<std::vector<Ec2Instance>> Ec2::instances() {
@@ -168,11 +170,11 @@ Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> nam
   const Take take = [&types](const XmlElement& answer) {
     for (const XmlElement& item : answer.items("instanceTypeSet")) {
       const XmlElement vcpus = item.child("vCpuInfo");
-      types.push_back({.name = item.text("instanceType"),
-                       .vcpus = vcpus.number("defaultVCpus"),
-                       .cores = vcpus.optional_number("defaultCores")
-                                    .value_or(vcpus.number("defaultVCpus")),
-                       .memory = item.child("memoryInfo").number("sizeInMiB")});
+      types.push_back(
+          {.name = item.text("instanceType"),
+           .vcpus = vcpus.number("defaultVCpus"),
+           .cores = vcpus.optional_number("defaultCores").value_or(vcpus.number("defaultVCpus")),
+           .memory = item.child("memoryInfo").number("sizeInMiB")});
     }
   };
   co_await ask_pages("DescribeInstanceTypes", std::move(query), take);

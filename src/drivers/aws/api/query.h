@@ -12,7 +12,9 @@ namespace nodepool::drivers::aws {
 class Query {
  public:
   Query& add(std::string name, std::string value);
-  Query& add(std::string name, const char* value) { return add(std::move(name), std::string(value)); }
+  Query& add(std::string name, const char* value) {
+    return add(std::move(name), std::string(value));
+  }
   Query& add(std::string name, std::int64_t value);
   Query& add(std::string name, bool value);
   // Nothing if the value is empty.

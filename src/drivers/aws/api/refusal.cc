@@ -16,24 +16,31 @@ namespace {
 constexpr std::size_t kLongestMessage = 500;
 
 constexpr std::array<std::string_view, 10> kSlower = {
-    "RequestLimitExceeded", "Throttling",           "ThrottlingException",
-    "ThrottledException",   "TooManyRequestsException", "RequestThrottled",
-    "RequestThrottledException", "SlowDown", "BandwidthLimitExceeded", "EC2ThrottledException"};
-constexpr std::array<std::string_view, 5> kOldKeys = {
-    "ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId",
-    "UnrecognizedClientException"};
+    "RequestLimitExceeded",      "Throttling",
+    "ThrottlingException",       "ThrottledException",
+    "TooManyRequestsException",  "RequestThrottled",
+    "RequestThrottledException", "SlowDown",
+    "BandwidthLimitExceeded",    "EC2ThrottledException"};
+constexpr std::array<std::string_view, 5> kOldKeys = {"ExpiredToken", "ExpiredTokenException",
+                                                      "RequestExpired", "InvalidClientTokenId",
+                                                      "UnrecognizedClientException"};
 constexpr std::array<std::string_view, 6> kAuth = {
-    "AuthFailure", "SignatureDoesNotMatch", "InvalidSignatureException", "InvalidAccessKeyId",
-    "MissingAuthenticationToken", "IncompleteSignature"};
-constexpr std::array<std::string_view, 7> kQuota = {
-    "VcpuLimitExceeded",          "InstanceLimitExceeded",
-    "MaxSpotInstanceCountExceeded", "VolumeLimitExceeded",
-    "MaxIOPSLimitExceeded",       "HostLimitExceeded",
-    "NetworkInterfaceLimitExceeded"};
-constexpr std::array<std::string_view, 7> kFull = {
-    "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
-    "InsufficientCapacityOnHost",   "InsufficientReservedInstanceCapacity",
-    "InsufficientVolumeCapacity",   "UnfulfillableCapacity"};
+    "AuthFailure",        "SignatureDoesNotMatch",      "InvalidSignatureException",
+    "InvalidAccessKeyId", "MissingAuthenticationToken", "IncompleteSignature"};
+constexpr std::array<std::string_view, 7> kQuota = {"VcpuLimitExceeded",
+                                                    "InstanceLimitExceeded",
+                                                    "MaxSpotInstanceCountExceeded",
+                                                    "VolumeLimitExceeded",
+                                                    "MaxIOPSLimitExceeded",
+                                                    "HostLimitExceeded",
+                                                    "NetworkInterfaceLimitExceeded"};
+constexpr std::array<std::string_view, 7> kFull = {"InsufficientInstanceCapacity",
+                                                   "InsufficientHostCapacity",
+                                                   "InsufficientCapacity",
+                                                   "InsufficientCapacityOnHost",
+                                                   "InsufficientReservedInstanceCapacity",
+                                                   "InsufficientVolumeCapacity",
+                                                   "UnfulfillableCapacity"};
 constexpr std::array<std::string_view, 3> kForbidden = {"UnauthorizedOperation", "AccessDenied",
                                                         "AccessDeniedException"};
 constexpr std::array<std::string_view, 4> kGone = {"NoSuchKey", "NoSuchResourceException",

@@ -122,17 +122,16 @@ std::map<std::string, std::string> signed_headers(const http::Request& request,
 std::string sha256_hex(std::string_view data) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned int size = 0;
-  const int done = ::EVP_Digest(data.data(), data.size(),
-                                reinterpret_cast<unsigned char*>(digest.data()), &size,
-                                ::EVP_sha256(), nullptr);
+  const int done =
+      ::EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
+                   ::EVP_sha256(), nullptr);
   if (done != 1) throw std::runtime_error("SHA-256 cannot be computed");
   return hex(std::string_view(digest).substr(0, size));
 }
 
 void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
           std::string_view payload_hash) {
-  const std::chrono::sys_seconds when{
-      std::chrono::seconds(static_cast<std::int64_t>(scope.time))};
+  const std::chrono::sys_seconds when{std::chrono::seconds(static_cast<std::int64_t>(scope.time))};
   const std::string time = fmt::format("{:%Y%m%dT%H%M%SZ}", when);
   const std::string date = time.substr(0, 8);
   request.headers.emplace_back("X-Amz-Date", time);

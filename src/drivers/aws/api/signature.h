@@ -21,8 +21,8 @@ std::string sha256_hex(std::string_view data);
 
 // Adds the headers that prove who sends the request: X-Amz-Date, X-Amz-Security-Token where there
 // is a session, Authorization; all others it has are signed as well, but for User-Agent; Host
-// too, which it must not have: that is the URL's. The keys become its secrets. `payload_hash`: sha256_hex() of the body,
-// or a word that stands for it. Reference: AWS, Signature Version 4.
+// too, which it must not have: that is the URL's. The keys become its secrets. `payload_hash`:
+// sha256_hex() of the body, or a word that stands for it. Reference: AWS, Signature Version 4.
 void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
           std::string_view payload_hash);
 

@@ -108,39 +108,37 @@ const Schema& cloud_image_schema() {
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "Machines with the same network and limits.",
-      .fields = joined(
-          joined(joined(common_pool_fields(), limit_fields()),
-                 network_fields(Accepted::everywhere, false)),
-          {{.key = "availability-zone",
-            .type = string(),
-            .default_note = "AWS chooses",
-            .description = "The zone that the machines are in."},
-           {.key = "subnet-id",
-            .type = string(),
-            .default_note = "one of the default VPC",
-            .description = "The subnet that they are attached to."},
-           {.key = "security-group-id",
-            .type = string(),
-            .default_note = "the VPC's default",
-            .description = "Their security group."},
-           {.key = "public-ip-address",
-            .type = boolean(),
-            .description = "The same as `public-ipv4`, and goes over it.",
-            .deprecated = "`public-ipv4`"},
-           {.key = "labels",
-            .type = list_of(section(label_schema())),
-            .required = Required::strictly,
-            .description = "The kinds of machines."}})};
+      .fields = joined(joined(joined(common_pool_fields(), limit_fields()),
+                              network_fields(Accepted::everywhere, false)),
+                       {{.key = "availability-zone",
+                         .type = string(),
+                         .default_note = "AWS chooses",
+                         .description = "The zone that the machines are in."},
+                        {.key = "subnet-id",
+                         .type = string(),
+                         .default_note = "one of the default VPC",
+                         .description = "The subnet that they are attached to."},
+                        {.key = "security-group-id",
+                         .type = string(),
+                         .default_note = "the VPC's default",
+                         .description = "Their security group."},
+                        {.key = "public-ip-address",
+                         .type = boolean(),
+                         .description = "The same as `public-ipv4`, and goes over it.",
+                         .deprecated = "`public-ipv4`"},
+                        {.key = "labels",
+                         .type = list_of(section(label_schema())),
+                         .required = Required::strictly,
+                         .description = "The kinds of machines."}})};
   return schema;
 }
 
 const Schema& object_storage_schema() {
-  static const Schema schema{
-      .description = "Where images are put to be imported.",
-      .fields = {{.key = "bucket-name",
-                  .type = string(),
-                  .required = Required::always,
-                  .description = "An S3 bucket that is there already."}}};
+  static const Schema schema{.description = "Where images are put to be imported.",
+                             .fields = {{.key = "bucket-name",
+                                         .type = string(),
+                                         .required = Required::always,
+                                         .description = "An S3 bucket that is there already."}}};
   return schema;
 }
 

@@ -124,9 +124,10 @@ std::string StandIn::new_id(const std::string& prefix) {
 }
 
 StandIn::Reply StandIn::refusal(int status, const std::string& code, const std::string& message) {
-  return {status, fmt::format("<Response><Errors><Error><Code>{}</Code><Message>{}</Message></Error>"
-                              "</Errors><RequestID>r</RequestID></Response>",
-                              code, message)};
+  return {status,
+          fmt::format("<Response><Errors><Error><Code>{}</Code><Message>{}</Message></Error>"
+                      "</Errors><RequestID>r</RequestID></Response>",
+                      code, message)};
 }
 
 async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
@@ -174,7 +175,8 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
   if (action == "DescribeInstanceTypes") return describe_types(query);
   if (action == "TerminateInstances") return terminate(query);
   if (action == "GetConsoleOutput") {
-    return {200, "<GetConsoleOutputResponse><output>bG9naW46\n</output></GetConsoleOutputResponse>"};
+    return {200,
+            "<GetConsoleOutputResponse><output>bG9naW46\n</output></GetConsoleOutputResponse>"};
   }
   if (volumes.erase(value_of(query, "VolumeId")) == 0) {
     return refusal(400, "InvalidVolume.NotFound", "no such volume");
@@ -207,6 +209,7 @@ std::string StandIn::shown(Instance& instance) {
   const bool is_due = runtime_.clock.now() >= instance.made + boot_time;
   if (instance.state == "pending" && is_due) {
     instance.state = instance.is_broken ? "terminated" : "running";
+    instance.ended = runtime_.clock.now();
   }
   const std::string reason =
       instance.is_broken && instance.state == "terminated"
@@ -218,7 +221,8 @@ std::string StandIn::shown(Instance& instance) {
   const std::string zone = value_of(instance.wanted, "Placement.AvailabilityZone");
   return fmt::format(
       "<item><instanceId>{}</instanceId><instanceState><name>{}</name></instanceState>{}"
-      "<instanceType>{}</instanceType><placement><availabilityZone>{}</availabilityZone></placement>"
+      "<instanceType>{}</instanceType><placement><availabilityZone>{}</availabilityZone></"
+      "placement>"
       "<ipAddress>203.0.113.{}</ipAddress><privateIpAddress>10.0.0.{}</privateIpAddress>{}"
       "<blockDeviceMapping><item><ebs><volumeId>{}</volumeId></ebs></item></blockDeviceMapping>{}"
       "</item>",
@@ -260,6 +264,11 @@ void StandIn::settle() {
     instance.state = "terminated";
     volumes.erase(instance.volume);
   }
+  std::erase_if(instances, [this](const auto& entry) {
+    const Instance& instance = entry.second;
+    return instance.state == "terminated" &&
+           runtime_.clock.now() >= instance.ended + terminated_time;
+  });
 }
 
 StandIn::Reply StandIn::describe_instances(const Parameters& query) {
@@ -270,10 +279,9 @@ StandIn::Reply StandIn::describe_instances(const Parameters& query) {
   for (; next != instances.end() && count < page; ++next, ++count) {
     items += fmt::format("<item><instancesSet>{}</instancesSet></item>", shown(next->second));
   }
-  const std::string token =
-      next == instances.end()
-          ? std::string()
-          : fmt::format("<nextToken>{}</nextToken>", std::prev(next)->first);
+  const std::string token = next == instances.end()
+                                ? std::string()
+                                : fmt::format("<nextToken>{}</nextToken>", std::prev(next)->first);
   return {200, fmt::format("<DescribeInstancesResponse><reservationSet>{}</reservationSet>{}"
                            "</DescribeInstancesResponse>",
                            items, token)};
@@ -304,15 +312,16 @@ StandIn::Reply StandIn::describe_images(const Parameters& query) {
         "</item></blockDeviceMapping></item>",
         id, creation_date + id);
   }
-  return {200, "<DescribeImagesResponse><imagesSet>" + items +
-                   "</imagesSet></DescribeImagesResponse>"};
+  return {200,
+          "<DescribeImagesResponse><imagesSet>" + items + "</imagesSet></DescribeImagesResponse>"};
 }
 
 StandIn::Reply StandIn::describe_types(const Parameters& query) {
   std::string items;
   for (const std::string& name : list_of(query, "InstanceType")) {
     if (!name.starts_with("t3.")) {
-      return refusal(400, "InvalidInstanceType", "The following supplied types do not exist: " + name);
+      return refusal(400, "InvalidInstanceType",
+                     "The following supplied types do not exist: " + name);
     }
     items += fmt::format(
         "<item><instanceType>{}</instanceType><vCpuInfo><defaultVCpus>2</defaultVCpus>"
@@ -328,7 +337,8 @@ StandIn::Reply StandIn::terminate(const Parameters& query) {
   const std::vector<std::string> ids = list_of(query, "InstanceId");
   for (const std::string& id : ids) {
     if (!instances.contains(id)) {
-      return refusal(400, "InvalidInstanceID.NotFound", "The instance ID '" + id + "' does not exist");
+      return refusal(400, "InvalidInstanceID.NotFound",
+                     "The instance ID '" + id + "' does not exist");
     }
   }
   for (const std::string& id : ids) {

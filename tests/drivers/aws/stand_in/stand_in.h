@@ -50,7 +50,9 @@ class StandIn {
   };
   void fail(const std::string& action, std::vector<Failure> failures);
   // The same for the next calls of any kind.
-  void fail_any(std::vector<Failure> failures) { any_failures_ = {failures.begin(), failures.end()}; }
+  void fail_any(std::vector<Failure> failures) {
+    any_failures_ = {failures.begin(), failures.end()};
+  }
   // Answers that are held back for `latency`.
   std::size_t held_back() const { return held_back_; }
 
@@ -59,13 +61,14 @@ class StandIn {
   std::map<std::string, std::string> volumes;  // id: the instance that it is attached to
   std::map<std::string, std::map<std::string, std::string>> volume_tags;
   std::string creation_date = "2026-01-01T00:00:00.000Z";
-  async::Duration latency{};       // of each answer
-  async::Duration boot_time{};     // of an instance
+  async::Duration latency{};    // of each answer
+  async::Duration boot_time{};  // of an instance
   async::Duration shutdown_time = std::chrono::seconds(1);
-  std::size_t broken = 0;          // so many of those that are made next do not come up
+  async::Duration terminated_time = std::chrono::minutes(1);  // how long they are listed yet
+  std::size_t broken = 0;  // so many of those that are made next do not come up
   std::string broken_code = "Server.InternalError";
-  std::size_t room = 10;           // for instances: 2 virtual CPUs each
-  std::size_t page = 1000;         // instances
+  std::size_t room = 10;    // for instances: 2 virtual CPUs each
+  std::size_t page = 1000;  // instances
   std::set<std::string> images = {"ami-1"};
 
   // What is shutting down is terminated when its time has come.
