@@ -68,6 +68,48 @@ def test_a_machine_is_made_as_its_label_says(nodepool, sky, cloud):
     assert node['resources']['L-7A658B76'] == 80
 
 
+def test_a_fleet_chooses_among_types(nodepool, sky, cloud):
+    subnet = cloud.ec2.describe_subnets()['Subnets'][0]
+    fleet = {'instance-types': ['t3.large', 't3.medium'], 'allocation-strategy': 'lowest-price'}
+    provider = sky(pool={'subnet-id': subnet['SubnetId']}, labels=[
+        {'name': 'any', 'fleet': fleet, 'instance-type': None, 'volume-type': 'gp3', 'volume-size': 30,
+         'userdata': 'hello', 'tags': {'team': 'infra'}},
+        {'name': 'any-spot', 'fleet': fleet, 'instance-type': None, 'use-spot': True}])
+    launcher = nodepool(provider)
+    lease = launcher.ask('any', 'any-spot').lease()
+    nodes = {node['external_id']: node for node in lease['nodes']}
+    instances = cloud.instances()
+    assert {instance['InstanceId'] for instance in instances} == set(nodes)
+    for instance in instances:
+        node = nodes[instance['InstanceId']]
+        assert instance['InstanceType'] in fleet['instance-types']
+        assert tags(instance)['nodepool_node_id'] == node['id']
+        assert node['node_properties'] == {'fleet': True, 'spot': node['type'] == ['any-spot']}
+    templates = cloud.ec2.describe_launch_templates()['LaunchTemplates']
+    assert len(templates) == 2
+    assert all(template['LaunchTemplateName'].startswith('nodepool-launch-template-') for template in templates)
+    assert all(tags(template)['nodepool_provider_name'] == 'sky' for template in templates)
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    await_no_instances(cloud)
+
+
+def test_a_dedicated_host_comes_and_goes_with_its_node(nodepool, sky, cloud):
+    launcher = nodepool(sky(pool={'availability-zone': 'us-east-1a'},
+                            labels=[{'name': 'own', 'instance-type': 'm5.large', 'dedicated-host': True}]))
+    lease = launcher.ask('own').lease()
+    (node,) = lease['nodes']
+    (host,) = cloud.ec2.describe_hosts()['Hosts']
+    assert host['State'] == 'available'
+    assert tags(host)['nodepool_node_id'] == node['id']
+    (instance,) = cloud.instances()
+    assert node['external_id'] == {'host': host['HostId'], 'instance': instance['InstanceId']}
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    await_no_instances(cloud)
+    assert [host['State'] for host in cloud.ec2.describe_hosts()['Hosts'] if host['State'] != 'released'] == []
+
+
 def test_many_machines_end_in_few_calls(nodepool, sky, cloud):
     launcher = nodepool(sky())
     lease = launcher.ask(*['small'] * 10).lease()

@@ -15,19 +15,32 @@ using driver::CloudError;
 namespace {
 
 constexpr const char* kVolumeResource = "volume";
+constexpr const char* kHostResource = "host";
+
+bool wants_hosts(const AwsConfig& config) {
+  return std::ranges::any_of(config.pools(), [&config](const auto& pool) {
+    return std::ranges::any_of(pool.second.labels, [&](const std::string& label) {
+      return config.label(pool.first, label).dedicated_host;
+    });
+  });
+}
 
 }  // namespace
 
 AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
-                       std::shared_ptr<CloudEndpoint> endpoint, telemetry::Logger log,
-                       const http::Client::Observer& on_attempt)
+                       std::shared_ptr<CloudEndpoint> endpoint,
+                       std::shared_ptr<const model::Installation> installation,
+                       telemetry::Logger log, const http::Client::Observer& on_attempt)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
       membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
       caller_(runtime, endpoint_->state(), log, on_attempt),
       ec2_(caller_),
-      context_{runtime,           *config_,      ec2_, endpoint_->view(), endpoint_->terminator(),
-               endpoint_->pace(), std::move(log)},
+      templates_(ec2_, *config_, std::move(installation)),
+      context_{
+          runtime,    *config_,          ec2_,          endpoint_->view(), endpoint_->terminator(),
+          templates_, endpoint_->pace(), std::move(log)},
+      has_hosts_(wants_hosts(*config_)),
       codes_(relevant_codes(*config_)) {}
 
 Task<> AwsAdapter::stop() {
@@ -73,6 +86,12 @@ Task<std::vector<driver::Resource>> AwsAdapter::resources() {
     if (volume.state != "available" && volume.state != "error") continue;
     resources.push_back({.type = kVolumeResource, .id = volume.id, .metadata = volume.tags});
   }
+  if (!has_hosts_) co_return resources;
+  const auto hosts = co_await context_.view.hosts(context_.pace.list_age);
+  for (const DedicatedHost& host : hosts->all()) {
+    if (host.is_gone()) continue;
+    resources.push_back({.type = kHostResource, .id = host.id, .metadata = host.tags});
+  }
   co_return resources;
 }
 
@@ -90,9 +109,22 @@ bool AwsAdapter::may_be_of(const driver::Resource& resource, const model::Node& 
 Task<> AwsAdapter::remove_resource(driver::Resource resource) {
   if (resource.type == kVolumeResource) {
     co_await ec2_.delete_volume(std::move(resource.id));
+  } else if (resource.type == kHostResource) {
+    co_await ec2_.release_host(std::move(resource.id));
   } else {
     co_await context_.terminator.terminate(std::move(resource.id));
   }
+}
+
+Task<std::map<std::string, std::int64_t>> AwsAdapter::remove_leftovers() {
+  std::map<std::string, std::int64_t> removed;
+  try {
+    removed["template"] = co_await templates_.remove_unused();
+  } catch (const CloudError& error) {
+    context_.log.error("Unused launch templates cannot be deleted: {}", error.what());
+  }
+  std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
+  co_return removed;
 }
 
 Task<driver::Limits> AwsAdapter::limits() {
@@ -107,6 +139,7 @@ Task<driver::Limits> AwsAdapter::limits() {
 
 Task<driver::Resources> AwsAdapter::need(std::string pool, std::string label) {
   const AwsLabel& wanted = config_->label(pool, label);
+  if (wanted.fleet) co_return driver::Resources({{"instances", 1}});  // of whichever type
   if (wanted.instance_type.empty()) {
     throw CloudError(CloudError::Kind::permanent, "the label has no instance type");
   }

@@ -22,7 +22,8 @@ class AwsAdapter final : public driver::Adapter {
   // `endpoint` is that of the configuration's account. `on_attempt` is told of every attempt at a
   // call.
   AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
-             std::shared_ptr<CloudEndpoint> endpoint, telemetry::Logger log,
+             std::shared_ptr<CloudEndpoint> endpoint,
+             std::shared_ptr<const model::Installation> installation, telemetry::Logger log,
              const http::Client::Observer& on_attempt = {});
 
   async::Task<> stop() override;
@@ -34,6 +35,7 @@ class AwsAdapter final : public driver::Adapter {
   async::Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
   async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
   async::Task<driver::Limits> limits() override;
   async::Task<driver::Resources> need(std::string pool, std::string label) override;
   async::Task<std::optional<std::string>> label_problem(std::string pool,
@@ -48,7 +50,9 @@ class AwsAdapter final : public driver::Adapter {
   CloudEndpoint::Membership membership_;
   Caller caller_;
   Ec2 ec2_;
+  LaunchTemplates templates_;
   MachineContext context_;
+  bool has_hosts_ = false;       // whether any label wants one
   std::set<std::string> codes_;  // of the quotas that matter
 };
 

@@ -25,6 +25,7 @@ CloudView::CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quo
       instances_(runtime, "EC2 instances", {.unknown = pace.poll, .least = pace.expected_poll},
                  [this] { return ask_instances(); }),
       volumes_(runtime, "EC2 volumes", [this] { return ask_volumes(); }),
+      hosts_(runtime, "EC2 hosts", [this] { return ask_hosts(); }),
       quotas_(runtime, "AWS quotas", [this] { return ask_quotas(); }) {}
 
 Task<Things<Ec2Instance>> CloudView::ask_instances() {
@@ -33,6 +34,10 @@ Task<Things<Ec2Instance>> CloudView::ask_instances() {
 
 Task<Things<Ec2Volume>> CloudView::ask_volumes() {
   co_return Things<Ec2Volume>(co_await ec2_.volumes());
+}
+
+Task<Things<DedicatedHost>> CloudView::ask_hosts() {
+  co_return Things<DedicatedHost>(co_await ec2_.hosts());
 }
 
 Task<std::map<std::string, double>> CloudView::ask_quotas() {
@@ -109,6 +114,7 @@ void CloudView::forget() {
 Task<> CloudView::stop() {
   co_await instances_.stop();
   co_await volumes_.stop();
+  co_await hosts_.stop();
   co_await quotas_.stop();
   for (const auto& [reference, answer] : images_) co_await answer->stop();
 }

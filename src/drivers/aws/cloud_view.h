@@ -51,6 +51,10 @@ class CloudView {
     return volumes_.get(max_age);
   }
 
+  async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts(async::Duration max_age) {
+    return hosts_.get(max_age);
+  }
+
   // The types of these names; those that EC2 does not know are left out.
   async::Task<std::map<std::string, InstanceType>> types(std::vector<std::string> names);
 
@@ -76,6 +80,7 @@ class CloudView {
   async::Task<std::map<std::string, double>> ask_quotas();
   async::Task<Things<Ec2Instance>> ask_instances();
   async::Task<Things<Ec2Volume>> ask_volumes();
+  async::Task<Things<DedicatedHost>> ask_hosts();
 
   async::Runtime runtime_;
   Ec2& ec2_;
@@ -83,6 +88,7 @@ class CloudView {
   const Pace& pace_;
   driver::Listing<Things<Ec2Instance>> instances_;
   async::SharedAnswer<Things<Ec2Volume>> volumes_;
+  async::SharedAnswer<Things<DedicatedHost>> hosts_;
   async::SharedAnswer<std::map<std::string, double>> quotas_;
   // Only those of the configurations.
   std::map<AmiReference, std::unique_ptr<async::SharedAnswer<ImageId>>> images_;

@@ -35,24 +35,6 @@ bool may_pass(const CloudError& error) {
   return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
 }
 
-void add_tags(Query& query, int number, std::string_view type, const driver::Metadata& tags) {
-  const std::string specification = fmt::format("TagSpecification.{}", number);
-  query.add(specification + ".ResourceType", std::string(type));
-  int tag = 0;
-  for (const auto& [key, value] : tags) {
-    const std::string name = fmt::format("{}.Tag.{}", specification, ++tag);
-    query.add(name + ".Key", key).add(name + ".Value", value);
-  }
-}
-
-void append(Query& query, const Query& more) {
-  for (const auto& [name, value] : more.parameters()) query.add(name, value);
-}
-
-std::string number_or_nothing(std::optional<std::int64_t> number) {
-  return number ? std::to_string(*number) : std::string();
-}
-
 }  // namespace
 
 InstanceLaunch::InstanceLaunch(MachineContext context, driver::CreateSpec spec,
@@ -68,6 +50,14 @@ const AwsLabel& InstanceLaunch::label() const {
 }
 
 Task<Instance> InstanceLaunch::run() {
+  if (label().dedicated_host) {
+    machine_.enter("allocating a dedicated host");
+    const driver::StateMachine::Make make_host = [this] { return this->make_host(); };
+    const driver::StateMachine::Find find_host = [this] { return this->find_host(); };
+    host_id_ = co_await machine_.step("host", make_host, find_host);
+    machine_.enter("waiting for the dedicated host");
+    co_await wait_for_host();
+  }
   machine_.enter("creating instance");
   const driver::StateMachine::Make make = [this] { return make_instance(); };
   const driver::StateMachine::Find find = [this] { return find_instance(); };
@@ -80,12 +70,51 @@ Task<Instance> InstanceLaunch::run() {
   co_return described;
 }
 
+MachineOrder InstanceLaunch::order() const {
+  return {.pool = context_.config.pool(spec_.pool),
+          .label = label(),
+          .image_id = {},
+          .root = std::nullopt,
+          .zone = spec_.az.value_or(""),
+          .host_id = host_id_,
+          .token = context_.runtime.random.uuid_hex(),
+          .tags = tags()};
+}
+
+Task<std::string> InstanceLaunch::make_host() {
+  const std::string id = co_await context_.ec2.allocate_host(host_query(order()));
+  machine_.set_external_id(to_json({.instance = {}, .host = id}));
+  co_return id;
+}
+
+Task<std::optional<std::string>> InstanceLaunch::find_host() {
+  const auto list = co_await context_.view.hosts(async::Duration::zero());
+  for (const DedicatedHost& host : list->all()) {
+    const bool is_ours = !spec_.metadata.empty() && driver::carries(host.tags, spec_.metadata);
+    if (host.is_gone() || !is_ours) continue;
+    machine_.set_external_id(to_json({.instance = {}, .host = host.id}));
+    co_return host.id;
+  }
+  co_return std::nullopt;
+}
+
+Task<> InstanceLaunch::wait_for_host() {
+  while (true) {
+    const auto list = co_await context_.view.hosts(context_.pace.poll);
+    const DedicatedHost* host = list->find(host_id_);
+    if (host != nullptr && host->state == "available") co_return;
+    if (host != nullptr && host->state != "pending") {
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("dedicated host {} is {}", host_id_, host->state));
+    }
+    co_await context_.runtime.clock.sleep_for(context_.pace.poll);
+  }
+}
+
 Task<std::string> InstanceLaunch::make_instance() {
-  Query query = co_await request();
-  requested_at_ = context_.runtime.clock.now();
   std::string id;
   try {
-    id = co_await context_.ec2.run_instance(std::move(query));
+    id = co_await call_for_instance();
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::quota) context_.view.forget();
     if (error.kind() != CloudError::Kind::not_found) throw;
@@ -93,77 +122,30 @@ Task<std::string> InstanceLaunch::make_instance() {
     throw CloudError(CloudError::Kind::failed, error.what());
   }
   awaited_ = context_.view.instances().await(spec_.expectation());
-  machine_.set_external_id(to_json({.instance = id, .host = {}}));
+  machine_.set_external_id(to_json({.instance = id, .host = host_id_}));
   co_return id;
 }
 
-Task<Query> InstanceLaunch::request() {
-  const AwsLabel& wanted = label();
-  const std::string image = co_await image_id();
-  Query query;
-  query.add("ImageId", image).add("MinCount", "1").add("MaxCount", "1");
-  query.add("ClientToken", context_.runtime.random.uuid_hex());
-  query.add("InstanceType", wanted.instance_type).add("EbsOptimized", wanted.ebs_optimized);
-  query.add_if_any("KeyName", wanted.key_name.value_or(""));
-  add_network(query);
-  add_placement(query);
-  if (wanted.userdata) query.add("UserData", cloud::base64(*wanted.userdata));
-  query.add_if_any("IamInstanceProfile.Name", wanted.profile_name);
-  query.add_if_any("IamInstanceProfile.Arn", wanted.profile_arn);
-  if (!wanted.imdsv2.empty()) {
-    query.add("MetadataOptions.HttpTokens", wanted.imdsv2);
-    query.add("MetadataOptions.HttpEndpoint", "enabled");
+Task<std::string> InstanceLaunch::call_for_instance() {
+  MachineOrder wanted = order();
+  wanted.image_id = co_await image_id();
+  if (label().fleet) co_return co_await call_for_fleet(std::move(wanted));
+  wanted.root = co_await context_.view.root_device(wanted.image_id);
+  Query query = instance_query(wanted);
+  requested_at_ = context_.runtime.clock.now();
+  co_return co_await context_.ec2.run_instance(std::move(query));
+}
+
+Task<std::string> InstanceLaunch::call_for_fleet(MachineOrder order) {
+  const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
+  Query query = fleet_query(order, name);
+  requested_at_ = context_.runtime.clock.now();
+  try {
+    co_return co_await context_.ec2.create_fleet(std::move(query));
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::not_found) context_.templates.forget(name);
+    throw;
   }
-  if (wanted.use_spot) {
-    query.add("InstanceMarketOptions.MarketType", "spot");
-    query.add("InstanceMarketOptions.SpotOptions.SpotInstanceType", "one-time");
-    query.add("InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior", "terminate");
-  }
-  append(query, co_await disk(image));
-  const driver::Metadata all = tags();
-  add_tags(query, 1, "instance", all);
-  add_tags(query, 2, "volume", all);
-  co_return query;
-}
-
-void InstanceLaunch::add_network(Query& query) const {
-  const AwsPool& pool = context_.config.pool(spec_.pool);
-  const std::string interface = "NetworkInterface.1.";
-  query.add(interface + "DeviceIndex", "0");
-  query.add(interface + "AssociatePublicIpAddress", pool.public_ipv4);
-  query.add_if_any(interface + "SubnetId", pool.subnet_id.value_or(""));
-  query.add_if_any(interface + "SecurityGroupId.1", pool.security_group_id.value_or(""));
-  if (pool.public_ipv6) query.add(interface + "Ipv6AddressCount", "1");
-}
-
-void InstanceLaunch::add_placement(Query& query) const {
-  query.add_if_any("Placement.AvailabilityZone", spec_.az.value_or(""));
-}
-
-// The image's own disk, with what the label says of it. It goes when the machine goes.
-Task<Query> InstanceLaunch::disk(std::string image_id) {
-  Query query;
-  const std::optional<Ami::RootDevice> root = co_await context_.view.root_device(image_id);
-  if (!root) co_return query;
-  const VolumeOptions& wanted = label().volume;
-  const bool is_other_type = !wanted.type.empty() && wanted.type != root->volume_type;
-  const auto kept = [is_other_type](std::optional<std::int64_t> of_image) {
-    return is_other_type ? std::nullopt : of_image;  // another type may not have such a thing
-  };
-  const std::string device = "BlockDeviceMapping.1.";
-  query.add(device + "DeviceName", root->name);
-  query.add(device + "Ebs.DeleteOnTermination", true);
-  query.add_if_any(device + "Ebs.SnapshotId", root->snapshot_id);
-  query.add_if_any(device + "Ebs.VolumeType",
-                   wanted.type.empty() ? root->volume_type : wanted.type);
-  query.add_if_any(device + "Ebs.VolumeSize",
-                   number_or_nothing(wanted.size ? wanted.size : root->size));
-  query.add_if_any(device + "Ebs.Iops",
-                   number_or_nothing(wanted.iops ? wanted.iops : kept(root->iops)));
-  query.add_if_any(
-      device + "Ebs.Throughput",
-      number_or_nothing(wanted.throughput ? wanted.throughput : kept(root->throughput)));
-  co_return query;
 }
 
 Task<std::string> InstanceLaunch::image_id() {
@@ -195,7 +177,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_instance() {
   };
   const auto found = std::ranges::find_if(list->all(), ours);
   if (found == list->all().end() || spec_.metadata.empty()) co_return std::nullopt;
-  machine_.set_external_id(to_json({.instance = found->id, .host = {}}));
+  machine_.set_external_id(to_json({.instance = found->id, .host = host_id_}));
   co_return found->id;
 }
 
@@ -230,14 +212,20 @@ Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineCo
   co_return nullptr;
 }
 
-Task<Instance> describe(MachineContext context, Ec2Instance instance) {
+// Without its disks. What is on a dedicated host takes that.
+static Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance) {
+  if (!instance.host_id.empty()) co_return resources_of_host(instance.type);
   const auto types = co_await context.view.types({instance.type});
+  const auto type = types.find(instance.type);
+  if (type == types.end()) co_return driver::Resources({{"instances", 1}});
+  co_return resources_of(type->second, instance.is_spot);
+}
+
+Task<Instance> describe(MachineContext context, Ec2Instance instance) {
   Instance described;
   described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
   described.metadata = instance.tags;
-  const auto type = types.find(instance.type);
-  described.resources = type == types.end() ? driver::Resources({{"instances", 1}})
-                                            : resources_of(type->second, instance.is_spot);
+  described.resources = co_await taken_by(context, instance);
   auto volumes = co_await context.view.volumes(context.pace.list_age);
   const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
     return volumes->find(id) == nullptr;

@@ -8,6 +8,8 @@
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/cloud_view.h"
 #include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/launch_templates.h"
+#include "drivers/aws/machine_order.h"
 #include "drivers/aws/pace.h"
 #include "drivers/aws/terminator.h"
 #include "telemetry/log.h"
@@ -21,6 +23,7 @@ struct MachineContext {
   Ec2& ec2;
   CloudView& view;
   Terminator& terminator;
+  LaunchTemplates& templates;
   const Pace& pace;
   telemetry::Logger log;
 };
@@ -36,11 +39,13 @@ class InstanceLaunch {
 
  private:
   const AwsLabel& label() const;
+  async::Task<std::string> make_host();
+  async::Task<std::optional<std::string>> find_host();
+  async::Task<> wait_for_host();
   async::Task<std::string> make_instance();
-  async::Task<Query> request();
-  void add_network(Query& query) const;
-  void add_placement(Query& query) const;
-  async::Task<Query> disk(std::string image_id);
+  async::Task<std::string> call_for_instance();
+  async::Task<std::string> call_for_fleet(MachineOrder order);
+  MachineOrder order() const;
   async::Task<std::string> image_id();
   driver::Metadata tags() const;
   async::Task<std::optional<std::string>> find_instance();
@@ -49,6 +54,7 @@ class InstanceLaunch {
   MachineContext context_;
   driver::CreateSpec spec_;
   driver::StateMachine& machine_;
+  std::string host_id_;                   // of the dedicated host, once there is one
   async::Clock::TimePoint requested_at_;  // the machine; or when this run began
   driver::Awaited awaited_;
 };

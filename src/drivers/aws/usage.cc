@@ -26,6 +26,13 @@ Resources resources_of(const InstanceType& type, bool is_spot) {
   return Resources(std::move(amounts));
 }
 
+Resources resources_of_host(const std::string& instance_type) {
+  Resources::Amounts amounts = {{"instances", 1}};
+  const std::string_view code = host_quota_code(instance_type);
+  if (!code.empty()) amounts[std::string(code)] = 1;
+  return Resources(std::move(amounts));
+}
+
 Resources resources_of_volume(const std::string& type, double size, double iops) {
   Resources::Amounts amounts;
   const VolumeQuotaCodes codes = volume_quota_codes(type);
@@ -35,7 +42,8 @@ Resources resources_of_volume(const std::string& type, double size, double iops)
 }
 
 Resources need_of(const AwsLabel& label, const InstanceType& type) {
-  Resources need = resources_of(type, label.use_spot);
+  Resources need =
+      label.dedicated_host ? resources_of_host(type.name) : resources_of(type, label.use_spot);
   if (!label.volume.type.empty()) {
     need +=
         resources_of_volume(label.volume.type, static_cast<double>(label.volume.size.value_or(0)),
@@ -49,7 +57,9 @@ std::set<std::string> relevant_codes(const AwsConfig& config) {
   for (const auto& [pool_name, pool] : config.pools()) {
     for (const std::string& name : pool.labels) {
       const AwsLabel& label = config.label(pool_name, name);
-      codes.emplace(instance_quota_code(label.instance_type, label.use_spot));
+      codes.emplace(label.dedicated_host
+                        ? host_quota_code(label.instance_type)
+                        : instance_quota_code(label.instance_type, label.use_spot));
       const VolumeQuotaCodes of_volume = volume_quota_codes(label.volume.type);
       codes.emplace(of_volume.storage);
       codes.emplace(of_volume.iops);

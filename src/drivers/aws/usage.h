@@ -14,6 +14,9 @@ namespace nodepool::drivers::aws {
 // What a machine of the type takes: instances, cores, ram, and virtual CPUs by the quota's code.
 driver::Resources resources_of(const InstanceType& type, bool is_spot);
 
+// What a machine with a dedicated host takes: an instance, and a host for its type.
+driver::Resources resources_of_host(const std::string& instance_type);
+
 // What a volume takes: its size, and its operations where these are counted.
 driver::Resources resources_of_volume(const std::string& type, double size, double iops);
 

@@ -27,10 +27,11 @@ class CredentialsTest : public testing::Test {
 
   async::Task<std::string> serve(const http::HttpServer::Call& call) {
     ++calls_;
-    const auto header = std::ranges::find(call.headers, needed_header_.first,
-                                          &http::Headers::value_type::first);
-    const bool has_header = needed_header_.first.empty() ||
-                            (header != call.headers.end() && header->second == needed_header_.second);
+    const auto header =
+        std::ranges::find(call.headers, needed_header_.first, &http::Headers::value_type::first);
+    const bool has_header =
+        needed_header_.first.empty() ||
+        (header != call.headers.end() && header->second == needed_header_.second);
     if (status_ != 200) co_return http::answer(status_, body_);
     if (call.target == "/latest/api/token") co_return http::answer(200, "token");
     if (!has_header) co_return http::answer(401, "");
@@ -45,9 +46,8 @@ class CredentialsTest : public testing::Test {
     account_.credentials = std::move(source);
     const auto log =
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
-    credentials_ = std::make_unique<Credentials>(runtime_, account_, threads_,
-                                                 telemetry::Logger(log, "test"),
-                                                 http::Client::Observer());
+    credentials_ = std::make_unique<Credentials>(
+        runtime_, account_, threads_, telemetry::Logger(log, "test"), http::Client::Observer());
     return *credentials_;
   }
 
@@ -82,7 +82,8 @@ class CredentialsTest : public testing::Test {
   std::string body_;
   std::pair<std::string, std::string> needed_header_;
   int calls_ = 0;
-  http::HttpServer server_{runtime_, [this](const http::HttpServer::Call& call) { return serve(call); }};
+  http::HttpServer server_{runtime_,
+                           [this](const http::HttpServer::Call& call) { return serve(call); }};
   Account account_;
   std::unique_ptr<Credentials> credentials_;
 };
@@ -124,8 +125,7 @@ TEST_F(CredentialsTest, a_role_is_assumed_with_other_keys) {
   EXPECT_EQ(call.body,
             "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Arole&RoleSessionName=nodepool&"
             "DurationSeconds=900&ExternalId=x%20y");
-  EXPECT_THAT(call.headers,
-              Contains(Pair("authorization", HasSubstr("Credential=BASE/"))));
+  EXPECT_THAT(call.headers, Contains(Pair("authorization", HasSubstr("Credential=BASE/"))));
 }
 
 TEST_F(CredentialsTest, a_web_identity_is_shown_and_not_signed) {

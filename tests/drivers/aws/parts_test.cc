@@ -37,8 +37,9 @@ ErrorKind kind_of_code(const std::string& code, int status = 400, bool creates =
 TEST(Refusal, is_understood_in_all_forms) {
   EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).code, "A.B");
   EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).message, "why");
-  EXPECT_EQ(refusal_in(answer(400, "<ErrorResponse><Error><Code>C</Code></Error></ErrorResponse>")).code,
-            "C");
+  EXPECT_EQ(
+      refusal_in(answer(400, "<ErrorResponse><Error><Code>C</Code></Error></ErrorResponse>")).code,
+      "C");
   EXPECT_EQ(refusal_in(answer(404, "<Error><Code>NoSuchKey</Code></Error>")).code, "NoSuchKey");
   EXPECT_EQ(refusal_in(answer(400, R"({"__type": "com.aws#Throttled", "Message": "m"})")).code,
             "Throttled");
@@ -136,13 +137,12 @@ TEST(Usage, of_a_label_counts_its_disk_where_the_type_is_named) {
   label.volume.type = "io1";
   label.volume.iops = 500;
   label.use_spot = true;
-  EXPECT_EQ(need_of(label, type),
-            Resources({{"instances", 1},
-                       {"cores", 1},
-                       {"ram", 8192},
-                       {"L-34B43A08", 2},
-                       {"L-FD252861", 20},
-                       {"L-B3A130E6", 500}}));
+  EXPECT_EQ(need_of(label, type), Resources({{"instances", 1},
+                                             {"cores", 1},
+                                             {"ram", 8192},
+                                             {"L-34B43A08", 2},
+                                             {"L-FD252861", 20},
+                                             {"L-B3A130E6", 500}}));
 }
 
 TEST(Usage, limits_are_those_that_matter_and_in_gigabytes) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/refusal.h"
 
 namespace nodepool::drivers::aws {
 
@@ -50,6 +51,10 @@ std::vector<Ami> read_images(const XmlElement& answer) {
   std::vector<Ami> images;
   for (const XmlElement& item : answer.items("imagesSet")) images.push_back(read_image(item));
   return images;
+}
+
+std::string first_text(const std::vector<XmlElement>& items) {
+  return items.empty() ? std::string() : items.front().own_text();
 }
 
 std::string from_base64(std::string text) {
@@ -194,6 +199,107 @@ Task<std::string> Ec2::run_instance(Query query) {
                      "ec2: RunInstances: the answer names no instance");
   }
   co_return id;
+}
+
+Task<std::string> Ec2::create_fleet(Query query) {
+  Call call{.action = "CreateFleet",
+            .precedence = http::Precedence::creation,
+            .creates = true,
+            .has_token = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  for (const XmlElement& made : answer.items("fleetInstanceSet")) {
+    std::string id = first_text(made.items("instanceIds"));
+    if (!id.empty()) co_return id;
+  }
+  const std::vector<XmlElement> errors = answer.items("errorSet");
+  if (errors.empty()) {
+    throw CloudError(CloudError::Kind::failed, "ec2: CreateFleet: it has no instance");
+  }
+  const Refusal refusal{.code = errors.front().text_or("errorCode"),
+                        .message = errors.front().text_or("errorMessage")};
+  throw CloudError(kind_of(refusal, 200, false),
+                   presentable("ec2: CreateFleet: " + refusal.code + ": " + refusal.message));
+}
+
+Task<std::string> Ec2::allocate_host(Query query) {
+  Call call{.action = "AllocateHosts",
+            .precedence = http::Precedence::creation,
+            .creates = true,
+            .has_token = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  std::string id = first_text(answer.items("hostIdSet"));
+  if (!id.empty()) co_return id;
+  throw CloudError(CloudError::Kind::unknown_outcome,
+                   "ec2: AllocateHosts: the answer names no host");
+}
+
+Task<std::vector<DedicatedHost>> Ec2::hosts() {
+  std::vector<DedicatedHost> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("hostSet")) {
+      const XmlElement properties = item.child("hostProperties");
+      found.push_back(
+          {.id = item.text("hostId"),
+           .state = item.text_or("state"),
+           .family = properties.text_or("instanceFamily", properties.text_or("instanceType")),
+           .tags = read_tags(item)});
+    }
+  };
+  co_await ask_pages("DescribeHosts", {}, take);
+  co_return found;
+}
+
+Task<bool> Ec2::release_host(std::string id) {
+  Query query;
+  query.add("HostId.1", id);
+  Call call{.action = "ReleaseHosts", .about = id, .precedence = http::Precedence::removal};
+  try {
+    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+    for (const XmlElement& item : answer.items("unsuccessful")) {
+      const XmlElement error = item.child("error");
+      const Refusal refusal{.code = error.text_or("code"), .message = error.text_or("message")};
+      throw CloudError(
+          kind_of(refusal, 200, false),
+          presentable("ec2: ReleaseHosts " + id + ": " + refusal.code + ": " + refusal.message));
+    }
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+Task<> Ec2::create_template(Query query) {
+  Call call{.action = "CreateLaunchTemplate", .precedence = http::Precedence::creation};
+  try {
+    co_await caller_.ask(std::move(call), std::move(query));
+  } catch (const CloudError& error) {
+    const std::string_view text = error.what();
+    if (text.find("InvalidLaunchTemplateName.AlreadyExists") == std::string_view::npos) throw;
+  }
+}
+
+Task<std::vector<LaunchTemplate>> Ec2::templates() {
+  std::vector<LaunchTemplate> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("launchTemplates")) {
+      found.push_back({.name = item.text("launchTemplateName"), .tags = read_tags(item)});
+    }
+  };
+  co_await ask_pages("DescribeLaunchTemplates", {}, take);
+  co_return found;
+}
+
+Task<> Ec2::delete_template(std::string name) {
+  Query query;
+  query.add("LaunchTemplateName", name);
+  Call call{
+      .action = "DeleteLaunchTemplate", .about = name, .precedence = http::Precedence::removal};
+  try {
+    co_await caller_.ask(std::move(call), std::move(query));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
 }
 
 Task<> Ec2::terminate(std::vector<std::string> ids) {

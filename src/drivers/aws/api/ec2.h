@@ -65,6 +65,20 @@ struct InstanceType {
   double memory = 0;  // MiB
 };
 
+struct DedicatedHost {
+  std::string id;
+  std::string state;   // "available", "pending", "released", "permanent-failure", …
+  std::string family;  // of its instances, or their type
+  driver::Metadata tags;
+
+  bool is_gone() const { return state.starts_with("released"); }
+};
+
+struct LaunchTemplate {
+  std::string name;
+  driver::Metadata tags;
+};
+
 // EC2 in one region. All functions throw CloudError.
 class Ec2 {
  public:
@@ -82,6 +96,18 @@ class Ec2 {
 
   // Makes one machine of all the parameters, among them a ClientToken, and returns its id.
   async::Task<std::string> run_instance(Query query);
+  // The same by a fleet that AWS keeps nothing of. CloudError(not_found): there is no such
+  // template.
+  async::Task<std::string> create_fleet(Query query);
+  // Returns its id.
+  async::Task<std::string> allocate_host(Query query);
+  async::Task<std::vector<DedicatedHost>> hosts();
+  // Returns whether it was there.
+  async::Task<bool> release_host(std::string id);
+  // Also if there is one with that name: then it has the same in it.
+  async::Task<> create_template(Query query);
+  async::Task<std::vector<LaunchTemplate>> templates();
+  async::Task<> delete_template(std::string name);
   // Ends them. CloudError(not_found) if one of them is not there: then none is ended.
   async::Task<> terminate(std::vector<std::string> ids);
   // Returns whether it was there.

@@ -116,7 +116,10 @@ Kind kind_of(const Refusal& refusal, int status, bool creates) {
   // Some conditions of a policy depend on what is asked for, and pass.
   if (is_one_of(kForbidden, code)) return creates ? Kind::failed : Kind::permanent;
   if (code == "InvalidInstanceType") return Kind::permanent;
-  if (is_one_of(kGone, code) || code.ends_with(".NotFound")) return Kind::not_found;
+  if (is_one_of(kGone, code) || code.ends_with(".NotFound") ||
+      code.ends_with(".NotFoundException")) {
+    return Kind::not_found;
+  }
   if (status == 404 && code.empty()) return Kind::not_found;
   if (status >= 500) return creates ? Kind::unknown_outcome : Kind::transient;
   return Kind::failed;

@@ -33,7 +33,8 @@ class XmlElement {
   std::vector<XmlElement> items(std::string_view name) const;
   // The children with this name.
   std::vector<XmlElement> all(std::string_view name) const;
-  std::string_view name() const { return node_.name(); }
+  // The text of the element itself.
+  std::string own_text() const { return node_.text().get(); }
 
  private:
   XmlElement(std::shared_ptr<const pugi::xml_document> document, pugi::xml_node node,

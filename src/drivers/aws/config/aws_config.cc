@@ -57,6 +57,17 @@ void refuse_what_is_missing(const config::Section& section,
   }
 }
 
+void check_dedicated_host(const config::Section& section, const AwsLabel& label,
+                          const MachinePool& pool) {
+  if (!label.dedicated_host) return;
+  const auto refuse = [&section](const char* message) {
+    throw section.error("dedicated-host", message);
+  };
+  if (label.use_spot) refuse("a dedicated host does not go with `use-spot`");
+  if (label.fleet) refuse("a dedicated host does not go with a `fleet`");
+  if (pool.zones.empty()) refuse("a dedicated host needs the pool's `availability-zone`");
+}
+
 VolumeOptions load_volume(const config::Section& section) {
   return {.type = section.optional_text("volume-type").value_or(""),
           .size = section.optional_integer("volume-size"),
@@ -140,7 +151,7 @@ void AwsConfig::load_label(const config::Section& section, const config::Section
                            const Images& images, MachinePool& machine_pool, AwsPool& pool) {
   const std::string name = section.text("name");
   config::find_label(config, section, "name", name);
-  refuse_what_is_missing(section, {"diskimage", "fleet"});
+  refuse_what_is_missing(section, {"diskimage"});
   MachineLabel machine = cloud::load_cloud_image_label(section, images.cloud_images);
   AwsLabel label;
   if (!machine.cloud_image.empty()) label.cloud_image = images.references.at(machine.cloud_image);
@@ -160,9 +171,11 @@ void AwsConfig::load_label(const config::Section& section, const config::Section
   label.use_spot = section.boolean("use-spot");
   label.imdsv2 = section.optional_text("imdsv2").value_or("");
   label.dedicated_host = section.boolean("dedicated-host");
-  if (label.dedicated_host) {
-    throw section.error("dedicated-host", "`dedicated-host` is not supported by this version");
+  if (const auto fleet = section.section("fleet")) {
+    label.fleet = {.instance_types = fleet->texts("instance-types"),
+                   .allocation_strategy = fleet->text("allocation-strategy")};
   }
+  check_dedicated_host(section, label, machine_pool);
   machine_pool.labels.insert_or_assign(name, std::move(machine));
   pool.labels.insert_or_assign(name, std::move(label));
 }

@@ -61,7 +61,8 @@ TEST_F(AccountTest, a_profile_that_is_named_goes_over_the_environment) {
 }
 
 TEST_F(AccountTest, a_profile_s_region_counts_where_none_is_configured) {
-  write_config("[profile ci]\nregion = south-1\naws_access_key_id = a\naws_secret_access_key = b\n");
+  write_config(
+      "[profile ci]\nregion = south-1\naws_access_key_id = a\naws_secret_access_key = b\n");
   set("AWS_PROFILE", "ci");
   EXPECT_EQ(find().region, "north-1");
   EXPECT_EQ(find({}, std::nullopt).region, "south-1");

@@ -134,9 +134,8 @@ TEST_F(AwsConfigTest, every_key_is_read) {
   EXPECT_EQ(config->rate(), 0.5);
   EXPECT_EQ(config->boot_timeout(), 10s);
   EXPECT_EQ(config->launch_retries(), 1);
-  EXPECT_EQ(
-      config->pools().at("p").limits,
-      (Limits{{"instances", 5}, {"cores", 90}, {"ram", 900}, {"L-1", 5}, {"L-2", 7}}));
+  EXPECT_EQ(config->pools().at("p").limits,
+            (Limits{{"instances", 5}, {"cores", 90}, {"ram", 900}, {"L-1", 5}, {"L-2", 7}}));
   EXPECT_EQ(config->pools().at("q").max_servers, 9);
   EXPECT_THAT(config->machine_pool("p").zones, ElementsAre("north-1a"));
   const AwsPool& pool = config->pool("p");
@@ -173,9 +172,8 @@ std::string changed(const std::string& from, const std::string& to) {
 TEST_F(AwsConfigTest, what_is_not_supported_is_refused) {
   EXPECT_THAT(load_error(changed("    pools:", "    object-storage: {bucket-name: b}\n    pools:")),
               HasSubstr("`object-storage` is not supported by this version"));
-  EXPECT_THAT(
-      load_error(changed("key-name: k", "key-name: k, dedicated-host: true")),
-      HasSubstr("`dedicated-host` is not supported by this version"));
+  EXPECT_THAT(load_error(changed("key-name: k", "key-name: k, dedicated-host: true")),
+              HasSubstr("`dedicated-host` is not supported by this version"));
   EXPECT_THAT(load_error(changed("instance-type: t3.nano",
                                  "fleet: {instance-types: [a], allocation-strategy: prioritized}")),
               HasSubstr("`fleet` is not supported by this version"));
@@ -189,9 +187,58 @@ TEST_F(AwsConfigTest, references_and_conditions_are_checked) {
 }
 
 TEST_F(AwsConfigTest, what_only_daemons_accept_is_refused_by_the_strict_check) {
-  const std::string text = changed("    region-name: north-1", "    region-name: north-1\n"
-                                                               "    use-internal-ip: true\n"
-                                                               "    host-key-checking: false");
+  const std::string text = changed("    region-name: north-1",
+                                   "    region-name: north-1\n"
+                                   "    use-internal-ip: true\n"
+                                   "    host-key-checking: false");
+  EXPECT_EQ(problems(text).size(), 2U);
+  const auto config = load(text);
+  EXPECT_TRUE(config->machine_pool("main").use_internal_ip);
+  EXPECT_FALSE(config->machine_label("main", "small").host_key_checking);
+}
+
+TEST_F(AwsConfigTest, another_account_is_another_provider) {
+  const auto one = load(kLeast);
+  EXPECT_TRUE(one->same_as(*load(kLeast)));
+  environment_[0].second = "other";
+  EXPECT_FALSE(one->same_as(*load(kLeast)));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::aws
+EXPECT_THAT(load_error(changed("cloud-image: jammy", "diskimage: built")),
+            HasSubstr("`diskimage` is not supported by this version"));
+}
+
+TEST_F(AwsConfigTest, a_fleet_has_types_and_a_strategy) {
+  const auto config =
+      load(changed("instance-type: t3.nano",
+                   "fleet: {instance-types: [a, b], allocation-strategy: prioritized}"));
+  const AwsLabel& label = config->label("main", "small");
+  EXPECT_THAT(label.fleet->instance_types, ElementsAre("a", "b"));
+  EXPECT_EQ(label.fleet->allocation_strategy, "prioritized");
+}
+
+TEST_F(AwsConfigTest, a_dedicated_host_is_in_a_zone_and_not_spot) {
+  EXPECT_THAT(load_error(changed("key-name: k", "key-name: k, dedicated-host: true")),
+              HasSubstr("a dedicated host needs the pool's `availability-zone`"));
+  EXPECT_THAT(
+      load_error(changed("key-name: k", "key-name: k, dedicated-host: true, use-spot: true")),
+      HasSubstr("a dedicated host does not go with `use-spot`"));
+}
+
+TEST_F(AwsConfigTest, references_and_conditions_are_checked) {
+  EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: gone")),
+              HasSubstr("the provider has no cloud image `gone`"));
+  EXPECT_THAT(load_error(changed("image-id: ami-1", "python-path: auto")),
+              HasSubstr("give either `image-id` or `image-filters`"));
+}
+
+TEST_F(AwsConfigTest, what_only_daemons_accept_is_refused_by_the_strict_check) {
+  const std::string text = changed("    region-name: north-1",
+                                   "    region-name: north-1\n"
+                                   "    use-internal-ip: true\n"
+                                   "    host-key-checking: false");
   EXPECT_EQ(problems(text).size(), 2U);
   const auto config = load(text);
   EXPECT_TRUE(config->machine_pool("main").use_internal_ip);
