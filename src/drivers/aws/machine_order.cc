@@ -63,8 +63,7 @@ void add_disk(Query& query, const Ami::RootDevice& root, const VolumeOptions& wa
   query.add(device + "DeviceName", root.name);
   query.add(device + "Ebs.DeleteOnTermination", true);
   query.add_if_any(device + "Ebs.SnapshotId", root.snapshot_id);
-  query.add_if_any(device + "Ebs.VolumeType",
-                   wanted.type.empty() ? root.volume_type : wanted.type);
+  query.add_if_any(device + "Ebs.VolumeType", wanted.type.empty() ? root.volume_type : wanted.type);
   query.add_if_any(device + "Ebs.VolumeSize", text_of(wanted.size ? wanted.size : root.size));
   query.add_if_any(device + "Ebs.Iops", chosen(wanted.iops, root.iops));
   query.add_if_any(device + "Ebs.Throughput", chosen(wanted.throughput, root.throughput));
@@ -115,7 +114,8 @@ Query fleet_query(const MachineOrder& order, const std::string& template_name) {
     query.add(choice + "InstanceType", fleet.instance_types[i]);
     query.add_if_any(choice + "SubnetId", order.pool.subnet_id.value_or(""));
     if (!order.pool.subnet_id) query.add_if_any(choice + "AvailabilityZone", order.zone);
-    if (fleet.allocation_strategy == "prioritized") query.add(choice + "Priority", std::to_string(i));
+    if (fleet.allocation_strategy == "prioritized")
+      query.add(choice + "Priority", std::to_string(i));
   }
   add_tags(query, 1, "instance", order.tags);
   add_tags(query, 2, "volume", order.tags);

@@ -172,42 +172,8 @@ std::string changed(const std::string& from, const std::string& to) {
 TEST_F(AwsConfigTest, what_is_not_supported_is_refused) {
   EXPECT_THAT(load_error(changed("    pools:", "    object-storage: {bucket-name: b}\n    pools:")),
               HasSubstr("`object-storage` is not supported by this version"));
-  EXPECT_THAT(load_error(changed("key-name: k", "key-name: k, dedicated-host: true")),
-              HasSubstr("`dedicated-host` is not supported by this version"));
-  EXPECT_THAT(load_error(changed("instance-type: t3.nano",
-                                 "fleet: {instance-types: [a], allocation-strategy: prioritized}")),
-              HasSubstr("`fleet` is not supported by this version"));
-}
-
-TEST_F(AwsConfigTest, references_and_conditions_are_checked) {
-  EXPECT_THAT(load_error(changed("cloud-image: jammy", "cloud-image: gone")),
-              HasSubstr("the provider has no cloud image `gone`"));
-  EXPECT_THAT(load_error(changed("image-id: ami-1", "python-path: auto")),
-              HasSubstr("give either `image-id` or `image-filters`"));
-}
-
-TEST_F(AwsConfigTest, what_only_daemons_accept_is_refused_by_the_strict_check) {
-  const std::string text = changed("    region-name: north-1",
-                                   "    region-name: north-1\n"
-                                   "    use-internal-ip: true\n"
-                                   "    host-key-checking: false");
-  EXPECT_EQ(problems(text).size(), 2U);
-  const auto config = load(text);
-  EXPECT_TRUE(config->machine_pool("main").use_internal_ip);
-  EXPECT_FALSE(config->machine_label("main", "small").host_key_checking);
-}
-
-TEST_F(AwsConfigTest, another_account_is_another_provider) {
-  const auto one = load(kLeast);
-  EXPECT_TRUE(one->same_as(*load(kLeast)));
-  environment_[0].second = "other";
-  EXPECT_FALSE(one->same_as(*load(kLeast)));
-}
-
-}  // namespace
-}  // namespace nodepool::drivers::aws
-EXPECT_THAT(load_error(changed("cloud-image: jammy", "diskimage: built")),
-            HasSubstr("`diskimage` is not supported by this version"));
+  EXPECT_THAT(load_error(changed("cloud-image: jammy", "diskimage: built")),
+              HasSubstr("`diskimage` is not supported by this version"));
 }
 
 TEST_F(AwsConfigTest, a_fleet_has_types_and_a_strategy) {
