@@ -18,7 +18,6 @@ using driver::CloudError;
 namespace {
 
 constexpr const char* kEc2Version = "2016-11-15";
-constexpr int kAttempts = 4;
 // Of what creates something, and was not answered: then it is looked for.
 constexpr int kUnansweredAttempts = 2;
 constexpr std::chrono::seconds kDeadline{60};  // of each attempt
@@ -40,10 +39,11 @@ struct Caller::Outcome {
 
 // Each attempt is signed anew, and has its own turn: the signature's time is that of the sending.
 Caller::Caller(const async::Runtime& runtime, AccountState& state, const telemetry::Logger& log,
-               const http::Client::Observer& on_attempt)
+               const http::Client::Observer& on_attempt, int attempts)
     : runtime_(runtime),
       state_(state),
       log_(log),
+      attempts_(attempts),
       client_(runtime, {.transfers = {.ca_file = state.account().ca_file}, .attempts = 1}, log,
               on_attempt) {}
 
@@ -116,7 +116,7 @@ Task<http::Response> Caller::send(Call call) {
     if (outcome.response && !outcome.error) co_return std::move(*outcome.response);
     const bool is_unanswered = outcome.error->kind() == CloudError::Kind::unknown_outcome;
     is_known = is_known && !is_unanswered;
-    const int most = is_unanswered ? kUnansweredAttempts : kAttempts;
+    const int most = is_unanswered ? std::min(kUnansweredAttempts, attempts_) : attempts_;
     if (number >= most || !outcome.is_worth_another) {
       // A later refusal says nothing of an attempt before it that nobody has heard of.
       if (is_known) throw CloudError(*outcome.error);

@@ -63,9 +63,10 @@ struct Call {
 // what is sent again holds for all services.
 class Caller {
  public:
-  // `state` outlives it. `on_attempt` is told of every attempt at a call.
+  // `state` outlives it. `on_attempt` is told of every attempt at a call. `attempts`: of a call
+  // that may be made again.
   Caller(const async::Runtime& runtime, AccountState& state, const telemetry::Logger& log,
-         const http::Client::Observer& on_attempt);
+         const http::Client::Observer& on_attempt, int attempts = 4);
 
   // The answer, if it is a success. Throws CloudError.
   async::Task<http::Response> send(Call call);
@@ -82,6 +83,7 @@ class Caller {
   async::Runtime runtime_;
   AccountState& state_;
   telemetry::Logger log_;
+  int attempts_;
   http::Client client_;
 };
 
