@@ -30,16 +30,19 @@ bool wants_hosts(const AwsConfig& config) {
 AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
                        std::shared_ptr<CloudEndpoint> endpoint,
                        std::shared_ptr<const model::Installation> installation,
-                       telemetry::Logger log, const http::Client::Observer& on_attempt)
+                       async::ThreadPool& threads, telemetry::Logger log,
+                       const http::Client::Observer& on_attempt)
     : config_(std::move(config)),
       endpoint_(std::move(endpoint)),
       membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
       caller_(runtime, endpoint_->state(), log, on_attempt),
       ec2_(caller_),
+      ebs_(caller_),
       templates_(ec2_, *config_, std::move(installation)),
       context_{
           runtime,    *config_,          ec2_,          endpoint_->view(), endpoint_->terminator(),
           templates_, endpoint_->pace(), std::move(log)},
+      images_(runtime, *config_, ec2_, ebs_, threads, context_.log),
       has_hosts_(wants_hosts(*config_)),
       codes_(relevant_codes(*config_)) {}
 

@@ -11,6 +11,7 @@
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/cloud_endpoint.h"
 #include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/image_store.h"
 #include "drivers/aws/instance_launch.h"
 #include "telemetry/log.h"
 
@@ -19,12 +20,12 @@ namespace nodepool::drivers::aws {
 // EC2. See docs/drivers/aws.md for the calls that are made.
 class AwsAdapter final : public driver::Adapter {
  public:
-  // `endpoint` is that of the configuration's account. `on_attempt` is told of every attempt at a
-  // call.
+  // `threads` outlive it. `endpoint` is that of the configuration's account. `on_attempt` is told
+  // of every attempt at a call.
   AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
              std::shared_ptr<CloudEndpoint> endpoint,
-             std::shared_ptr<const model::Installation> installation, telemetry::Logger log,
-             const http::Client::Observer& on_attempt = {});
+             std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
+             telemetry::Logger log, const http::Client::Observer& on_attempt = {});
 
   async::Task<> stop() override;
 
@@ -42,6 +43,7 @@ class AwsAdapter final : public driver::Adapter {
                                                         std::string label) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
   async::Task<bool> is_usable(model::Node node) override;
+  driver::ImageSupport* images() override { return &images_; }
   async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
 
  private:
@@ -50,8 +52,10 @@ class AwsAdapter final : public driver::Adapter {
   CloudEndpoint::Membership membership_;
   Caller caller_;
   Ec2 ec2_;
+  Ebs ebs_;
   LaunchTemplates templates_;
   MachineContext context_;
+  ImageStore images_;
   bool has_hosts_ = false;       // whether any label wants one
   std::set<std::string> codes_;  // of the quotas that matter
 };

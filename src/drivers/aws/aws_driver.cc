@@ -31,7 +31,7 @@ std::unique_ptr<driver::Adapter> AwsDriver::adapter(
                                            context.log.child("driver.aws"));
   });
   return std::make_unique<AwsAdapter>(context.runtime, std::move(aws), std::move(endpoint),
-                                      context.installation, std::move(log),
+                                      context.installation, context.threads, std::move(log),
                                       http::attempt_metrics(context.metrics, std::move(name)));
 }
 

@@ -14,13 +14,15 @@ namespace {
 using aws::StandIn;
 
 constexpr const char* kConfiguration = R"(
-labels: [{name: small}]
+labels: [{name: small}, {name: built}]
+diskimages: [{name: trixie, username: ci}]
 providers:
   - name: fake-contract
     driver: aws
     region-name: north-1
     rate: 0
     boot-timeout: 60
+    diskimages: [{name: trixie, import-method: ebs-direct, tags: {team: infra}}]
     cloud-images:
       - {name: jammy, username: ci, image-filters: [{name: name, values: [jammy*]}]}
     pools:
@@ -29,6 +31,7 @@ providers:
         labels:
           - {name: small, cloud-image: jammy, instance-type: t3.medium, key-name: ci,
              volume-type: gp3, volume-size: 10}
+          - {name: built, diskimage: trixie, instance-type: t3.medium, key-name: ci}
 )";
 
 // How often a call is made until it has failed for the driver.
@@ -84,7 +87,7 @@ class AwsFixture : public CloudFixture {
       case Trouble::limits_error:
         return fail("ListServiceQuotas", times * kAttempts, {500, "ServiceException"});
       case Trouble::image_error:
-        return;
+        return fail("RegisterImage", times, {400, "InvalidParameterValue"});
       case Trouble::busy:
         return provoke_busy(times);
       case Trouble::token_expired:
@@ -145,6 +148,7 @@ class SlowFixture final : public AwsFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(aws, DriverContract, testing::Values(backend<AwsFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, ImageContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, WireContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));

@@ -48,8 +48,8 @@ Caller::Caller(const async::Runtime& runtime, AccountState& state, const telemet
               on_attempt) {}
 
 http::Request Caller::request(const Call& call) const {
-  http::Request request{.method = "POST",
-                        .url = state_.account().endpoint(call.service) + "/",
+  http::Request request{.method = call.method,
+                        .url = state_.account().endpoint(call.service) + call.path,
                         .headers = call.headers,
                         .body = call.body,
                         .secrets = call.secrets,

@@ -23,10 +23,12 @@ class AccountState {
       : account_(account),
         pace_(runtime),
         quota_pace_(runtime),
+        block_pace_(runtime),
         credentials_(runtime, account, threads, log, on_attempt) {}
 
   const Account& account() const { return account_; }
   CallPace& pace(ServiceKind service) {
+    if (service == ServiceKind::ebs) return block_pace_;
     return service == ServiceKind::service_quotas ? quota_pace_ : pace_;
   }
   Credentials& credentials() { return credentials_; }
@@ -41,6 +43,7 @@ class AccountState {
   const Account& account_;
   CallPace pace_;
   CallPace quota_pace_;
+  CallPace block_pace_;  // without a limit, but for what AWS says
   Credentials credentials_;
 };
 
@@ -50,6 +53,8 @@ struct Call {
   std::string action;      // "DescribeInstances"
   std::string about = {};  // the id of what it is about, for messages
   http::Precedence precedence = http::Precedence::look;
+  std::string method = "POST";
+  std::string path = "/";
   http::Headers headers = {};
   std::string body = {};
   // Whether it makes something that would be there twice if it were made twice.

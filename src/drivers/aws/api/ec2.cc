@@ -34,8 +34,15 @@ Ami read_image(const XmlElement& item) {
   Ami image{.id = item.text("imageId"),
             .created = item.text_or("creationDate"),
             .state = item.text_or("imageState"),
-            .root = std::nullopt};
+            .root = std::nullopt,
+            .name = item.text_or("name"),
+            .snapshot_ids = {},
+            .tags = read_tags(item)};
   const std::vector<XmlElement> devices = item.items("blockDeviceMapping");
+  for (const XmlElement& device : devices) {
+    const std::string snapshot = device.child("ebs").text_or("snapshotId");
+    if (!snapshot.empty()) image.snapshot_ids.push_back(snapshot);
+  }
   if (devices.empty() || !devices.front().child("ebs").exists()) return image;
   const XmlElement ebs = devices.front().child("ebs");
   image.root = {.name = devices.front().text("deviceName"),
@@ -168,6 +175,52 @@ Task<std::vector<Ami>> Ec2::images_that(Query filters) {
   co_return read_images(answer);
 }
 
+Task<std::vector<Ami>> Ec2::own_images() {
+  Query query;
+  query.add("Owner.1", "self");
+  Call call{.action = "DescribeImages"};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return read_images(answer);
+}
+
+Task<std::vector<Snapshot>> Ec2::own_snapshots() {
+  std::vector<Snapshot> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("snapshotSet")) {
+      found.push_back({.id = item.text("snapshotId"), .tags = read_tags(item)});
+    }
+  };
+  Query query;
+  query.add("Owner.1", "self").add("MaxResults", kPageSize);
+  co_await ask_pages("DescribeSnapshots", std::move(query), take);
+  co_return found;
+}
+
+Task<std::string> Ec2::register_image(Query query) {
+  Call call{.action = "RegisterImage", .precedence = http::Precedence::creation, .creates = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return answer.text("imageId");
+}
+
+Task<> Ec2::remove(std::string action, std::string parameter, std::string id) {
+  Query query;
+  query.add(std::move(parameter), id);
+  Call call{.action = std::move(action), .about = id, .precedence = http::Precedence::removal};
+  try {
+    co_await caller_.ask(std::move(call), std::move(query));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+}
+
+Task<> Ec2::deregister_image(std::string id) {
+  return remove("DeregisterImage", "ImageId", std::move(id));
+}
+
+Task<> Ec2::delete_snapshot(std::string id) {
+  return remove("DeleteSnapshot", "SnapshotId", std::move(id));
+}
+
 Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> names) {
   std::vector<InstanceType> types;
   Query query;
@@ -291,15 +344,7 @@ Task<std::vector<LaunchTemplate>> Ec2::templates() {
 }
 
 Task<> Ec2::delete_template(std::string name) {
-  Query query;
-  query.add("LaunchTemplateName", name);
-  Call call{
-      .action = "DeleteLaunchTemplate", .about = name, .precedence = http::Precedence::removal};
-  try {
-    co_await caller_.ask(std::move(call), std::move(query));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-  }
+  return remove("DeleteLaunchTemplate", "LaunchTemplateName", std::move(name));
 }
 
 Task<> Ec2::terminate(std::vector<std::string> ids) {
@@ -311,17 +356,8 @@ Task<> Ec2::terminate(std::vector<std::string> ids) {
   co_await caller_.ask(std::move(call), std::move(query));
 }
 
-Task<bool> Ec2::delete_volume(std::string id) {
-  Query query;
-  query.add("VolumeId", id);
-  Call call{.action = "DeleteVolume", .about = id, .precedence = http::Precedence::removal};
-  try {
-    co_await caller_.ask(std::move(call), std::move(query));
-  } catch (const CloudError& error) {
-    if (error.kind() != CloudError::Kind::not_found) throw;
-    co_return false;
-  }
-  co_return true;
+Task<> Ec2::delete_volume(std::string id) {
+  return remove("DeleteVolume", "VolumeId", std::move(id));
 }
 
 Task<std::optional<std::string>> Ec2::console_output(std::string id) {

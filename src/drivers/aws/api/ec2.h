@@ -56,6 +56,14 @@ struct Ami {
     std::optional<std::int64_t> throughput;
   };
   std::optional<RootDevice> root;
+  std::string name;
+  std::vector<std::string> snapshot_ids;  // of all its block devices
+  driver::Metadata tags;
+};
+
+struct Snapshot {
+  std::string id;
+  driver::Metadata tags;
 };
 
 struct InstanceType {
@@ -91,6 +99,14 @@ class Ec2 {
   async::Task<std::vector<Ami>> images(std::vector<std::string> ids);
   // That meet the filters.
   async::Task<std::vector<Ami>> images_that(Query filters);
+  // The account's own, and its snapshots.
+  async::Task<std::vector<Ami>> own_images();
+  async::Task<std::vector<Snapshot>> own_snapshots();
+  // Makes an image, and returns its id.
+  async::Task<std::string> register_image(Query query);
+  // Return at once if they are not there.
+  async::Task<> deregister_image(std::string id);
+  async::Task<> delete_snapshot(std::string id);
   // Of these names. CloudError(permanent): one of them does not exist.
   async::Task<std::vector<InstanceType>> instance_types(std::vector<std::string> names);
 
@@ -110,13 +126,15 @@ class Ec2 {
   async::Task<> delete_template(std::string name);
   // Ends them. CloudError(not_found) if one of them is not there: then none is ended.
   async::Task<> terminate(std::vector<std::string> ids);
-  // Returns whether it was there.
-  async::Task<bool> delete_volume(std::string id);
+  // Returns at once if it is not there.
+  async::Task<> delete_volume(std::string id);
   async::Task<std::optional<std::string>> console_output(std::string id);
 
  private:
   using Take = std::function<void(const XmlElement& answer)>;
 
+  // A call about one thing; that it is not there is no error.
+  async::Task<> remove(std::string action, std::string parameter, std::string id);
   // Asks for a list page by page.
   async::Task<> ask_pages(std::string action, Query query, Take take);
 

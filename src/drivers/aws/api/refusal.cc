@@ -43,7 +43,8 @@ constexpr std::array<std::string_view, 7> kFull = {"InsufficientInstanceCapacity
                                                    "UnfulfillableCapacity"};
 constexpr std::array<std::string_view, 3> kForbidden = {"UnauthorizedOperation", "AccessDenied",
                                                         "AccessDeniedException"};
-constexpr std::array<std::string_view, 4> kGone = {"NoSuchKey", "NoSuchResourceException",
+constexpr std::array<std::string_view, 5> kGone = {"InvalidAMIID.Unavailable", "NoSuchKey",
+                                                   "NoSuchResourceException",
                                                    "ResourceNotFoundException", "NoSuchBucket"};
 
 template <std::size_t size>

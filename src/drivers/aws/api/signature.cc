@@ -119,14 +119,19 @@ std::map<std::string, std::string> signed_headers(const http::Request& request,
 
 }  // namespace
 
-std::string sha256_hex(std::string_view data) {
+std::string sha256(std::string_view data) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned int size = 0;
   const int done =
       ::EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
                    ::EVP_sha256(), nullptr);
   if (done != 1) throw std::runtime_error("SHA-256 cannot be computed");
-  return hex(std::string_view(digest).substr(0, size));
+  digest.resize(size);
+  return digest;
+}
+
+std::string sha256_hex(std::string_view data) {
+  return hex(sha256(data));
 }
 
 void sign(http::Request& request, const Keys& keys, const SigningScope& scope,

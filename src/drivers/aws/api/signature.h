@@ -16,7 +16,8 @@ struct SigningScope {
   bool is_plain = false;  // S3: the path is signed as it is, and the body's hash is a header
 };
 
-// Lower-case hexadecimal.
+// The bytes; and in lower-case hexadecimal.
+std::string sha256(std::string_view data);
 std::string sha256_hex(std::string_view data);
 
 // Adds the headers that prove who sends the request: X-Amz-Date, X-Amz-Security-Token where there

@@ -48,15 +48,6 @@ void load_limits(const config::Section& section, driver::Limits& limits) {
   }
 }
 
-void refuse_what_is_missing(const config::Section& section,
-                            std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    if (section.has(key)) {
-      throw section.error(key, "`" + std::string(key) + "` is not supported by this version");
-    }
-  }
-}
-
 void check_dedicated_host(const config::Section& section, const AwsLabel& label,
                           const MachinePool& pool) {
   if (!label.dedicated_host) return;
@@ -91,7 +82,7 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   rate_ = provider.number("rate");
   load_boot_and_retries(provider);
   load_launch_timeout(provider);
-  const Images images = load_images(provider);
+  const Images images = load_images(provider, config);
   for (const config::Section& pool : provider.sections("pools")) {
     load_pool(pool, provider, section, config, images);
   }
@@ -104,8 +95,46 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   }
 }
 
-AwsConfig::Images AwsConfig::load_images(const config::Section& provider) {
-  refuse_what_is_missing(provider, {"diskimages", "object-storage", "post-upload-hook"});
+// Of the ways into EC2 there is one that needs no bucket.
+void AwsConfig::load_uploads(const config::Section& provider, const config::Config& config) {
+  driver::ManagedImages managed;
+  managed.format = provider.text("image-format");
+  managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
+  for (const config::Section& section : provider.sections("diskimages")) {
+    const std::string name = section.text("name");
+    const config::DiskImage& built = config::find_diskimage(config, section, "name", name);
+    const std::string method = section.text("import-method");
+    if (method != "ebs-direct") {
+      throw section.error("import-method", "`import-method: " + method +
+                                               "` is not supported by this version: take "
+                                               "`ebs-direct`, which needs no bucket");
+    }
+    if (managed.format != "raw") {
+      throw provider.error("image-format", "`import-method: ebs-direct` takes `raw` only");
+    }
+    driver::ProviderImage image;
+    image.name = name;
+    image.pause = section.boolean("pause");
+    image.access.username = section.optional_text("username");
+    if (!image.access.username) image.access.username = built.username;
+    image.access.python_path = section.text("python-path");
+    image.access.shell_type = section.optional_text("shell-type");
+    cloud::load_connection(section, image.access);
+    for (auto& [key, value] : section.text_map("tags")) image.meta.emplace(key, value);
+    UploadOptions options;
+    options.architecture = section.text("architecture");
+    options.ena_support = section.boolean("ena-support");
+    options.imds_support = section.optional_text("imds-support").value_or("");
+    options.volume = load_volume(section);
+    uploads_.insert_or_assign(name, std::move(options));
+    managed.images.insert_or_assign(name, std::move(image));
+  }
+  managed_images_ = std::move(managed);
+}
+
+AwsConfig::Images AwsConfig::load_images(const config::Section& provider,
+                                         const config::Config& config) {
+  load_uploads(provider, config);
   Images found;
   for (const config::Section& section : provider.sections("cloud-images")) {
     const std::string name = section.text("name");
@@ -151,8 +180,8 @@ void AwsConfig::load_label(const config::Section& section, const config::Section
                            const Images& images, MachinePool& machine_pool, AwsPool& pool) {
   const std::string name = section.text("name");
   config::find_label(config, section, "name", name);
-  refuse_what_is_missing(section, {"diskimage"});
-  MachineLabel machine = cloud::load_cloud_image_label(section, images.cloud_images);
+  MachineLabel machine =
+      cloud::load_label_image(section, config, *managed_images_, images.cloud_images);
   AwsLabel label;
   if (!machine.cloud_image.empty()) label.cloud_image = images.references.at(machine.cloud_image);
   machine.console_log = section.boolean("console-log");
@@ -190,6 +219,12 @@ const AwsLabel& AwsConfig::label(std::string_view pool_name, std::string_view la
   const auto& labels = pool(pool_name).labels;
   const auto found = labels.find(label);
   if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+const UploadOptions& AwsConfig::upload(std::string_view image) const {
+  const auto found = uploads_.find(image);
+  if (found == uploads_.end()) throw std::out_of_range("no diskimage " + std::string(image));
   return found->second;
 }
 

@@ -61,6 +61,14 @@ struct AwsLabel {
   bool dedicated_host = false;
 };
 
+// How an image that is uploaded becomes an AMI.
+struct UploadOptions {
+  std::string architecture = "x86_64";
+  bool ena_support = true;
+  std::string imds_support;  // "v2.0", or empty
+  VolumeOptions volume;
+};
+
 struct AwsPool {
   std::optional<std::string> subnet_id;
   std::optional<std::string> security_group_id;
@@ -84,13 +92,16 @@ class AwsConfig final : public driver::StateMachineConfig {
   const AwsPool& pool(std::string_view pool) const;
   const AwsLabel& label(std::string_view pool, std::string_view label) const;
 
+  const UploadOptions& upload(std::string_view image) const;
+
   // Also when the account is another one.
   bool same_as(const driver::ProviderConfig& other) const override;
 
  private:
   struct Images;
 
-  Images load_images(const config::Section& provider);
+  Images load_images(const config::Section& provider, const config::Config& config);
+  void load_uploads(const config::Section& provider, const config::Config& config);
   void load_pool(const config::Section& section, const config::Section& provider,
                  const config::ProviderSection& provider_section, const config::Config& config,
                  const Images& images);
@@ -100,6 +111,7 @@ class AwsConfig final : public driver::StateMachineConfig {
 
   Account account_;
   double rate_ = 2;
+  std::map<std::string, UploadOptions, std::less<>> uploads_;  // by the diskimage's name
   std::map<std::string, AwsPool, std::less<>> aws_pools_;
 };
 

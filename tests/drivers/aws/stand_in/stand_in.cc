@@ -79,11 +79,19 @@ const std::map<std::string, std::regex>& known_parameters() {
            R"(TagSpecification\.[12]\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
       {"DescribeInstances", std::regex("MaxResults|NextToken")},
       {"DescribeVolumes", std::regex("MaxResults|NextToken")},
-      {"DescribeImages", std::regex(R"(ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+))")},
+      {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+))")},
       {"DescribeInstanceTypes", std::regex(R"(InstanceType\.\d+|NextToken)")},
       {"TerminateInstances", std::regex(R"(InstanceId\.\d+)")},
       {"DeleteVolume", std::regex("VolumeId")},
-      {"GetConsoleOutput", std::regex("InstanceId")}};
+      {"GetConsoleOutput", std::regex("InstanceId")},
+      {"RegisterImage",
+       std::regex(
+           R"(Name|Architecture|RootDeviceName|VirtualizationType|EnaSupport|ImdsSupport|)"
+           R"(BlockDeviceMapping\.1\.(DeviceName|Ebs\.(DeleteOnTermination|SnapshotId|VolumeType|VolumeSize|Iops|Throughput))|)"
+           R"(TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
+      {"DeregisterImage", std::regex("ImageId")},
+      {"DescribeSnapshots", std::regex(R"(Owner\.1|MaxResults|NextToken)")},
+      {"DeleteSnapshot", std::regex("SnapshotId")}};
   return known;
 }
 
@@ -138,8 +146,11 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   const std::string target = header("x-amz-target");
   Parameters query;
   if (target.empty()) query = parse_form(call.body);
-  const std::string action =
-      target.empty() ? value_of(query, "Action") : target.substr(target.find('.') + 1);
+  const bool is_ebs = call.target.starts_with("/snapshots");
+  if (is_ebs) query.clear();
+  const std::string action = is_ebs           ? "ebs"
+                             : target.empty() ? value_of(query, "Action")
+                                              : target.substr(target.find('.') + 1);
   query.erase("Action");
   query.erase("Version");
   calls_[action].push_back(query);
@@ -150,7 +161,7 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   if (failure && failure->status > 0) {
     reply = refusal(failure->status, failure->code, "as the test wants it");
   } else if (is_signed && (!failure || failure->status == -1)) {
-    reply = route(action, query);
+    reply = is_ebs ? ebs(call) : route(action, query);
   }
   if (latency > async::Duration::zero()) {
     ++held_back_;
@@ -177,6 +188,15 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
   if (action == "GetConsoleOutput") {
     return {200,
             "<GetConsoleOutputResponse><output>bG9naW46\n</output></GetConsoleOutputResponse>"};
+  }
+  if (action == "RegisterImage") return register_image(query);
+  if (action == "DescribeSnapshots") return describe_own("snapshotSet", "snapshotId", snapshots);
+  if (action == "DeregisterImage" || action == "DeleteSnapshot") {
+    const bool is_image = action == "DeregisterImage";
+    auto& things = is_image ? own_images : snapshots;
+    const bool was_there = things.erase(value_of(query, is_image ? "ImageId" : "SnapshotId")) > 0;
+    if (!was_there) return refusal(400, "Invalid.NotFound", "no such thing");
+    return {200, "<Response><return>true</return></Response>"};
   }
   if (volumes.erase(value_of(query, "VolumeId")) == 0) {
     return refusal(400, "InvalidVolume.NotFound", "no such volume");
@@ -240,7 +260,8 @@ StandIn::Reply StandIn::run_instances(const Parameters& query) {
       return i.second.state != "terminated" && i.second.state != "shutting-down";
     }));
     if (alive >= room) return refusal(400, "VcpuLimitExceeded", "more than the limit");
-    if (!images.contains(value_of(query, "ImageId"))) {
+    const std::string image = value_of(query, "ImageId");
+    if (!images.contains(image) && !own_images.contains(image)) {
       return refusal(400, "InvalidAMIID.NotFound", "no such image");
     }
     id = add_instance(value_of(query, "InstanceType"), tags_of(query, "instance"));
@@ -299,7 +320,58 @@ StandIn::Reply StandIn::describe_volumes(const Parameters& /*query*/) {
                    "</volumeSet></DescribeVolumesResponse>"};
 }
 
+StandIn::Reply StandIn::ebs(const http::HttpServer::Call& call) {
+  const std::string rest = call.target.substr(std::string("/snapshots").size());
+  if (rest.empty()) {
+    const auto wanted = nlohmann::json::parse(call.body);
+    const std::string id = new_id("snap");
+    for (const auto& tag : wanted["Tags"]) {
+      snapshots[id].tags[tag["Key"].get<std::string>()] = tag["Value"].get<std::string>();
+    }
+    return {201, nlohmann::json{{"SnapshotId", id}, {"BlockSize", 524288}}.dump()};
+  }
+  if (rest.starts_with("/completion/")) {
+    const bool is_there = snapshots.contains(rest.substr(std::string("/completion/").size()));
+    return {is_there ? 202 : 404, R"({"Status": "completed"})"};
+  }
+  const std::size_t blocks = rest.find("/blocks/");
+  const auto snapshot = snapshots.find(rest.substr(1, blocks - 1));
+  if (snapshot == snapshots.end() || call.body.size() != 524288) return {400, "{}"};
+  snapshot->second.blocks.insert(std::stoi(rest.substr(blocks + 8)));
+  return {201, "{}"};
+}
+
+StandIn::Reply StandIn::register_image(const Parameters& query) {
+  const std::string snapshot = value_of(query, "BlockDeviceMapping.1.Ebs.SnapshotId");
+  if (!snapshots.contains(snapshot)) return refusal(400, "InvalidSnapshot.NotFound", snapshot);
+  const std::string id = new_id("ami");
+  own_images[id] = {.name = value_of(query, "Name"),
+                    .snapshot = snapshot,
+                    .tags = tags_of(query, "image"),
+                    .blocks = {}};
+  return {200,
+          fmt::format("<RegisterImageResponse><imageId>{}</imageId></RegisterImageResponse>", id)};
+}
+
+StandIn::Reply StandIn::describe_own(const std::string& set, const std::string& id_name,
+                                     const std::map<std::string, OwnThing>& things) const {
+  std::string items;
+  for (const auto& [id, thing] : things) {
+    const std::string mapping =
+        thing.snapshot.empty()
+            ? std::string()
+            : fmt::format(
+                  "<blockDeviceMapping><item><deviceName>/dev/sda1</deviceName><ebs>"
+                  "<snapshotId>{}</snapshotId></ebs></item></blockDeviceMapping>",
+                  thing.snapshot);
+    items += fmt::format("<item><{0}>{1}</{0}><name>{2}</name>{3}{4}</item>", id_name, id,
+                         thing.name, mapping, tag_set(thing.tags));
+  }
+  return {200, fmt::format("<Response><{0}>{1}</{0}></Response>", set, items)};
+}
+
 StandIn::Reply StandIn::describe_images(const Parameters& query) {
+  if (query.contains("Owner.1")) return describe_own("imagesSet", "imageId", own_images);
   std::string items;
   for (const std::string& id : images) {
     const std::vector<std::string> ids = list_of(query, "ImageId");

@@ -31,6 +31,14 @@ class StandIn {
     Parameters wanted;  // the parameters it was made with
   };
 
+  // An AMI or a snapshot of the account's own.
+  struct OwnThing {
+    std::string name;
+    std::string snapshot;  // of an AMI
+    std::map<std::string, std::string> tags;
+    std::set<int> blocks;  // that were written, of a snapshot
+  };
+
   explicit StandIn(const async::Runtime& runtime)
       : runtime_(runtime),
         server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
@@ -70,6 +78,8 @@ class StandIn {
   std::size_t room = 10;    // for instances: 2 virtual CPUs each
   std::size_t page = 1000;  // instances
   std::set<std::string> images = {"ami-1"};
+  std::map<std::string, OwnThing> own_images;
+  std::map<std::string, OwnThing> snapshots;
 
   // What is shutting down is terminated when its time has come.
   void settle();
@@ -84,6 +94,10 @@ class StandIn {
   };
 
   async::Task<std::string> serve(const http::HttpServer::Call& call);
+  Reply ebs(const http::HttpServer::Call& call);
+  Reply register_image(const Parameters& query);
+  Reply describe_own(const std::string& set, const std::string& id_name,
+                     const std::map<std::string, OwnThing>& things) const;
   Reply route(const std::string& action, const Parameters& query);
   Reply run_instances(const Parameters& query);
   Reply describe_instances(const Parameters& query);
