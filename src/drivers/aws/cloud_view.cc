@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "driver/cloud_error.h"
-
 namespace nodepool::drivers::aws {
 
 using async::Task;
-using driver::CloudError;
 
 namespace {
 

@@ -64,10 +64,9 @@ Task<std::string> ImageStore::make(driver::ProviderImage image, std::string name
   const auto sending = std::make_shared<Sending>();
   sending->body = co_await http::file_body(threads_, file.path);
   sending->progress = std::move(progress);
-  const auto size =
-      static_cast<std::int64_t>(std::max<std::uint64_t>(1, (sending->body->size + kGibibyte - 1) / kGibibyte));
-  sending->snapshot =
-      co_await ebs_.start(size, name, runtime_.random.uuid_hex(), metadata);
+  const auto size = static_cast<std::int64_t>(
+      std::max<std::uint64_t>(1, (sending->body->size + kGibibyte - 1) / kGibibyte));
+  sending->snapshot = co_await ebs_.start(size, name, runtime_.random.uuid_hex(), metadata);
   co_await send_blocks(sending);
   if (sending->progress) sending->progress(sending->body->size);
   co_await complete(sending->snapshot, sending->written);
@@ -91,7 +90,8 @@ Task<> ImageStore::send_some(std::shared_ptr<Sending> sending) {
       const std::uint64_t index = sending->next++;
       std::string block;
       const std::uint64_t begin = index * Ebs::kBlock;
-      const std::uint64_t length = std::min<std::uint64_t>(Ebs::kBlock, sending->body->size - begin);
+      const std::uint64_t length =
+          std::min<std::uint64_t>(Ebs::kBlock, sending->body->size - begin);
       while (block.size() < length) {
         block += co_await sending->body->read(begin + block.size(), length - block.size());
       }

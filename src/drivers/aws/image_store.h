@@ -22,7 +22,12 @@ class ImageStore final : public driver::ImageSupport {
   // All outlive it.
   ImageStore(const async::Runtime& runtime, const AwsConfig& config, Ec2& ec2, Ebs& ebs,
              async::ThreadPool& threads, telemetry::Logger log)
-      : runtime_(runtime), config_(config), ec2_(ec2), ebs_(ebs), threads_(threads), log_(std::move(log)) {}
+      : runtime_(runtime),
+        config_(config),
+        ec2_(ec2),
+        ebs_(ebs),
+        threads_(threads),
+        log_(std::move(log)) {}
 
   async::Task<std::string> upload(driver::ProviderImage image, std::string name,
                                   driver::ImageFile file, driver::Metadata metadata,

@@ -18,7 +18,8 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
 
 Task<> release_host(MachineContext context, std::string id) {
   const bool was_there = co_await context.ec2.release_host(id);
-  while (was_there) {
+  if (!was_there) co_return;
+  while (true) {
     const auto list = co_await context.view.hosts(async::Duration::zero());
     const DedicatedHost* host = list->find(id);
     if (host == nullptr || host->is_gone()) co_return;

@@ -1,6 +1,7 @@
 #include "drivers/aws/quota_codes.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 namespace nodepool::drivers::aws {

@@ -65,6 +65,7 @@ Task<> Terminator::work() {
 // they go one by one.
 Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) {
   std::vector<std::string> ids;
+  ids.reserve(batch.size());
   for (const auto& order : batch) ids.push_back(order->id);
   std::exception_ptr failure;
   try {

@@ -26,11 +26,11 @@ def service_model(name):
 
 
 class Judge:
-    """What is wrong with calls of EC2, STS and Service Quotas, as lines of text."""
+    """What is wrong with calls of EC2, EBS, STS and Service Quotas, as lines of text."""
 
     def __init__(self, access_key, secret_key):
         self.credentials = Credentials(access_key, secret_key)
-        self.models = {name: service_model(name) for name in ('ec2', 'sts', 'service-quotas')}
+        self.models = {name: service_model(name) for name in ('ec2', 'sts', 'service-quotas', 'ebs')}
 
     def problems(self, method, url, headers, body):
         """`headers`: names in lower case."""
@@ -38,6 +38,9 @@ class Judge:
         target = headers.get('x-amz-target')
         if target:
             return problems + self.json_problems(target, body)
+        path = urllib.parse.urlsplit(url).path
+        if path.startswith('/snapshots'):
+            return problems + self.rest_problems(method, path, headers, body)
         if not headers.get('content-type', '').startswith('application/x-www-form-urlencoded'):
             return problems
         parameters = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True))
@@ -75,6 +78,29 @@ class Judge:
         unknown = [f'{action}: unknown member {name}' for name in content if name not in shape.members]
         report = botocore.validate.ParamValidator().validate(content, shape)
         return unknown + ([f'{action}: {report.generate_report()}'] if report.has_errors() else [])
+
+    def rest_problems(self, method, path, headers, body):
+        model = self.models['ebs']
+        for action in model.operation_names:
+            operation = model.operation_model(action)
+            pattern = re.sub(r'\{\w+\}', '[^/]+', operation.http['requestUri'])
+            if operation.http['method'] == method and re.fullmatch(pattern, path):
+                break
+        else:
+            return [f'unknown operation: {method} {path}']
+        members = operation.input_shape.members.items()
+        places = {name: shape.serialization.get('location') for name, shape in members}
+        missing = [f'{action}: {name} is missing' for name, shape in members
+                   if name in operation.input_shape.required_members and places[name] == 'header'
+                   and shape.serialization['name'].lower() not in headers]
+        if not body or not headers.get('content-type', '').endswith('json'):
+            return missing
+        content = json.loads(body)
+        unknown = [f'{action}: unknown member {name}' for name in content if name not in places or places[name]]
+        return missing + unknown + [
+            f'{action}: {name}: {report.generate_report()}' for name, value in content.items() if name in places
+            for report in [botocore.validate.ParamValidator().validate(value, operation.input_shape.members[name])]
+            if report.has_errors()]
 
     def query_problems(self, parameters):
         action, version = parameters.pop('Action', ''), parameters.pop('Version', '')

@@ -57,7 +57,7 @@ class Suite:
         is_of_suite = request.path.startswith('/moto-api/') or headers.get('user-agent', '').startswith('Boto3')
         if not is_of_suite:
             problems = self.judge.problems(request.method, request.url, headers, body)
-            action = self.action(headers, body)
+            action = self.action(request.method, request.path, headers, body)
             with self.lock:
                 self.problems += problems
                 self.calls[action] += 1
@@ -77,9 +77,11 @@ class Suite:
             return Response(json.dumps({'problems': self.problems, 'calls': self.calls}))
 
     @staticmethod
-    def action(headers, body):
+    def action(method, path, headers, body):
         if 'x-amz-target' in headers:
             return headers['x-amz-target'].partition('.')[2]
+        if path.startswith('/snapshots'):
+            return f'{method} blocks'
         return dict(urllib.parse.parse_qsl(body.decode('utf-8', 'replace'))).get('Action', '')
 
     @staticmethod

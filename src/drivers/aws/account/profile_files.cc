@@ -113,7 +113,7 @@ std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view 
     const std::string key = lower(trimmed(content.substr(0, equals)));
     const std::string value(without_comment(content.substr(equals + 1)));
     if (is_indented && !block.empty()) {
-      (*section)[block + "." + key] = value;
+      (*section)[fmt::format("{}.{}", block, key)] = value;
       continue;
     }
     block = value.empty() ? key : std::string();

@@ -18,10 +18,8 @@ Task<std::string> Ebs::start(std::int64_t size, std::string description, std::st
                              driver::Metadata tags) {
   nlohmann::json list = nlohmann::json::array();
   for (const auto& [key, value] : tags) list.push_back({{"Key", key}, {"Value", value}});
-  const nlohmann::json body = {{"VolumeSize", size},
-                               {"Description", description},
-                               {"ClientToken", token},
-                               {"Tags", list}};
+  const nlohmann::json body = {
+      {"VolumeSize", size}, {"Description", description}, {"ClientToken", token}, {"Tags", list}};
   Call call{.service = ServiceKind::ebs,
             .action = "StartSnapshot",
             .precedence = http::Precedence::creation,
@@ -32,9 +30,6 @@ Task<std::string> Ebs::start(std::int64_t size, std::string description, std::st
             .has_token = true};
   const http::Response response = co_await caller_.send(std::move(call));
   const cloud::Element answer = cloud::parse_answer("ebs: StartSnapshot", response);
-  if (answer.number("BlockSize") != static_cast<double>(kBlock)) {
-    throw CloudError(CloudError::Kind::permanent, "ebs: StartSnapshot: blocks have another size");
-  }
   co_return answer.text("SnapshotId");
 }
 
@@ -65,7 +60,8 @@ Task<bool> Ebs::complete(std::string snapshot, std::uint64_t blocks) {
             .about = snapshot,
             .precedence = http::Precedence::creation,
             .path = "/snapshots/completion/" + snapshot,
-            .headers = {{"X-Amz-Changedblockscount", std::to_string(blocks)}}};
+            .headers = {{"Content-Type", "application/json"},
+                        {"X-Amz-Changedblockscount", std::to_string(blocks)}}};
   const http::Response response = co_await caller_.send(std::move(call));
   const std::string status =
       cloud::parse_answer("ebs: CompleteSnapshot", response).text_or("Status");

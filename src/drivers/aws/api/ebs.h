@@ -11,6 +11,7 @@ namespace nodepool::drivers::aws {
 // EBS direct: snapshots that are written block by block. All functions throw CloudError.
 class Ebs {
  public:
+  // That of all snapshots. Reference: AWS, EBS direct APIs.
   static constexpr std::size_t kBlock = std::size_t{512} << 10;  // bytes
 
   explicit Ebs(Caller& caller) : caller_(caller) {}

@@ -39,7 +39,7 @@ std::string XmlElement::text(std::string_view name) const {
 
 std::string XmlElement::text_or(std::string_view name, std::string otherwise) const {
   const pugi::xml_node child = find(name);
-  return child.empty() ? otherwise : std::string(child.text().get());
+  return child.empty() ? std::move(otherwise) : std::string(child.text().get());
 }
 
 double XmlElement::number(std::string_view name) const {

@@ -169,11 +169,29 @@ std::string changed(const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
-TEST_F(AwsConfigTest, what_is_not_supported_is_refused) {
-  EXPECT_THAT(load_error(changed("    pools:", "    object-storage: {bucket-name: b}\n    pools:")),
-              HasSubstr("`object-storage` is not supported by this version"));
-  EXPECT_THAT(load_error(changed("cloud-image: jammy", "diskimage: built")),
-              HasSubstr("`diskimage` is not supported by this version"));
+TEST_F(AwsConfigTest, images_are_written_directly_and_no_other_way) {
+  const std::string image = "labels: [{name: small}]\ndiskimages: [{name: built, username: u}]";
+  const auto with = [&image](const std::string& more) {
+    std::string text = changed("labels: [{name: small}]", image);
+    return text.replace(text.find("    pools:"), 0, more);
+  };
+  EXPECT_THAT(load_error(with("    diskimages: [{name: built}]\n")),
+              HasSubstr("`import-method: snapshot` is not supported by this version"));
+  EXPECT_THAT(load_error(with("    image-format: vhd\n"
+                              "    diskimages: [{name: built, import-method: ebs-direct}]\n")),
+              HasSubstr("takes `raw` only"));
+  const auto config = load(with(
+      "    diskimages: [{name: built, import-method: ebs-direct, python-path: p, tags: {a: 1},\n"
+      "                  architecture: arm64, imds-support: v2.0, volume-size: 20}]\n"));
+  const driver::ProviderImage& built = config->managed_images()->images.at("built");
+  EXPECT_EQ(config->managed_images()->format, "raw");
+  EXPECT_EQ(built.access.username, "u");
+  EXPECT_EQ(built.access.python_path, "p");
+  EXPECT_THAT(built.meta, ElementsAre(Pair("a", "1")));
+  EXPECT_EQ(config->upload("built").architecture, "arm64");
+  EXPECT_EQ(config->upload("built").imds_support, "v2.0");
+  EXPECT_EQ(config->upload("built").volume.type, "gp3");
+  EXPECT_EQ(config->upload("built").volume.size, 20);
 }
 
 TEST_F(AwsConfigTest, a_fleet_has_types_and_a_strategy) {
