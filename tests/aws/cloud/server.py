@@ -12,6 +12,8 @@ import sys
 import threading
 import urllib.parse
 
+from moto.core.responses import ActionResult
+from moto.ec2.responses import EC2Response
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from moto.servicequotas.exceptions import NoSuchResource
 from moto.servicequotas.responses import ServiceQuotasResponse
@@ -33,7 +35,15 @@ def list_service_quotas(self):
                                   for code, value in quotas[service].items()]})
 
 
+def register_image(self):
+    """moto's own leaves out the tags."""
+    image = self.ec2_backend.register_image(self._get_param('Name'), '')
+    image.add_tags(self._parse_tag_specification().get('image', {}))
+    return ActionResult({'ImageId': image.id})
+
+
 ServiceQuotasResponse.list_service_quotas = list_service_quotas
+EC2Response.register_image = register_image
 
 
 class Suite:
