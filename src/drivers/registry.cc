@@ -4,8 +4,8 @@
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
-#include "drivers/openshift/openshift_driver.h"
 #include "drivers/metastatic/metastatic_driver.h"
+#include "drivers/openshift/openshift_driver.h"
 #include "drivers/openstack/openstack_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 
