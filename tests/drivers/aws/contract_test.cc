@@ -148,6 +148,7 @@ class SlowFixture final : public AwsFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(aws, DriverContract, testing::Values(backend<AwsFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, QuotaContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, ImageContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, WireContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
