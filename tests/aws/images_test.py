@@ -72,7 +72,7 @@ def test_an_image_is_built_uploaded_and_used(with_images, cloud):
 
     (upload,) = json.loads(launcher.run('image-list', '-o', 'json'))
     launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id',
-                 upload['build_id'], '--upload-id', upload['upload_id'])
+                 upload['id'], '--upload-id', upload['upload_id'])
     launcher.release(lease)
     launcher.await_no_nodes()
     wait_until('the upload is gone', lambda: image['ImageId'] not in [each['ImageId'] for each in own_images(cloud)])
