@@ -1,10 +1,11 @@
 #include "drivers/registry.h"
 
+#include "drivers/aws/aws_driver.h"
 #include "drivers/example/example_driver.h"
 #include "drivers/fake/fake_driver.h"
 #include "drivers/kubernetes/kubernetes_driver.h"
-#include "drivers/openshift/openshift_driver.h"
 #include "drivers/metastatic/metastatic_driver.h"
+#include "drivers/openshift/openshift_driver.h"
 #include "drivers/openstack/openstack_driver.h"
 #include "drivers/static_nodes/static_driver.h"
 
@@ -12,6 +13,7 @@ namespace nodepool::drivers {
 
 driver::DriverRegistry all_drivers() {
   std::vector<std::unique_ptr<driver::Driver>> drivers;
+  drivers.push_back(std::make_unique<aws::AwsDriver>());
   drivers.push_back(std::make_unique<example::ExampleDriver>());
   drivers.push_back(std::make_unique<fake::FakeDriver>());
   drivers.push_back(std::make_unique<kubernetes::KubernetesDriver>());

@@ -1,0 +1,147 @@
+#include "drivers/aws/account/profile_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "drivers/aws/account/account.h"
+
+namespace nodepool::drivers::aws {
+
+namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 20;  // bytes
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// What follows ` #` or ` ;` is a comment.
+std::string_view without_comment(std::string_view value) {
+  for (const std::string_view mark : {" #", " ;", "\t#", "\t;"}) {
+    value = value.substr(0, value.find(mark));
+  }
+  return trimmed(value);
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  });
+  return result;
+}
+
+std::string in_home(const config::Environment& environment, std::string_view name) {
+  const std::string home = variable(environment, "HOME");
+  return home.empty() ? std::string() : home + "/.aws/" + std::string(name);
+}
+
+std::string expanded(const config::Environment& environment, const std::string& path) {
+  return path.starts_with("~/") ? variable(environment, "HOME") + path.substr(1) : path;
+}
+
+std::string file_name(const config::Environment& environment, std::string_view name_variable,
+                      std::string_view name) {
+  const std::string named = variable(environment, name_variable);
+  return named.empty() ? in_home(environment, name) : expanded(environment, named);
+}
+
+std::string credentials_file(const config::Environment& environment) {
+  return file_name(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
+}
+
+std::string config_file(const config::Environment& environment) {
+  return file_name(environment, "AWS_CONFIG_FILE", "config");
+}
+
+std::map<std::string, ProfileKeys, std::less<>> read_file(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  std::string text(kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad()) throw AccountError(path + ": cannot be read");
+  if (text.size() > kLargestFile) throw AccountError(path + ": is too large");
+  return parse_profiles(text, path);
+}
+
+}  // namespace
+
+std::string variable(const config::Environment& environment, std::string_view name) {
+  const auto found = std::ranges::find(environment, name, &config::Environment::value_type::first);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::map<std::string, ProfileKeys, std::less<>> parse_profiles(std::string_view text,
+                                                               const std::string& name) {
+  std::map<std::string, ProfileKeys, std::less<>> sections;
+  ProfileKeys* section = nullptr;
+  std::string block;  // the key that an indented line belongs to
+  std::size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view content = trimmed(line);
+    if (content.empty() || content.front() == '#' || content.front() == ';') continue;
+    const bool is_indented = line.front() == ' ' || line.front() == '\t';
+    if (content.front() == '[' && !is_indented) {
+      const std::size_t close = content.find(']');
+      if (close == std::string_view::npos) {
+        throw AccountError(fmt::format("{}:{}: the section's name has no end", name, number));
+      }
+      section = &sections[std::string(trimmed(content.substr(1, close - 1)))];
+      block.clear();
+      continue;
+    }
+    const std::size_t equals = content.find_first_of("=:");
+    if (section == nullptr) {
+      throw AccountError(fmt::format("{}:{}: belongs to no section", name, number));
+    }
+    if (equals == std::string_view::npos) {
+      if (is_indented) continue;  // more of a value that nobody here reads
+      throw AccountError(fmt::format("{}:{}: is no `key = value`", name, number));
+    }
+    const std::string key = lower(trimmed(content.substr(0, equals)));
+    const std::string value(without_comment(content.substr(equals + 1)));
+    if (is_indented && !block.empty()) {
+      (*section)[fmt::format("{}.{}", block, key)] = value;
+      continue;
+    }
+    block = value.empty() ? key : std::string();
+    (*section)[key] = value;
+  }
+  return sections;
+}
+
+std::set<std::string> profile_file_names(const config::Environment& environment) {
+  std::set<std::string> names = {credentials_file(environment), config_file(environment)};
+  names.erase("");
+  return names;
+}
+
+ProfileFiles read_profile_files(const config::Environment& environment) {
+  ProfileFiles files;
+  files.credentials = read_file(credentials_file(environment));
+  for (auto& [name, keys] : read_file(config_file(environment))) {
+    const std::size_t space = name.find_first_of(" \t");
+    const std::string_view kind = std::string_view(name).substr(0, space);
+    const std::string_view rest = space == std::string::npos
+                                      ? std::string_view()
+                                      : trimmed(std::string_view(name).substr(space));
+    if (kind == "profile") files.profiles[std::string(rest)] = keys;
+    if (kind == "services") files.services[std::string(rest)] = keys;
+    if (name == "default") files.profiles["default"] = keys;
+  }
+  return files;
+}
+
+}  // namespace nodepool::drivers::aws

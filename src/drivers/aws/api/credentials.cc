@@ -1,0 +1,199 @@
+#include "drivers/aws/api/credentials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "cloud/answer.h"
+#include "driver/cloud_error.h"
+#include "drivers/aws/api/query.h"
+#include "drivers/aws/api/refusal.h"
+#include "drivers/aws/api/signature.h"
+#include "drivers/aws/api/xml_element.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+using SourceKind = CredentialSource::Kind;
+
+namespace {
+
+constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=utf-8";
+// Keys that do not say when they end, and those that never do.
+constexpr double kUsualLife = 3600;  // seconds
+constexpr auto kForEver = std::chrono::hours(24 * 365 * 10);
+constexpr auto kAnswerLimit = std::chrono::seconds(20);
+
+// Seconds since the epoch of "2026-11-23T11:00:00Z"; nothing if it is something else.
+std::optional<double> parse_time(const std::string& text) {
+  std::tm parts{};
+  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (end == nullptr) return std::nullopt;
+  return static_cast<double>(::timegm(&parts));
+}
+
+Credentials::Current lasting_until(Keys keys, const std::string& expiration,
+                                   const async::Clock& clock) {
+  const std::optional<double> end = parse_time(expiration);
+  const double life = end ? std::max(0.0, *end - clock.wall_seconds()) : kUsualLife;
+  return {.keys = std::move(keys),
+          .renew_at = cloud::renewal_time(clock.now(), std::chrono::duration<double>(life))};
+}
+
+std::string trimmed(std::string text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  text.resize(last == std::string::npos ? 0 : last + 1);
+  return text;
+}
+
+}  // namespace
+
+Credentials::Credentials(const async::Runtime& runtime, const Account& account,
+                         async::ThreadPool& threads, telemetry::Logger log,
+                         http::Client::Observer on_attempt)
+    : runtime_(runtime),
+      account_(account),
+      threads_(threads),
+      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, std::move(log),
+              std::move(on_attempt)),
+      current_(runtime, "AWS credentials", [this] { return ask(account_.credentials); }) {}
+
+Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
+  switch (source.kind) {
+    case SourceKind::keys:
+      break;
+    case SourceKind::assumed_role:
+      return assume_role(source);
+    case SourceKind::web_identity:
+      return assume_with_identity(source);
+    case SourceKind::container:
+      return ask_container(source);
+    case SourceKind::instance_metadata:
+      return ask_instance(source);
+  }
+  const auto known = [](Current current) -> Task<Current> { co_return current; };
+  return known({.keys = source.keys, .renew_at = runtime_.clock.now() + kForEver});
+}
+
+// What these services send never stands in an error: it may hold keys.
+Task<http::Response> Credentials::send(http::Request request) {
+  const std::string name = request.name;
+  const std::vector<std::string> secrets = request.secrets;
+  request.repeatable = http::Request::Repeatable::yes;
+  request.deadline = kAnswerLimit;
+  http::Response response;
+  try {
+    response = co_await client_.send(std::move(request));
+  } catch (const http::HttpError& error) {
+    throw CloudError(CloudError::Kind::auth, name + ": " + error.what());
+  }
+  if (!response.is_success()) {
+    const Refusal refusal = refusal_in(response);
+    throw CloudError(
+        CloudError::Kind::auth,
+        presentable(fmt::format("{}: HTTP {} {} {}", name, response.status, refusal.code,
+                                http::without_secrets(refusal.message, secrets))));
+  }
+  co_return response;
+}
+
+Task<Credentials::Current> Credentials::ask_sts(http::Request request, const Keys* keys,
+                                                std::string result) {
+  request.method = "POST";
+  request.url = account_.endpoint(ServiceKind::sts) + "/";
+  request.headers = {{"Content-Type", kFormType}};
+  if (keys != nullptr) {
+    const SigningScope scope{.region = account_.region,
+                             .service = std::string(host_name(ServiceKind::sts)),
+                             .time = runtime_.clock.wall_seconds()};
+    sign(request, *keys, scope, sha256_hex(request.body));
+  }
+  const std::string name = request.name;
+  const http::Response response = co_await send(std::move(request));
+  const XmlElement got = XmlElement::parse(name, response.body).child(result).child("Credentials");
+  Keys found{.access_key_id = got.text("AccessKeyId"),
+             .secret_access_key = got.text("SecretAccessKey"),
+             .session_token = got.text("SessionToken")};
+  co_return lasting_until(std::move(found), got.text_or("Expiration"), runtime_.clock);
+}
+
+Task<Credentials::Current> Credentials::assume_role(const CredentialSource& source) {
+  const Current base = co_await ask(source.base.at(0));
+  Query query;
+  query.add("Action", "AssumeRole").add("Version", "2011-06-15");
+  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
+  query.add("DurationSeconds", source.duration).add_if_any("ExternalId", source.external_id);
+  http::Request request{.url = {}, .body = query.text(), .name = "sts: AssumeRole"};
+  co_return co_await ask_sts(std::move(request), &base.keys, "AssumeRoleResult");
+}
+
+Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSource& source) {
+  const std::string token = co_await read_token(source.token_file);
+  Query query;
+  query.add("Action", "AssumeRoleWithWebIdentity").add("Version", "2011-06-15");
+  query.add("RoleArn", source.role_arn).add("RoleSessionName", source.session_name);
+  query.add("WebIdentityToken", token);
+  http::Request request{.url = {},
+                        .body = query.text(),
+                        .secrets = {token},
+                        .name = "sts: AssumeRoleWithWebIdentity"};
+  co_return co_await ask_sts(std::move(request), nullptr, "AssumeRoleWithWebIdentityResult");
+}
+
+Task<Credentials::Current> Credentials::ask_container(const CredentialSource& source) {
+  std::string token = source.token;
+  if (!source.token_file.empty()) token = co_await read_token(source.token_file);
+  http::Request request{.url = source.url, .secrets = {token}, .name = "container: credentials"};
+  if (!token.empty()) request.headers.emplace_back("Authorization", token);
+  const http::Response response = co_await send(std::move(request));
+  const cloud::Element got = cloud::parse_answer("container: credentials", response);
+  Keys keys{.access_key_id = got.text("AccessKeyId"),
+            .secret_access_key = got.text("SecretAccessKey"),
+            .session_token = got.text_or("Token")};
+  co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
+}
+
+// The second version of the instance's service: all calls carry a token.
+Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& source) {
+  const std::string roles = source.url + "/latest/meta-data/iam/security-credentials/";
+  http::Request for_token{.method = "PUT",
+                          .url = source.url + "/latest/api/token",
+                          .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
+                          .name = "instance metadata: token"};
+  const http::Response token = co_await send(std::move(for_token));
+  const http::Headers headers = {{"X-aws-ec2-metadata-token", token.body}};
+  http::Request for_role{
+      .url = roles, .headers = headers, .secrets = {token.body}, .name = "instance metadata: role"};
+  const http::Response role = co_await send(std::move(for_role));
+  const std::string name = role.body.substr(0, role.body.find_first_of("\r\n"));
+  http::Request for_keys{.url = roles + name,
+                         .headers = headers,
+                         .secrets = {token.body},
+                         .name = "instance metadata: credentials"};
+  const http::Response response = co_await send(std::move(for_keys));
+  const cloud::Element got = cloud::parse_answer("instance metadata: credentials", response);
+  Keys keys{.access_key_id = got.text("AccessKeyId"),
+            .secret_access_key = got.text("SecretAccessKey"),
+            .session_token = got.text("Token")};
+  co_return lasting_until(std::move(keys), got.text_or("Expiration"), runtime_.clock);
+}
+
+Task<std::string> Credentials::read_token(std::string path) {
+  const auto read = [path] {
+    std::ifstream file(path, std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    return trimmed(std::move(text));
+  };
+  std::string token = co_await threads_.run("reading a token", read);
+  if (token.empty()) {
+    throw CloudError(CloudError::Kind::auth, path + ": there is no token in this file");
+  }
+  co_return token;
+}
+
+}  // namespace nodepool::drivers::aws

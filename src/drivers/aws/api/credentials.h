@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+
+#include "async/runtime.h"
+#include "async/thread_pool.h"
+#include "cloud/token_cache.h"
+#include "drivers/aws/account/account.h"
+#include "http/client.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::aws {
+
+// The keys that all calls of an account are signed with: got anew before they expire, and once they
+// are refused.
+class Credentials {
+ public:
+  // Never to be logged.
+  struct Current {
+    Keys keys;
+    async::Clock::TimePoint renew_at;
+  };
+  using Pointer = cloud::TokenCache<Current>::Pointer;
+
+  // `account` and `threads` outlive it.
+  Credentials(const async::Runtime& runtime, const Account& account, async::ThreadPool& threads,
+              telemetry::Logger log, http::Client::Observer on_attempt);
+
+  // Keys that are good for some time yet. Throws CloudError: auth if they cannot be got.
+  async::Task<Pointer> get() { return current_.get(); }
+
+  // A service has not accepted these: the next get() asks for others.
+  void refused(const Pointer& keys) { current_.refused(keys); }
+
+  async::Task<> stop() { return current_.stop(); }
+
+ private:
+  async::Task<Current> ask(const CredentialSource& source);
+  async::Task<Current> assume_role(const CredentialSource& source);
+  async::Task<Current> assume_with_identity(const CredentialSource& source);
+  async::Task<Current> ask_container(const CredentialSource& source);
+  async::Task<Current> ask_instance(const CredentialSource& source);
+  async::Task<http::Response> send(http::Request request);
+  async::Task<Current> ask_sts(http::Request request, const Keys* keys, std::string result);
+  async::Task<std::string> read_token(std::string path);
+
+  async::Runtime runtime_;
+  const Account& account_;
+  async::ThreadPool& threads_;
+  http::Client client_;
+  cloud::TokenCache<Current> current_;
+};
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,373 @@
+#include "drivers/aws/api/ec2.h"
+
+#include <openssl/evp.h>
+
+#include <set>
+
+#include "driver/cloud_error.h"
+#include "drivers/aws/api/refusal.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr int kMostPages = 1000;
+constexpr std::int64_t kPageSize = 1000;
+
+driver::Metadata read_tags(const XmlElement& item) {
+  driver::Metadata tags;
+  for (const XmlElement& tag : item.items("tagSet"))
+    tags[tag.text_or("key")] = tag.text_or("value");
+  return tags;
+}
+
+std::optional<std::int64_t> optional_integer(const XmlElement& element, std::string_view name) {
+  const std::optional<double> number = element.optional_number(name);
+  if (!number) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+Ami read_image(const XmlElement& item) {
+  Ami image{.id = item.text("imageId"),
+            .created = item.text_or("creationDate"),
+            .state = item.text_or("imageState"),
+            .root = std::nullopt,
+            .name = item.text_or("name"),
+            .snapshot_ids = {},
+            .tags = read_tags(item)};
+  const std::vector<XmlElement> devices = item.items("blockDeviceMapping");
+  for (const XmlElement& device : devices) {
+    const std::string snapshot = device.child("ebs").text_or("snapshotId");
+    if (!snapshot.empty()) image.snapshot_ids.push_back(snapshot);
+  }
+  if (devices.empty() || !devices.front().child("ebs").exists()) return image;
+  const XmlElement ebs = devices.front().child("ebs");
+  image.root = {.name = devices.front().text("deviceName"),
+                .snapshot_id = ebs.text_or("snapshotId"),
+                .volume_type = ebs.text_or("volumeType"),
+                .size = optional_integer(ebs, "volumeSize"),
+                .iops = optional_integer(ebs, "iops"),
+                .throughput = optional_integer(ebs, "throughput")};
+  return image;
+}
+
+std::vector<Ami> read_images(const XmlElement& answer) {
+  std::vector<Ami> images;
+  for (const XmlElement& item : answer.items("imagesSet")) images.push_back(read_image(item));
+  return images;
+}
+
+std::string first_text(const std::vector<XmlElement>& items) {
+  return items.empty() ? std::string() : items.front().own_text();
+}
+
+std::string from_base64(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return c <= ' '; });
+  std::string data(text.size() / 4 * 3 + 3, '\0');
+  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(data.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+  data.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  while (data.ends_with('\0')) data.pop_back();  // what the padding stood for
+  return data;
+}
+
+}  // namespace
+
+Ec2Instance read_instance(const XmlElement& item) {
+  Ec2Instance instance;
+  instance.id = item.text("instanceId");
+  instance.state = item.child("instanceState").text_or("name");
+  const XmlElement reason = item.child("stateReason");
+  instance.reason = reason.text_or("message");
+  instance.reason_code = reason.text_or("code");
+  instance.type = item.text_or("instanceType");
+  const XmlElement placement = item.child("placement");
+  instance.zone = placement.text_or("availabilityZone");
+  instance.host_id = placement.text_or("hostId");
+  instance.is_spot = item.text_or("instanceLifecycle") == "spot";
+  instance.public_ipv4 = item.text_or("ipAddress");
+  instance.private_ipv4 = item.text_or("privateIpAddress");
+  for (const XmlElement& interface : item.items("networkInterfaceSet")) {
+    for (const XmlElement& address : interface.items("ipv6AddressesSet")) {
+      if (instance.ipv6.empty()) instance.ipv6 = address.text_or("ipv6Address");
+    }
+    break;
+  }
+  for (const XmlElement& device : item.items("blockDeviceMapping")) {
+    const std::string id = device.child("ebs").text_or("volumeId");
+    if (!id.empty()) instance.volume_ids.push_back(id);
+  }
+  instance.tags = read_tags(item);
+  return instance;
+}
+
+Task<> Ec2::ask_pages(std::string action, Query query, Take take) {
+  std::string next;
+  std::set<std::string> seen;
+  for (int page = 0; page < kMostPages; ++page) {
+    Query of_page = query;
+    of_page.add_if_any("NextToken", next);
+    Call call{.action = action};
+    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(of_page));
+    take(answer);
+    next = answer.text_or("nextToken");
+    if (next.empty()) co_return;
+    if (!seen.insert(next).second) break;
+  }
+  throw CloudError(CloudError::Kind::failed,
+                   "ec2: " + action + ": the pages of the list never end");
+}
+
+Task<std::vector<Ec2Instance>> Ec2::instances() {
+  std::vector<Ec2Instance> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& reservation : answer.items("reservationSet")) {
+      for (const XmlElement& item : reservation.items("instancesSet")) {
+        found.push_back(read_instance(item));
+      }
+    }
+  };
+  Query query;
+  query.add("MaxResults", kPageSize);
+  co_await ask_pages("DescribeInstances", std::move(query), take);
+  co_return found;
+}
+
+Task<std::vector<Ec2Volume>> Ec2::volumes() {
+  std::vector<Ec2Volume> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("volumeSet")) {
+      found.push_back({.id = item.text("volumeId"),
+                       .state = item.text_or("status"),
+                       .type = item.text_or("volumeType"),
+                       .size = item.optional_number("size").value_or(0),
+                       .iops = item.optional_number("iops").value_or(0),
+                       .tags = read_tags(item)});
+    }
+  };
+  Query query;
+  query.add("MaxResults", kPageSize);
+  co_await ask_pages("DescribeVolumes", std::move(query), take);
+  co_return found;
+}
+
+Task<std::vector<Ami>> Ec2::images(std::vector<std::string> ids) {
+  Query query;
+  query.add_list("ImageId", ids);
+  Call call{.action = "DescribeImages", .about = ids.empty() ? std::string() : ids.front()};
+  try {
+    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+    co_return read_images(answer);
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+  co_return std::vector<Ami>{};
+}
+
+Task<std::vector<Ami>> Ec2::images_that(Query filters) {
+  std::vector<Ami> found;
+  Call call{.action = "DescribeImages"};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(filters));
+  co_return read_images(answer);
+}
+
+Task<std::vector<Ami>> Ec2::own_images() {
+  Query query;
+  query.add("Owner.1", "self");
+  Call call{.action = "DescribeImages"};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return read_images(answer);
+}
+
+Task<std::vector<Snapshot>> Ec2::own_snapshots() {
+  std::vector<Snapshot> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("snapshotSet")) {
+      found.push_back({.id = item.text("snapshotId"), .tags = read_tags(item)});
+    }
+  };
+  Query query;
+  query.add("Owner.1", "self").add("MaxResults", kPageSize);
+  co_await ask_pages("DescribeSnapshots", std::move(query), take);
+  co_return found;
+}
+
+Task<std::string> Ec2::register_image(Query query) {
+  Call call{.action = "RegisterImage", .precedence = http::Precedence::creation, .creates = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  co_return answer.text("imageId");
+}
+
+Task<> Ec2::remove(std::string action, std::string parameter, std::string id) {
+  Query query;
+  query.add(std::move(parameter), id);
+  Call call{.action = std::move(action), .about = id, .precedence = http::Precedence::removal};
+  try {
+    co_await caller_.ask(std::move(call), std::move(query));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+}
+
+Task<> Ec2::deregister_image(std::string id) {
+  return remove("DeregisterImage", "ImageId", std::move(id));
+}
+
+Task<> Ec2::delete_snapshot(std::string id) {
+  return remove("DeleteSnapshot", "SnapshotId", std::move(id));
+}
+
+Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> names) {
+  std::vector<InstanceType> types;
+  Query query;
+  query.add_list("InstanceType", names);
+  const Take take = [&types](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("instanceTypeSet")) {
+      const XmlElement vcpus = item.child("vCpuInfo");
+      types.push_back(
+          {.name = item.text("instanceType"),
+           .vcpus = vcpus.number("defaultVCpus"),
+           .cores = vcpus.optional_number("defaultCores").value_or(vcpus.number("defaultVCpus")),
+           .memory = item.child("memoryInfo").number("sizeInMiB")});
+    }
+  };
+  co_await ask_pages("DescribeInstanceTypes", std::move(query), take);
+  co_return types;
+}
+
+Task<std::string> Ec2::run_instance(Query query) {
+  Call call{.action = "RunInstances",
+            .precedence = http::Precedence::creation,
+            .creates = true,
+            .has_token = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  const std::vector<XmlElement> made = answer.items("instancesSet");
+  const std::string id = made.empty() ? std::string() : made.front().text_or("instanceId");
+  if (id.empty()) {
+    throw CloudError(CloudError::Kind::unknown_outcome,
+                     "ec2: RunInstances: the answer names no instance");
+  }
+  co_return id;
+}
+
+Task<std::string> Ec2::create_fleet(Query query) {
+  Call call{.action = "CreateFleet",
+            .precedence = http::Precedence::creation,
+            .creates = true,
+            .has_token = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  for (const XmlElement& made : answer.items("fleetInstanceSet")) {
+    std::string id = first_text(made.items("instanceIds"));
+    if (!id.empty()) co_return id;
+  }
+  const std::vector<XmlElement> errors = answer.items("errorSet");
+  if (errors.empty()) {
+    throw CloudError(CloudError::Kind::failed, "ec2: CreateFleet: it has no instance");
+  }
+  const Refusal refusal{.code = errors.front().text_or("errorCode"),
+                        .message = errors.front().text_or("errorMessage")};
+  throw CloudError(kind_of(refusal, 200, false),
+                   presentable("ec2: CreateFleet: " + refusal.code + ": " + refusal.message));
+}
+
+Task<std::string> Ec2::allocate_host(Query query) {
+  Call call{.action = "AllocateHosts",
+            .precedence = http::Precedence::creation,
+            .creates = true,
+            .has_token = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  std::string id = first_text(answer.items("hostIdSet"));
+  if (!id.empty()) co_return id;
+  throw CloudError(CloudError::Kind::unknown_outcome,
+                   "ec2: AllocateHosts: the answer names no host");
+}
+
+Task<std::vector<DedicatedHost>> Ec2::hosts() {
+  std::vector<DedicatedHost> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("hostSet")) {
+      const XmlElement properties = item.child("hostProperties");
+      found.push_back(
+          {.id = item.text("hostId"),
+           .state = item.text_or("state"),
+           .family = properties.text_or("instanceFamily", properties.text_or("instanceType")),
+           .tags = read_tags(item)});
+    }
+  };
+  co_await ask_pages("DescribeHosts", {}, take);
+  co_return found;
+}
+
+Task<bool> Ec2::release_host(std::string id) {
+  Query query;
+  query.add("HostId.1", id);
+  Call call{.action = "ReleaseHosts", .about = id, .precedence = http::Precedence::removal};
+  try {
+    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+    for (const XmlElement& item : answer.items("unsuccessful")) {
+      const XmlElement error = item.child("error");
+      const Refusal refusal{.code = error.text_or("code"), .message = error.text_or("message")};
+      throw CloudError(
+          kind_of(refusal, 200, false),
+          presentable("ec2: ReleaseHosts " + id + ": " + refusal.code + ": " + refusal.message));
+    }
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    co_return false;
+  }
+  co_return true;
+}
+
+Task<> Ec2::create_template(Query query) {
+  Call call{.action = "CreateLaunchTemplate", .precedence = http::Precedence::creation};
+  try {
+    co_await caller_.ask(std::move(call), std::move(query));
+  } catch (const CloudError& error) {
+    const std::string_view text = error.what();
+    if (text.find("InvalidLaunchTemplateName.AlreadyExists") == std::string_view::npos) throw;
+  }
+}
+
+Task<std::vector<LaunchTemplate>> Ec2::templates() {
+  std::vector<LaunchTemplate> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.items("launchTemplates")) {
+      found.push_back({.name = item.text("launchTemplateName"), .tags = read_tags(item)});
+    }
+  };
+  co_await ask_pages("DescribeLaunchTemplates", {}, take);
+  co_return found;
+}
+
+Task<> Ec2::delete_template(std::string name) {
+  return remove("DeleteLaunchTemplate", "LaunchTemplateName", std::move(name));
+}
+
+Task<> Ec2::terminate(std::vector<std::string> ids) {
+  Query query;
+  query.add_list("InstanceId", ids);
+  Call call{.action = "TerminateInstances",
+            .about = ids.size() == 1 ? ids.front() : std::to_string(ids.size()) + " instances",
+            .precedence = http::Precedence::removal};
+  co_await caller_.ask(std::move(call), std::move(query));
+}
+
+Task<> Ec2::delete_volume(std::string id) {
+  return remove("DeleteVolume", "VolumeId", std::move(id));
+}
+
+Task<std::optional<std::string>> Ec2::console_output(std::string id) {
+  Query query;
+  query.add("InstanceId", id);
+  Call call{.action = "GetConsoleOutput", .about = id};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  std::string text = from_base64(answer.text_or("output"));
+  if (text.empty()) co_return std::nullopt;
+  co_return text;
+}
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nodepool::drivers::aws {
+
+// The parameters of a call in AWS' Query form: "TagSpecification.1.Tag.2.Key".
+class Query {
+ public:
+  Query& add(std::string name, std::string value);
+  Query& add(std::string name, const char* value) {
+    return add(std::move(name), std::string(value));
+  }
+  Query& add(std::string name, std::int64_t value);
+  Query& add(std::string name, bool value);
+  // Nothing if the value is empty.
+  Query& add_if_any(std::string name, std::string value);
+  // NAME.1, NAME.2, …
+  Query& add_list(const std::string& name, const std::vector<std::string>& values);
+  // A filter, the next one.
+  Query& add_filter(std::string name, const std::vector<std::string>& values);
+
+  const std::vector<std::pair<std::string, std::string>>& parameters() const { return parameters_; }
+  // As the body of a form.
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> parameters_;
+  int filters_ = 0;
+};
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,42 @@
+#include "drivers/aws/api/service_quotas.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cloud/answer.h"
+#include "cloud/pages.h"
+
+namespace nodepool::drivers::aws {
+
+namespace {
+
+constexpr const char* kCall = "servicequotas: ListServiceQuotas";
+
+async::Task<cloud::Page> ask_page(Caller& caller, std::string service, std::string token) {
+  nlohmann::json body = {{"ServiceCode", service}, {"MaxResults", 100}};
+  if (!token.empty()) body["NextToken"] = token;
+  Call call{.service = ServiceKind::service_quotas,
+            .action = "ListServiceQuotas",
+            .about = service,
+            .headers = {{"Content-Type", "application/x-amz-json-1.1"},
+                        {"X-Amz-Target", "ServiceQuotasV20190624.ListServiceQuotas"}},
+            .body = body.dump()};
+  const http::Response response = co_await caller.send(std::move(call));
+  const cloud::Element answer = cloud::parse_answer(kCall, response);
+  co_return cloud::Page{.items = answer.list("Quotas"), .next = answer.text_or("NextToken")};
+}
+
+}  // namespace
+
+async::Task<std::map<std::string, double>> ServiceQuotas::values(std::string service) {
+  const cloud::AskPage ask = [this, service](const std::string& token) {
+    return ask_page(caller_, service, token);
+  };
+  const std::vector<cloud::Element> quotas = co_await cloud::all_pages(kCall, ask);
+  std::map<std::string, double> values;
+  for (const cloud::Element& quota : quotas) {
+    values[quota.text("QuotaCode")] = quota.number("Value");
+  }
+  co_return values;
+}
+
+}  // namespace nodepool::drivers::aws

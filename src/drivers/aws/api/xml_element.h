@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pugixml.hpp>
+
+namespace nodepool::drivers::aws {
+
+// An element of an answer in XML. Its readers throw CloudError(failed), naming the call and the
+// place, for what is missing or cannot be read: what a server sends is not to be relied on.
+class XmlElement {
+ public:
+  // The root of the document. `call` is for messages. Throws if it is no XML.
+  static XmlElement parse(const std::string& call, const std::string& text);
+
+  // The text of a child, which must be there and not empty; or what counts if it is not.
+  std::string text(std::string_view name) const;
+  std::string text_or(std::string_view name, std::string otherwise = {}) const;
+  double number(std::string_view name) const;
+  std::optional<double> optional_number(std::string_view name) const;
+  bool boolean_or(std::string_view name, bool otherwise) const;
+
+  // A child; empty, and all it has missing, if there is none.
+  XmlElement child(std::string_view name) const;
+  bool exists() const { return !node_.empty(); }
+  // The children `item` of a child: EC2's form of a list.
+  std::vector<XmlElement> items(std::string_view name) const;
+  // The children with this name.
+  std::vector<XmlElement> all(std::string_view name) const;
+  // The text of the element itself.
+  std::string own_text() const { return node_.text().get(); }
+
+ private:
+  XmlElement(std::shared_ptr<const pugi::xml_document> document, pugi::xml_node node,
+             std::string where)
+      : document_(std::move(document)), node_(node), where_(std::move(where)) {}
+
+  pugi::xml_node find(std::string_view name) const;
+  [[noreturn]] void fail(std::string_view name, std::string_view problem) const;
+
+  std::shared_ptr<const pugi::xml_document> document_;
+  pugi::xml_node node_;
+  std::string where_;
+};
+
+}  // namespace nodepool::drivers::aws

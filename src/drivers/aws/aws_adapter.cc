@@ -1,0 +1,182 @@
+#include "drivers/aws/aws_adapter.h"
+
+#include <algorithm>
+
+#include "driver/cloud_error.h"
+#include "drivers/aws/external_id.h"
+#include "drivers/aws/instance_removal.h"
+#include "drivers/aws/usage.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr const char* kVolumeResource = "volume";
+constexpr const char* kHostResource = "host";
+
+bool wants_hosts(const AwsConfig& config) {
+  return std::ranges::any_of(config.pools(), [&config](const auto& pool) {
+    return std::ranges::any_of(pool.second.labels, [&](const std::string& label) {
+      return config.label(pool.first, label).dedicated_host;
+    });
+  });
+}
+
+}  // namespace
+
+AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
+                       std::shared_ptr<CloudEndpoint> endpoint,
+                       std::shared_ptr<const model::Installation> installation,
+                       async::ThreadPool& threads, telemetry::Logger log,
+                       const http::Client::Observer& on_attempt)
+    : config_(std::move(config)),
+      endpoint_(std::move(endpoint)),
+      membership_(endpoint_->join({.rate = config_->rate(), .on_attempt = on_attempt})),
+      caller_(runtime, endpoint_->state(), log, on_attempt),
+      ec2_(caller_),
+      ebs_(caller_),
+      templates_(ec2_, *config_, std::move(installation)),
+      context_{
+          runtime,    *config_,          ec2_,          endpoint_->view(), endpoint_->terminator(),
+          templates_, endpoint_->pace(), std::move(log)},
+      images_(runtime, *config_, ec2_, ebs_, threads, context_.log),
+      has_hosts_(wants_hosts(*config_)),
+      codes_(relevant_codes(*config_)) {}
+
+Task<> AwsAdapter::stop() {
+  co_await endpoint_->leave(membership_);
+}
+
+Task<driver::Instance> AwsAdapter::create(driver::CreateSpec spec, driver::StateMachine& machine) {
+  InstanceLaunch launch(context_, std::move(spec), machine);
+  co_return co_await launch.run();
+}
+
+Task<> AwsAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+  co_await remove_machine(context_, parse_external_id(external_id), std::move(accepted));
+}
+
+Task<std::vector<driver::Instance>> AwsAdapter::instances() {
+  std::vector<driver::Instance> instances;
+  const auto list = co_await context_.view.instances().get(context_.pace.poll);
+  std::vector<std::string> types;
+  for (const Ec2Instance& instance : list->all()) {
+    if (!instance.is_gone()) types.push_back(instance.type);
+  }
+  co_await context_.view.types(std::move(types));  // all in one call
+  for (const Ec2Instance& instance : list->all()) {
+    if (!instance.is_gone()) instances.push_back(co_await describe(context_, instance));
+  }
+  co_return instances;
+}
+
+Task<std::vector<driver::Resource>> AwsAdapter::resources() {
+  std::vector<driver::Resource> resources;
+  const auto list = co_await context_.view.instances().get(context_.pace.poll);
+  for (const Ec2Instance& instance : list->all()) {
+    if (instance.is_going()) continue;
+    resources.push_back({.type = std::string(driver::kInstanceResource),
+                         .id = instance.id,
+                         .metadata = instance.tags});
+  }
+  // A disk that is attached goes with its machine.
+  const auto volumes = co_await context_.view.volumes(context_.pace.list_age);
+  for (const Ec2Volume& volume : volumes->all()) {
+    if (volume.state != "available" && volume.state != "error") continue;
+    resources.push_back({.type = kVolumeResource, .id = volume.id, .metadata = volume.tags});
+  }
+  if (!has_hosts_) co_return resources;
+  const auto hosts = co_await context_.view.hosts(context_.pace.list_age);
+  for (const DedicatedHost& host : hosts->all()) {
+    if (host.is_gone()) continue;
+    resources.push_back({.type = kHostResource, .id = host.id, .metadata = host.tags});
+  }
+  co_return resources;
+}
+
+// The node's external id may be an object, here or in the Python Nodepool's records.
+bool AwsAdapter::may_be_of(const driver::Resource& resource, const model::Node& node) const {
+  if (resource.type != driver::kInstanceResource || node.external_id.is_null()) return true;
+  try {
+    const ExternalId id = parse_external_id(node.external_id);
+    return id.instance.empty() || id.instance == resource.id;
+  } catch (const CloudError&) {
+    return true;
+  }
+}
+
+Task<> AwsAdapter::remove_resource(driver::Resource resource) {
+  if (resource.type == kVolumeResource) {
+    co_await ec2_.delete_volume(std::move(resource.id));
+  } else if (resource.type == kHostResource) {
+    co_await ec2_.release_host(std::move(resource.id));
+  } else {
+    co_await context_.terminator.terminate(std::move(resource.id));
+  }
+}
+
+Task<std::map<std::string, std::int64_t>> AwsAdapter::remove_leftovers() {
+  std::map<std::string, std::int64_t> removed;
+  try {
+    removed["template"] = co_await templates_.remove_unused();
+  } catch (const CloudError& error) {
+    context_.log.error("Unused launch templates cannot be deleted: {}", error.what());
+  }
+  std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
+  co_return removed;
+}
+
+Task<driver::Limits> AwsAdapter::limits() {
+  const auto values = co_await context_.view.quotas();
+  for (const std::string& code : codes_) {
+    if (!values->contains(code)) {
+      context_.log.warning("Quota {} is not known: it does not limit anything", code);
+    }
+  }
+  co_return limits_for(codes_, *values);
+}
+
+Task<driver::Resources> AwsAdapter::need(std::string pool, std::string label) {
+  const AwsLabel& wanted = config_->label(pool, label);
+  if (wanted.fleet) co_return driver::Resources({{"instances", 1}});  // of whichever type
+  if (wanted.instance_type.empty()) {
+    throw CloudError(CloudError::Kind::permanent, "the label has no instance type");
+  }
+  const auto types = co_await context_.view.types({wanted.instance_type});
+  const auto type = types.find(wanted.instance_type);
+  if (type == types.end()) {
+    throw CloudError(CloudError::Kind::permanent,
+                     "EC2 has no instance type " + wanted.instance_type + " in this region");
+  }
+  co_return need_of(wanted, type->second);
+}
+
+Task<std::optional<std::string>> AwsAdapter::label_problem(std::string pool, std::string label) {
+  const AwsLabel& wanted = config_->label(pool, label);
+  if (!wanted.cloud_image) co_return "the label has no image";
+  const std::optional<std::string> id = co_await context_.view.image_id(*wanted.cloud_image);
+  if (id) co_return std::nullopt;
+  co_return "no AMI meets the filters";
+}
+
+Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id) {
+  co_return co_await ec2_.console_output(parse_external_id(external_id).instance);
+}
+
+// A spot instance may have been taken away while its node was waiting.
+Task<bool> AwsAdapter::is_usable(model::Node node) {
+  const std::string id = parse_external_id(node.external_id).instance;
+  const auto list = co_await context_.view.instances().get(context_.pace.list_age);
+  const Ec2Instance* instance = list->find(id);
+  if (instance != nullptr && instance->state == "running") co_return true;
+  context_.log.warning("Instance {} of node {} is {}: {}", id, node.id,
+                       instance == nullptr ? "gone" : instance->state,
+                       instance == nullptr ? "it is not listed" : instance->reason);
+  co_return false;
+}
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "driver/statemachine/adapter.h"
+#include "drivers/aws/api/ec2.h"
+#include "drivers/aws/cloud_endpoint.h"
+#include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/image_store.h"
+#include "drivers/aws/instance_launch.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::aws {
+
+// EC2. See docs/drivers/aws.md for the calls that are made.
+class AwsAdapter final : public driver::Adapter {
+ public:
+  // `threads` outlive it. `endpoint` is that of the configuration's account. `on_attempt` is told
+  // of every attempt at a call.
+  AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsConfig> config,
+             std::shared_ptr<CloudEndpoint> endpoint,
+             std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
+             telemetry::Logger log, const http::Client::Observer& on_attempt = {});
+
+  async::Task<> stop() override;
+
+  async::Task<driver::Instance> create(driver::CreateSpec spec,
+                                       driver::StateMachine& machine) override;
+  async::Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+  async::Task<std::vector<driver::Instance>> instances() override;
+  async::Task<std::vector<driver::Resource>> resources() override;
+  bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
+  async::Task<> remove_resource(driver::Resource resource) override;
+  async::Task<std::map<std::string, std::int64_t>> remove_leftovers() override;
+  async::Task<driver::Limits> limits() override;
+  async::Task<driver::Resources> need(std::string pool, std::string label) override;
+  async::Task<std::optional<std::string>> label_problem(std::string pool,
+                                                        std::string label) override;
+  async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
+  async::Task<bool> is_usable(model::Node node) override;
+  driver::ImageSupport* images() override { return &images_; }
+  async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
+
+ private:
+  std::shared_ptr<const AwsConfig> config_;
+  std::shared_ptr<CloudEndpoint> endpoint_;
+  CloudEndpoint::Membership membership_;
+  Caller caller_;
+  Ec2 ec2_;
+  Ebs ebs_;
+  LaunchTemplates templates_;
+  MachineContext context_;
+  ImageStore images_;
+  bool has_hosts_ = false;       // whether any label wants one
+  std::set<std::string> codes_;  // of the quotas that matter
+};
+
+}  // namespace nodepool::drivers::aws

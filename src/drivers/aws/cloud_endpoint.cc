@@ -1,0 +1,51 @@
+#include "drivers/aws/cloud_endpoint.h"
+
+#include <algorithm>
+
+namespace nodepool::drivers::aws {
+
+CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account, const Pace& pace,
+                             async::ThreadPool& threads, const telemetry::Logger& log)
+    : account_(std::move(account)),
+      pace_(pace),
+      state_(runtime, account_, threads, log,
+             [this](const http::Attempt& attempt) { tell(attempt); }),
+      caller_(runtime, state_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
+      ec2_(caller_),
+      quotas_(caller_),
+      view_(runtime, ec2_, quotas_, pace_),
+      terminator_(runtime, ec2_) {}
+
+CloudEndpoint::Membership CloudEndpoint::join(Member member) {
+  members_.emplace(++last_, std::move(member));
+  set_rate();
+  return last_;
+}
+
+async::Task<> CloudEndpoint::leave(Membership membership) {
+  members_.erase(membership);
+  if (!members_.empty()) {
+    set_rate();
+    co_return;
+  }
+  closed_ = true;  // who comes now gets another one
+  co_await terminator_.stop();
+  co_await view_.stop();
+  co_await state_.stop();
+}
+
+void CloudEndpoint::tell(const http::Attempt& attempt) const {
+  if (members_.empty()) return;
+  const auto& on_attempt = members_.begin()->second.on_attempt;
+  if (on_attempt) on_attempt(attempt);
+}
+
+void CloudEndpoint::set_rate() {
+  double rate = 0;
+  for (const auto& [membership, member] : members_) {
+    if (member.rate > 0) rate = rate > 0 ? std::min(rate, member.rate) : member.rate;
+  }
+  state_.set_rate(rate);
+}
+
+}  // namespace nodepool::drivers::aws

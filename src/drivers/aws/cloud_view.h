@@ -1,0 +1,99 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "async/runtime.h"
+#include "async/shared_answer.h"
+#include "driver/statemachine/listing.h"
+#include "drivers/aws/api/ec2.h"
+#include "drivers/aws/api/service_quotas.h"
+#include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/pace.h"
+
+namespace nodepool::drivers::aws {
+
+// What there is in the region at one moment, by id.
+template <typename Thing>
+class Things {
+ public:
+  explicit Things(std::vector<Thing> things) : things_(std::move(things)) {
+    for (std::size_t i = 0; i < things_.size(); ++i) index_.emplace(things_[i].id, i);
+  }
+
+  const std::vector<Thing>& all() const { return things_; }
+  // nullptr if it is not there.
+  const Thing* find(std::string_view id) const {
+    const auto found = index_.find(std::string(id));
+    return found == index_.end() ? nullptr : &things_[found->second];
+  }
+
+ private:
+  std::vector<Thing> things_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+// What is known of an account in a region. Whatever many ask for is asked once for all of them.
+// Every function throws CloudError.
+class CloudView {
+ public:
+  // All outlive it.
+  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas, const Pace& pace);
+
+  // In which launches and removals wait for what they have asked for.
+  driver::Listing<Things<Ec2Instance>>& instances() { return instances_; }
+  async::Task<std::shared_ptr<const Things<Ec2Volume>>> volumes(async::Duration max_age) {
+    return volumes_.get(max_age);
+  }
+
+  async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts(async::Duration max_age) {
+    return hosts_.get(max_age);
+  }
+
+  // The types of these names; those that EC2 does not know are left out.
+  async::Task<std::map<std::string, InstanceType>> types(std::vector<std::string> names);
+
+  // The AMI: by its id without asking, or the newest one that meets the filters; nothing if none
+  // does.
+  async::Task<std::optional<std::string>> image_id(AmiReference reference);
+  // What the AMI's first block device is like; nothing if it is not shown, or has none.
+  async::Task<std::optional<Ami::RootDevice>> root_device(std::string image_id);
+
+  // Values by code, of EC2 and EBS.
+  async::Task<std::shared_ptr<const std::map<std::string, double>>> quotas();
+
+  // Asks anew for images and quotas when they are needed next.
+  void forget();
+
+  // After the last call.
+  async::Task<> stop();
+
+ private:
+  using ImageId = std::optional<std::string>;
+
+  async::Task<ImageId> ask_image(AmiReference reference);
+  async::Task<std::map<std::string, double>> ask_quotas();
+  async::Task<Things<Ec2Instance>> ask_instances();
+  async::Task<Things<Ec2Volume>> ask_volumes();
+  async::Task<Things<DedicatedHost>> ask_hosts();
+
+  async::Runtime runtime_;
+  Ec2& ec2_;
+  ServiceQuotas& service_quotas_;
+  const Pace& pace_;
+  driver::Listing<Things<Ec2Instance>> instances_;
+  async::SharedAnswer<Things<Ec2Volume>> volumes_;
+  async::SharedAnswer<Things<DedicatedHost>> hosts_;
+  async::SharedAnswer<std::map<std::string, double>> quotas_;
+  // Only those of the configurations.
+  std::map<AmiReference, std::unique_ptr<async::SharedAnswer<ImageId>>> images_;
+  std::map<std::string, std::optional<Ami::RootDevice>> roots_;  // by the AMI's id
+  std::map<std::string, std::optional<InstanceType>> types_;     // nothing: there is none
+};
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,236 @@
+#include "drivers/aws/config/aws_config.h"
+
+#include <stdexcept>
+
+#include "cloud/config/loading.h"
+#include "config/nodepool_schema.h"
+#include "config/outside_error.h"
+#include "config/section.h"
+#include "drivers/aws/account/find_account.h"
+#include "drivers/aws/config/aws_schema.h"
+
+namespace nodepool::drivers::aws {
+
+using driver::MachineLabel;
+using driver::MachinePool;
+
+namespace {
+
+AmiReference load_reference(const config::Section& image) {
+  AmiReference reference;
+  reference.id = image.optional_text("image-id").value_or("");
+  for (const config::Section& filter : image.sections("image-filters")) {
+    const char* name = filter.has("Name") ? "Name" : "name";
+    const char* values = filter.has("Values") ? "Values" : "values";
+    if (!filter.has(name)) throw filter.error("name", "a filter has no name");
+    reference.filters.push_back({.name = filter.text(name), .values = filter.texts(values)});
+  }
+  if (reference.id.empty() == reference.filters.empty()) {
+    throw image.section_error("give either `image-id` or `image-filters`");
+  }
+  return reference;
+}
+
+// The pool's value, or the provider's.
+bool flag(const config::Section& pool, const config::Section& provider, std::string_view key) {
+  return pool.optional_boolean(key).value_or(provider.boolean(key));
+}
+
+void load_limits(const config::Section& section, driver::Limits& limits) {
+  constexpr std::pair<const char*, const char*> kKeys[] = {
+      {"max-servers", "instances"}, {"max-cores", "cores"}, {"max-ram", "ram"}};
+  for (const auto& [key, resource] : kKeys) {
+    const auto most = section.optional_integer(key);
+    if (most) limits[resource] = static_cast<double>(*most);
+  }
+  for (const auto& [resource, most] : section.integer_map("max-resources")) {
+    limits[resource] = static_cast<double>(most);
+  }
+}
+
+void check_dedicated_host(const config::Section& section, const AwsLabel& label,
+                          const MachinePool& pool) {
+  if (!label.dedicated_host) return;
+  const auto refuse = [&section](const char* message) {
+    throw section.error("dedicated-host", message);
+  };
+  if (label.use_spot) refuse("a dedicated host does not go with `use-spot`");
+  if (label.fleet) refuse("a dedicated host does not go with a `fleet`");
+  if (pool.zones.empty()) refuse("a dedicated host needs the pool's `availability-zone`");
+}
+
+VolumeOptions load_volume(const config::Section& section) {
+  return {.type = section.optional_text("volume-type").value_or(""),
+          .size = section.optional_integer("volume-size"),
+          .iops = section.optional_integer("iops"),
+          .throughput = section.optional_integer("throughput")};
+}
+
+}  // namespace
+
+// What labels may refer to.
+struct AwsConfig::Images {
+  cloud::CloudImages cloud_images;
+  std::map<std::string, AmiReference, std::less<>> references;  // of these
+};
+
+AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Config& config,
+                     const config::Environment& environment)
+    : StateMachineConfig(section) {
+  const config::Schema schema = config::provider_schema(aws_schema());
+  const config::Section provider(section.value, schema, section.file, section.path);
+  rate_ = provider.number("rate");
+  load_boot_and_retries(provider);
+  load_launch_timeout(provider);
+  const Images images = load_images(provider, config);
+  for (const config::Section& pool : provider.sections("pools")) {
+    load_pool(pool, provider, section, config, images);
+  }
+  // Last, so that what is wrong in the file itself is found without it.
+  try {
+    account_ = find_account(provider.optional_text("profile-name"),
+                            provider.optional_text("region-name"), environment);
+  } catch (const AccountError& error) {
+    throw config::OutsideError(provider.error("profile-name", error.what()).problem());
+  }
+}
+
+// Of the ways into EC2 there is one that needs no bucket.
+void AwsConfig::load_uploads(const config::Section& provider, const config::Config& config) {
+  driver::ManagedImages managed;
+  managed.format = provider.text("image-format");
+  managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
+  for (const config::Section& section : provider.sections("diskimages")) {
+    const std::string name = section.text("name");
+    const config::DiskImage& built = config::find_diskimage(config, section, "name", name);
+    const std::string method = section.text("import-method");
+    if (method != "ebs-direct") {
+      throw section.error("import-method", "`import-method: " + method +
+                                               "` is not supported by this version: take "
+                                               "`ebs-direct`, which needs no bucket");
+    }
+    if (managed.format != "raw") {
+      throw provider.error("image-format", "`import-method: ebs-direct` takes `raw` only");
+    }
+    driver::ProviderImage image;
+    image.name = name;
+    image.pause = section.boolean("pause");
+    image.access.username = section.optional_text("username");
+    if (!image.access.username) image.access.username = built.username;
+    image.access.python_path = section.text("python-path");
+    image.access.shell_type = section.optional_text("shell-type");
+    cloud::load_connection(section, image.access);
+    for (auto& [key, value] : section.text_map("tags")) image.meta.emplace(key, value);
+    UploadOptions options;
+    options.architecture = section.text("architecture");
+    options.ena_support = section.boolean("ena-support");
+    options.imds_support = section.optional_text("imds-support").value_or("");
+    options.volume = load_volume(section);
+    uploads_.insert_or_assign(name, std::move(options));
+    managed.images.insert_or_assign(name, std::move(image));
+  }
+  managed_images_ = std::move(managed);
+}
+
+AwsConfig::Images AwsConfig::load_images(const config::Section& provider,
+                                         const config::Config& config) {
+  load_uploads(provider, config);
+  Images found;
+  for (const config::Section& section : provider.sections("cloud-images")) {
+    const std::string name = section.text("name");
+    driver::ImageAccess access;
+    access.username = section.text("username");
+    access.python_path = section.text("python-path");
+    access.shell_type = section.optional_text("shell-type");
+    cloud::load_connection(section, access);
+    found.cloud_images.insert_or_assign(name, std::move(access));
+    found.references.insert_or_assign(name, load_reference(section));
+  }
+  return found;
+}
+
+void AwsConfig::load_pool(const config::Section& section, const config::Section& provider,
+                          const config::ProviderSection& provider_section,
+                          const config::Config& config, const Images& images) {
+  driver::PoolConfig pool = driver::load_common_pool(section, provider_section);
+  pool.limits.clear();
+  load_limits(provider, pool.limits);
+  load_limits(section, pool.limits);
+  if (!pool.max_servers) pool.max_servers = provider.optional_integer("max-servers");
+  MachinePool machine_pool;
+  if (const auto zone = section.optional_text("availability-zone")) machine_pool.zones = {*zone};
+  machine_pool.use_internal_ip = flag(section, provider, "use-internal-ip");
+  AwsPool aws_pool;
+  aws_pool.subnet_id = section.optional_text("subnet-id");
+  aws_pool.security_group_id = section.optional_text("security-group-id");
+  aws_pool.public_ipv4 = section.optional_boolean("public-ip-address")
+                             .value_or(flag(section, provider, "public-ipv4"));
+  aws_pool.public_ipv6 = flag(section, provider, "public-ipv6");
+  for (const config::Section& label : section.sections("labels")) {
+    pool.labels.insert(label.text("name"));
+    load_label(label, section, provider, config, images, machine_pool, aws_pool);
+  }
+  machine_pools_.insert_or_assign(pool.name, std::move(machine_pool));
+  aws_pools_.insert_or_assign(pool.name, std::move(aws_pool));
+  pools_.insert_or_assign(pool.name, std::move(pool));
+}
+
+void AwsConfig::load_label(const config::Section& section, const config::Section& pool_section,
+                           const config::Section& provider, const config::Config& config,
+                           const Images& images, MachinePool& machine_pool, AwsPool& pool) {
+  const std::string name = section.text("name");
+  config::find_label(config, section, "name", name);
+  MachineLabel machine =
+      cloud::load_label_image(section, config, *managed_images_, images.cloud_images);
+  AwsLabel label;
+  if (!machine.cloud_image.empty()) label.cloud_image = images.references.at(machine.cloud_image);
+  machine.console_log = section.boolean("console-log");
+  machine.host_key_checking = flag(pool_section, provider, "host-key-checking");
+  label.instance_type = section.optional_text("instance-type").value_or("");
+  label.key_name = section.optional_text("key-name");
+  label.ebs_optimized = section.boolean("ebs-optimized");
+  label.volume = load_volume(section);
+  label.userdata = section.optional_text("userdata");
+  if (const auto profile = section.section("iam-instance-profile")) {
+    label.profile_name = profile->optional_text("name").value_or("");
+    label.profile_arn = profile->optional_text("arn").value_or("");
+  }
+  label.tags = section.text_map("tags");
+  label.dynamic_tags = section.text_map("dynamic-tags");
+  label.use_spot = section.boolean("use-spot");
+  label.imdsv2 = section.optional_text("imdsv2").value_or("");
+  label.dedicated_host = section.boolean("dedicated-host");
+  if (const auto fleet = section.section("fleet")) {
+    label.fleet = {.instance_types = fleet->texts("instance-types"),
+                   .allocation_strategy = fleet->text("allocation-strategy")};
+  }
+  check_dedicated_host(section, label, machine_pool);
+  machine_pool.labels.insert_or_assign(name, std::move(machine));
+  pool.labels.insert_or_assign(name, std::move(label));
+}
+
+const AwsPool& AwsConfig::pool(std::string_view pool) const {
+  const auto found = aws_pools_.find(pool);
+  if (found == aws_pools_.end()) throw std::out_of_range("no pool " + std::string(pool));
+  return found->second;
+}
+
+const AwsLabel& AwsConfig::label(std::string_view pool_name, std::string_view label) const {
+  const auto& labels = pool(pool_name).labels;
+  const auto found = labels.find(label);
+  if (found == labels.end()) throw std::out_of_range("no label " + std::string(label));
+  return found->second;
+}
+
+const UploadOptions& AwsConfig::upload(std::string_view image) const {
+  const auto found = uploads_.find(image);
+  if (found == uploads_.end()) throw std::out_of_range("no diskimage " + std::string(image));
+  return found->second;
+}
+
+bool AwsConfig::same_as(const driver::ProviderConfig& other) const {
+  const auto* aws = dynamic_cast<const AwsConfig*>(&other);
+  return aws != nullptr && StateMachineConfig::same_as(other) && account_ == aws->account_;
+}
+
+}  // namespace nodepool::drivers::aws

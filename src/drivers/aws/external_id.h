@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "model/record.h"
+
+namespace nodepool::drivers::aws {
+
+// What a node consists of in EC2.
+struct ExternalId {
+  std::string instance;  // empty: none yet
+  std::string host;      // the dedicated host; empty: none
+
+  friend bool operator==(const ExternalId&, const ExternalId&) = default;
+};
+
+// A node's external id: the instance's id as text; with a host an object, as the Python Nodepool
+// has it for all nodes: {"host": "h-…", "instance": "i-…"}.
+model::Json to_json(const ExternalId& id);
+
+// Reads both forms. Throws CloudError(permanent) if it is neither.
+ExternalId parse_external_id(const model::Json& json);
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,254 @@
+#include "drivers/aws/instance_launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cloud/base64.h"
+#include "cloud/metadata.h"
+#include "driver/cloud_error.h"
+#include "driver/ownership.h"
+#include "drivers/aws/external_id.h"
+#include "drivers/aws/usage.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+using driver::Instance;
+
+namespace {
+
+// Why a machine did not come up.
+CloudError failure_of(const Ec2Instance& instance) {
+  const auto says = [&instance](std::string_view word) {
+    return instance.reason_code.find(word) != std::string::npos;
+  };
+  CloudError::Kind kind = CloudError::Kind::failed;
+  if (says("LimitExceeded")) kind = CloudError::Kind::quota;
+  if (says("InsufficientInstanceCapacity")) kind = CloudError::Kind::no_capacity;
+  return {kind, fmt::format("instance {} is {}: {}", instance.id, instance.state,
+                            instance.reason.empty() ? "EC2 does not say why" : instance.reason)};
+}
+
+bool may_pass(const CloudError& error) {
+  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
+}
+
+}  // namespace
+
+InstanceLaunch::InstanceLaunch(MachineContext context, driver::CreateSpec spec,
+                               driver::StateMachine& machine)
+    : context_(std::move(context)),
+      spec_(std::move(spec)),
+      machine_(machine),
+      requested_at_(context_.runtime.clock.now()),
+      awaited_(context_.view.instances().await_earlier()) {}
+
+const AwsLabel& InstanceLaunch::label() const {
+  return context_.config.label(spec_.pool, spec_.label);
+}
+
+Task<Instance> InstanceLaunch::run() {
+  if (label().dedicated_host) {
+    machine_.enter("allocating a dedicated host");
+    const driver::StateMachine::Make make_host = [this] { return this->make_host(); };
+    const driver::StateMachine::Find find_host = [this] { return this->find_host(); };
+    host_id_ = co_await machine_.step("host", make_host, find_host);
+    machine_.enter("waiting for the dedicated host");
+    co_await wait_for_host();
+  }
+  machine_.enter("creating instance");
+  const driver::StateMachine::Make make = [this] { return make_instance(); };
+  const driver::StateMachine::Find find = [this] { return find_instance(); };
+  const std::string id = co_await machine_.step("instance", make, find);
+  machine_.enter("waiting for the instance");
+  Ec2Instance instance = co_await wait_until_running(id);
+  Instance described = co_await describe(context_, std::move(instance));
+  described.node_properties = model::Json::parse(
+      fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
+  co_return described;
+}
+
+MachineOrder InstanceLaunch::order() const {
+  return {.pool = context_.config.pool(spec_.pool),
+          .label = label(),
+          .image_id = {},
+          .root = std::nullopt,
+          .zone = spec_.az.value_or(""),
+          .host_id = host_id_,
+          .token = context_.runtime.random.uuid_hex(),
+          .tags = tags()};
+}
+
+Task<std::string> InstanceLaunch::make_host() {
+  const std::string id = co_await context_.ec2.allocate_host(host_query(order()));
+  machine_.set_external_id(to_json({.instance = {}, .host = id}));
+  co_return id;
+}
+
+Task<std::optional<std::string>> InstanceLaunch::find_host() {
+  const auto list = co_await context_.view.hosts(async::Duration::zero());
+  for (const DedicatedHost& host : list->all()) {
+    const bool is_ours = !spec_.metadata.empty() && driver::carries(host.tags, spec_.metadata);
+    if (host.is_gone() || !is_ours) continue;
+    machine_.set_external_id(to_json({.instance = {}, .host = host.id}));
+    co_return host.id;
+  }
+  co_return std::nullopt;
+}
+
+Task<> InstanceLaunch::wait_for_host() {
+  while (true) {
+    const auto list = co_await context_.view.hosts(context_.pace.poll);
+    const DedicatedHost* host = list->find(host_id_);
+    if (host != nullptr && host->state == "available") co_return;
+    if (host != nullptr && host->state != "pending") {
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("dedicated host {} is {}", host_id_, host->state));
+    }
+    co_await context_.runtime.clock.sleep_for(context_.pace.poll);
+  }
+}
+
+Task<std::string> InstanceLaunch::make_instance() {
+  std::string id;
+  try {
+    id = co_await call_for_instance();
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::quota) context_.view.forget();
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    context_.view.forget();  // the image may have been replaced
+    throw CloudError(CloudError::Kind::failed, error.what());
+  }
+  awaited_ = context_.view.instances().await(spec_.expectation());
+  machine_.set_external_id(to_json({.instance = id, .host = host_id_}));
+  co_return id;
+}
+
+Task<std::string> InstanceLaunch::call_for_instance() {
+  MachineOrder wanted = order();
+  wanted.image_id = co_await image_id();
+  if (label().fleet) co_return co_await call_for_fleet(std::move(wanted));
+  wanted.root = co_await context_.view.root_device(wanted.image_id);
+  Query query = instance_query(wanted);
+  requested_at_ = context_.runtime.clock.now();
+  co_return co_await context_.ec2.run_instance(std::move(query));
+}
+
+Task<std::string> InstanceLaunch::call_for_fleet(MachineOrder order) {
+  const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
+  Query query = fleet_query(order, name);
+  requested_at_ = context_.runtime.clock.now();
+  try {
+    co_return co_await context_.ec2.create_fleet(std::move(query));
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::not_found) context_.templates.forget(name);
+    throw;
+  }
+}
+
+Task<std::string> InstanceLaunch::image_id() {
+  if (!spec_.image_external_id.empty()) co_return spec_.image_external_id;
+  const std::optional<AmiReference> image = label().cloud_image;
+  std::optional<std::string> id;
+  if (image) id = co_await context_.view.image_id(*image);
+  if (!id) {
+    throw CloudError(CloudError::Kind::failed,
+                     "no AMI meets the filters of `" + spec_.image_name + "`");
+  }
+  co_return *id;
+}
+
+driver::Metadata InstanceLaunch::tags() const {
+  const cloud::LabelMetadata wanted{.fixed = label().tags, .dynamic = label().dynamic_tags};
+  driver::Metadata tags = cloud::machine_metadata(wanted, spec_, "dynamic-tags", context_.log);
+  tags["Name"] = spec_.hostname;
+  return tags;
+}
+
+// In a list from after the request: an older one may show what an earlier attempt made.
+Task<std::optional<std::string>> InstanceLaunch::find_instance() {
+  const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
+  const auto list =
+      co_await context_.view.instances().get(std::min(context_.pace.poll, since_request));
+  const auto ours = [this](const Ec2Instance& instance) {
+    return !instance.is_going() && driver::carries(instance.tags, spec_.metadata);
+  };
+  const auto found = std::ranges::find_if(list->all(), ours);
+  if (found == list->all().end() || spec_.metadata.empty()) co_return std::nullopt;
+  machine_.set_external_id(to_json({.instance = found->id, .host = host_id_}));
+  co_return found->id;
+}
+
+Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
+  async::Clock& clock = context_.runtime.clock;
+  auto last_seen = clock.now();
+  while (true) {
+    const auto list = co_await instances_if_answered(context_, awaited_);
+    const Ec2Instance* instance = list ? list->find(id) : nullptr;
+    if (instance != nullptr) {
+      if (instance->state == "running") {
+        spec_.learn(awaited_.taken(clock.now()));
+        co_return *instance;
+      }
+      if (instance->state != "pending") throw failure_of(*instance);
+    }
+    if (instance != nullptr || !list) last_seen = clock.now();
+    if (clock.now() - last_seen > context_.pace.settling_time) {
+      throw CloudError(CloudError::Kind::failed, "instance " + id + " has vanished");
+    }
+  }
+}
+
+Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineContext context,
+                                                                       driver::Awaited& awaited) {
+  try {
+    co_return co_await context.view.instances().next(awaited);
+  } catch (const CloudError& error) {
+    if (!may_pass(error)) throw;
+    context.log.warning("Instances cannot be listed for now: {}", error.what());
+  }
+  co_return nullptr;
+}
+
+// Without its disks. What is on a dedicated host takes that.
+static Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance) {
+  if (!instance.host_id.empty()) co_return resources_of_host(instance.type);
+  const auto types = co_await context.view.types({instance.type});
+  const auto type = types.find(instance.type);
+  if (type == types.end()) co_return driver::Resources({{"instances", 1}});
+  co_return resources_of(type->second, instance.is_spot);
+}
+
+Task<Instance> describe(MachineContext context, Ec2Instance instance) {
+  Instance described;
+  described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
+  described.metadata = instance.tags;
+  described.resources = co_await taken_by(context, instance);
+  auto volumes = co_await context.view.volumes(context.pace.list_age);
+  const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
+    return volumes->find(id) == nullptr;
+  });
+  if (is_new) volumes = co_await context.view.volumes(context.pace.expected_poll);
+  for (const std::string& id : instance.volume_ids) {
+    const Ec2Volume* volume = volumes->find(id);
+    if (volume == nullptr) continue;  // just attached, or just gone
+    described.resources += resources_of_volume(volume->type, volume->size, volume->iops);
+  }
+  const auto if_any = [](const std::string& text) -> std::optional<std::string> {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  described.public_ipv4 = if_any(instance.public_ipv4);
+  described.public_ipv6 = if_any(instance.ipv6);
+  described.private_ipv4 = if_any(instance.private_ipv4);
+  described.interface_ip = described.public_ipv4;
+  if (!described.interface_ip) described.interface_ip = described.public_ipv6;
+  if (!described.interface_ip) described.interface_ip = described.private_ipv4;
+  described.cloud = "AWS";
+  described.region = context.config.account().region;
+  described.az = if_any(instance.zone);
+  co_return described;
+}
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "async/runtime.h"
+#include "driver/statemachine/adapter.h"
+#include "drivers/aws/api/ec2.h"
+#include "drivers/aws/cloud_view.h"
+#include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/launch_templates.h"
+#include "drivers/aws/machine_order.h"
+#include "drivers/aws/pace.h"
+#include "drivers/aws/terminator.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::aws {
+
+// What launches and removals of machines work with. All outlives them.
+struct MachineContext {
+  async::Runtime runtime;
+  const AwsConfig& config;
+  Ec2& ec2;
+  CloudView& view;
+  Terminator& terminator;
+  LaunchTemplates& templates;
+  const Pace& pace;
+  telemetry::Logger log;
+};
+
+// The making of one machine: see driver::Adapter::create.
+class InstanceLaunch {
+ public:
+  // `machine` outlives it.
+  InstanceLaunch(MachineContext context, driver::CreateSpec spec, driver::StateMachine& machine);
+
+  // Throws CloudError.
+  async::Task<driver::Instance> run();
+
+ private:
+  const AwsLabel& label() const;
+  async::Task<std::string> make_host();
+  async::Task<std::optional<std::string>> find_host();
+  async::Task<> wait_for_host();
+  async::Task<std::string> make_instance();
+  async::Task<std::string> call_for_instance();
+  async::Task<std::string> call_for_fleet(MachineOrder order);
+  MachineOrder order() const;
+  async::Task<std::string> image_id();
+  driver::Metadata tags() const;
+  async::Task<std::optional<std::string>> find_instance();
+  async::Task<Ec2Instance> wait_until_running(std::string id);
+
+  MachineContext context_;
+  driver::CreateSpec spec_;
+  driver::StateMachine& machine_;
+  std::string host_id_;                   // of the dedicated host, once there is one
+  async::Clock::TimePoint requested_at_;  // the machine; or when this run began
+  driver::Awaited awaited_;
+};
+
+// The next list of instances, once there is one. nullptr if EC2 does not answer now: whoever waits
+// for something there looks again later. Throws CloudError for any other failure.
+async::Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(
+    MachineContext context, driver::Awaited& awaited);
+
+// What the launcher is told of a machine.
+async::Task<driver::Instance> describe(MachineContext context, Ec2Instance instance);
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,64 @@
+#include "drivers/aws/launch_templates.h"
+
+#include "driver/ownership.h"
+#include "drivers/aws/machine_order.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+
+namespace {
+
+constexpr const char* kManagedKey = "nodepool_managed";
+
+}  // namespace
+
+driver::Metadata LaunchTemplates::tags() const {
+  driver::Metadata tags = {{kManagedKey, "True"},
+                           {std::string(driver::kProviderNameKey), config_.name()}};
+  if (!installation_->id.empty()) {
+    tags[std::string(driver::kInstallationIdKey)] = installation_->id;
+  }
+  return tags;
+}
+
+std::set<std::string> LaunchTemplates::wanted() const {
+  std::set<std::string> names;
+  for (const auto& [pool_name, pool] : config_.pools()) {
+    for (const std::string& name : pool.labels) {
+      const AwsLabel& label = config_.label(pool_name, name);
+      if (label.fleet) names.insert(template_name(template_data(config_.pool(pool_name), label)));
+    }
+  }
+  return names;
+}
+
+Task<std::string> LaunchTemplates::of(std::string pool, std::string label) {
+  Query query = template_data(config_.pool(pool), config_.label(pool, label));
+  std::string name = template_name(query);
+  if (made_.contains(name)) co_return name;
+  query.add("LaunchTemplateName", name);
+  add_tags(query, 1, "launch-template", tags());
+  co_await ec2_.create_template(std::move(query));
+  made_.insert(name);
+  co_return name;
+}
+
+Task<std::int64_t> LaunchTemplates::remove_unused() {
+  std::int64_t removed = 0;
+  if (is_clean_) co_return removed;
+  const std::set<std::string> names = wanted();
+  if (names.empty()) co_return removed;  // who has no fleets needs no permission to look
+  const driver::Metadata own = tags();
+  const std::vector<LaunchTemplate> all = co_await ec2_.templates();
+  for (const LaunchTemplate& each : all) {
+    const bool is_ours = each.name.starts_with(kTemplatePrefix) && driver::carries(each.tags, own);
+    if (!is_ours || names.contains(each.name)) continue;
+    co_await ec2_.delete_template(each.name);
+    ++removed;
+  }
+  is_clean_ = true;
+  co_return removed;
+}
+
+}  // namespace nodepool::drivers::aws

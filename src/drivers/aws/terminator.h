@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/event.h"
+#include "async/runtime.h"
+#include "async/task_scope.h"
+#include "drivers/aws/api/ec2.h"
+
+namespace nodepool::drivers::aws {
+
+// Ends instances, many in one call: what is asked for while a call is under way goes with the next.
+class Terminator {
+ public:
+  // `ec2` outlives it.
+  Terminator(const async::Runtime& runtime, Ec2& ec2);
+
+  // Returns when EC2 has accepted it; whether the instance was there. Throws CloudError.
+  async::Task<bool> terminate(std::string id);
+
+  // After the last call.
+  async::Task<> stop() { return scope_.stop(); }
+
+ private:
+  struct Order;
+
+  async::Task<> work();
+  async::Task<bool> terminate_all(std::vector<std::shared_ptr<Order>> batch);
+  async::Task<> terminate_one(std::shared_ptr<Order> order);
+
+  Ec2& ec2_;
+  std::vector<std::shared_ptr<Order>> orders_;
+  bool is_working_ = false;
+  async::TaskScope scope_;
+};
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,148 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "drivers/aws/account/find_account.h"
+#include "drivers/aws/account/profile_files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::aws {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Kind = CredentialSource::Kind;
+
+class AccountTest : public testing::Test {
+ protected:
+  AccountTest() { set("HOME", "/nonexistent"); }
+
+  void set(const std::string& name, const std::string& value) {
+    environment_.emplace_back(name, value);
+  }
+  void write_config(const std::string& text) {
+    set("AWS_CONFIG_FILE", directory_.write("config", text));
+  }
+  void write_credentials(const std::string& text) {
+    set("AWS_SHARED_CREDENTIALS_FILE", directory_.write("credentials", text));
+  }
+
+  Account find(const std::optional<std::string>& profile = {},
+               const std::optional<std::string>& region = "north-1") {
+    return find_account(profile, region, environment_);
+  }
+  std::string error(const std::optional<std::string>& profile = {},
+                    const std::optional<std::string>& region = "north-1") {
+    try {
+      find(profile, region);
+    } catch (const AccountError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  test_support::TemporaryDirectory directory_;
+  config::Environment environment_;
+};
+
+TEST_F(AccountTest, keys_of_the_environment_come_first) {
+  write_credentials("[default]\naws_access_key_id = file\naws_secret_access_key = s\n");
+  set("AWS_ACCESS_KEY_ID", "a");
+  set("AWS_SECRET_ACCESS_KEY", "b");
+  set("AWS_SESSION_TOKEN", "c");
+  EXPECT_EQ(find().credentials.keys, (Keys{"a", "b", "c"}));
+}
+
+TEST_F(AccountTest, a_profile_that_is_named_goes_over_the_environment) {
+  write_credentials("[ci]\naws_access_key_id = file\naws_secret_access_key = s # mine\n");
+  set("AWS_ACCESS_KEY_ID", "a");
+  set("AWS_SECRET_ACCESS_KEY", "b");
+  EXPECT_EQ(find("ci").credentials.keys, (Keys{"file", "s", ""}));
+  EXPECT_THAT(error("other"), HasSubstr("there is no profile `other`"));
+}
+
+TEST_F(AccountTest, a_profile_s_region_counts_where_none_is_configured) {
+  write_config(
+      "[profile ci]\nregion = south-1\naws_access_key_id = a\naws_secret_access_key = b\n");
+  set("AWS_PROFILE", "ci");
+  EXPECT_EQ(find().region, "north-1");
+  EXPECT_EQ(find({}, std::nullopt).region, "south-1");
+  set("AWS_DEFAULT_REGION", "east-1");
+  EXPECT_EQ(find({}, std::nullopt).region, "east-1");
+}
+
+TEST_F(AccountTest, without_a_region_nothing_can_be_called) {
+  EXPECT_THAT(error({}, std::nullopt), HasSubstr("there is no region"));
+}
+
+TEST_F(AccountTest, a_role_is_assumed_with_the_keys_of_another_profile) {
+  write_config(
+      "[profile ci]\nrole_arn = arn:role\nsource_profile = base\nexternal_id = x\n"
+      "duration_seconds = 900\n[profile base]\naws_access_key_id = a\naws_secret_access_key = b\n");
+  const CredentialSource source = find("ci").credentials;
+  EXPECT_EQ(source.kind, Kind::assumed_role);
+  EXPECT_EQ(source.role_arn, "arn:role");
+  EXPECT_EQ(source.external_id, "x");
+  EXPECT_EQ(source.session_name, "nodepool");
+  EXPECT_EQ(source.duration, 900);
+  EXPECT_EQ(source.base.at(0).keys, (Keys{"a", "b", ""}));
+}
+
+TEST_F(AccountTest, roles_that_lead_nowhere_are_refused) {
+  write_config(
+      "[profile alone]\nrole_arn = r\n[profile a]\nrole_arn = r\nsource_profile = b\n"
+      "[profile b]\nrole_arn = r\nsource_profile = a\n[profile long]\nrole_arn = r\n"
+      "source_profile = b\nduration_seconds = 10\n[profile sso]\nsso_session = s\n");
+  EXPECT_THAT(error("alone"), HasSubstr("neither `source_profile` nor `credential_source`"));
+  EXPECT_THAT(error("a"), HasSubstr("is its own `source_profile`"));
+  EXPECT_THAT(error("long"), HasSubstr("`duration_seconds` is no number from 900 on"));
+  EXPECT_THAT(error("sso"), HasSubstr("`sso_session` is not supported by this version"));
+}
+
+TEST_F(AccountTest, a_web_identity_a_container_and_at_last_the_instance) {
+  EXPECT_EQ(find().credentials.kind, Kind::instance_metadata);
+  EXPECT_EQ(find().credentials.url, "http://169.254.169.254");
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/keys");
+  EXPECT_EQ(find().credentials.kind, Kind::container);
+  EXPECT_EQ(find().credentials.url, "http://169.254.170.2/v2/keys");
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", "/token");
+  set("AWS_ROLE_ARN", "arn:role");
+  EXPECT_EQ(find().credentials.kind, Kind::web_identity);
+  EXPECT_EQ(find().credentials.token_file, "/token");
+}
+
+TEST_F(AccountTest, an_instance_may_not_be_asked) {
+  set("AWS_EC2_METADATA_DISABLED", "true");
+  EXPECT_THAT(error(), HasSubstr("there are no credentials"));
+}
+
+TEST_F(AccountTest, endpoints_are_the_region_s_or_configured) {
+  set("AWS_ACCESS_KEY_ID", "a");
+  set("AWS_SECRET_ACCESS_KEY", "b");
+  EXPECT_EQ(find().endpoint(ServiceKind::ec2), "https://ec2.north-1.amazonaws.com");
+  EXPECT_EQ(find({}, "cn-north-1").endpoint(ServiceKind::service_quotas),
+            "https://servicequotas.cn-north-1.amazonaws.com.cn");
+  write_config(
+      "[default]\nservices = mine\nendpoint_url = http://all\n"
+      "[services mine]\nservice_quotas =\n  endpoint_url = http://quotas/\n");
+  EXPECT_EQ(find().endpoint(ServiceKind::ec2), "http://all");
+  EXPECT_EQ(find().endpoint(ServiceKind::service_quotas), "http://quotas");
+  set("AWS_ENDPOINT_URL_EC2", "http://ec2");
+  EXPECT_EQ(find().endpoint(ServiceKind::ec2), "http://ec2");
+  set("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true");
+  EXPECT_EQ(find().endpoint(ServiceKind::ec2), "https://ec2.north-1.amazonaws.com");
+}
+
+TEST_F(AccountTest, what_is_wrong_with_a_file_is_said_without_its_text) {
+  write_credentials("[default]\naws_secret_access_key wJalr\n");
+  EXPECT_THAT(error(), HasSubstr("credentials:2: is no `key = value`"));
+  EXPECT_THAT(error(), Not(HasSubstr("wJalr")));
+}
+
+TEST_F(AccountTest, the_files_are_known_before_they_are_there) {
+  set("AWS_CONFIG_FILE", "~/aws-config");
+  EXPECT_THAT(profile_file_names(environment_),
+              testing::ElementsAre("/nonexistent/.aws/credentials", "/nonexistent/aws-config"));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,172 @@
+#include "drivers/aws/api/credentials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "async/event_loop.h"
+#include "driver/cloud_error.h"
+#include "tests/support/http_server.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::aws {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+using SourceKind = CredentialSource::Kind;
+
+// What hands out keys: the instance's service, the container's, STS.
+class CredentialsTest : public testing::Test {
+ protected:
+  ~CredentialsTest() override {
+    if (credentials_) loop_.run(credentials_->stop());
+    loop_.run(server_.stop());
+  }
+
+  async::Task<std::string> serve(const http::HttpServer::Call& call) {
+    ++calls_;
+    const auto header =
+        std::ranges::find(call.headers, needed_header_.first, &http::Headers::value_type::first);
+    const bool has_header =
+        needed_header_.first.empty() ||
+        (header != call.headers.end() && header->second == needed_header_.second);
+    if (status_ != 200) co_return http::answer(status_, body_);
+    if (call.target == "/latest/api/token") co_return http::answer(200, "token");
+    if (!has_header) co_return http::answer(401, "");
+    if (call.target.ends_with("/security-credentials/")) co_return http::answer(200, "role\n");
+    co_return http::answer(200, body_);
+  }
+
+  Credentials& credentials(CredentialSource source) {
+    account_.region = "north-1";
+    account_.endpoints[ServiceKind::sts] = server_.url();
+    source.url = source.url.empty() ? "" : server_.url() + source.url;
+    account_.credentials = std::move(source);
+    const auto log =
+        telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
+    credentials_ = std::make_unique<Credentials>(
+        runtime_, account_, threads_, telemetry::Logger(log, "test"), http::Client::Observer());
+    return *credentials_;
+  }
+
+  std::string in_an_hour() const {
+    const auto when = static_cast<std::time_t>(clock_.wall_seconds()) + 3600;
+    std::tm parts{};
+    ::gmtime_r(&when, &parts);
+    std::string text(32, '\0');
+    text.resize(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
+    return text;
+  }
+  std::string keys_as_json() const {
+    return R"({"Code": "Success", "AccessKeyId": "A", "SecretAccessKey": "B", "Token": "C",
+               "Expiration": ")" +
+           in_an_hour() + "\"}";
+  }
+  std::string keys_as_xml(const std::string& action) const {
+    return "<" + action + "Response><" + action +
+           "Result><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>B</SecretAccessKey>"
+           "<SessionToken>C</SessionToken><Expiration>" +
+           in_an_hour() + "</Expiration></Credentials></" + action + "Result></" + action +
+           "Response>";
+  }
+
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  async::ThreadPool threads_{1, "test"};
+  test_support::TemporaryDirectory directory_;
+  int status_ = 200;
+  std::string body_;
+  std::pair<std::string, std::string> needed_header_;
+  int calls_ = 0;
+  http::HttpServer server_{runtime_,
+                           [this](const http::HttpServer::Call& call) { return serve(call); }};
+  Account account_;
+  std::unique_ptr<Credentials> credentials_;
+};
+
+const Keys kFound{"A", "B", "C"};
+
+TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
+  body_ = keys_as_json();
+  needed_header_ = {"x-aws-ec2-metadata-token", "token"};
+  Credentials& credentials = this->credentials({.kind = SourceKind::instance_metadata});
+  account_.credentials.url = server_.url();
+  const auto found = loop_.run(credentials.get());
+  EXPECT_EQ(found->keys, kFound);
+  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::minutes(50));
+  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  loop_.run(credentials.get());
+  EXPECT_EQ(calls_, 3) << "once for all";
+}
+
+TEST_F(CredentialsTest, the_container_s_service_is_asked_with_what_authorizes_it) {
+  body_ = keys_as_json();
+  needed_header_ = {"authorization", "of the file"};
+  const CredentialSource source{.kind = SourceKind::container,
+                                .token_file = directory_.write("token", "of the file\n"),
+                                .url = "/keys"};
+  EXPECT_EQ(loop_.run(credentials(source).get())->keys, kFound);
+}
+
+TEST_F(CredentialsTest, a_role_is_assumed_with_other_keys) {
+  body_ = keys_as_xml("AssumeRole");
+  CredentialSource source{.kind = SourceKind::assumed_role,
+                          .role_arn = "arn:role",
+                          .session_name = "nodepool",
+                          .external_id = "x y",
+                          .duration = 900};
+  source.base.push_back({.keys = {"BASE", "SECRET", ""}});
+  EXPECT_EQ(loop_.run(credentials(source).get())->keys, kFound);
+  const http::HttpServer::Call& call = server_.calls().at(0);
+  EXPECT_EQ(call.body,
+            "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Arole&RoleSessionName=nodepool&"
+            "DurationSeconds=900&ExternalId=x%20y");
+  EXPECT_THAT(call.headers, Contains(Pair("authorization", HasSubstr("Credential=BASE/"))));
+}
+
+TEST_F(CredentialsTest, a_web_identity_is_shown_and_not_signed) {
+  body_ = keys_as_xml("AssumeRoleWithWebIdentity");
+  const CredentialSource source{.kind = SourceKind::web_identity,
+                                .role_arn = "arn:role",
+                                .session_name = "s",
+                                .token_file = directory_.write("token", "ey.J.x\n")};
+  EXPECT_EQ(loop_.run(credentials(source).get())->keys, kFound);
+  const http::HttpServer::Call& call = server_.calls().at(0);
+  EXPECT_THAT(call.body, HasSubstr("WebIdentityToken=ey.J.x"));
+  EXPECT_THAT(call.headers, Not(Contains(Pair("authorization", testing::_))));
+}
+
+TEST_F(CredentialsTest, keys_that_are_refused_are_asked_for_anew) {
+  body_ = keys_as_json();
+  Credentials& credentials = this->credentials({.kind = SourceKind::container, .url = "/keys"});
+  const auto first = loop_.run(credentials.get());
+  credentials.refused(first);
+  loop_.run(credentials.get());
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(CredentialsTest, a_failure_says_who_refused_and_no_secret) {
+  status_ = 403;
+  body_ =
+      "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no ey.J.x</Message></Error>"
+      "</ErrorResponse>";
+  const CredentialSource source{.kind = SourceKind::web_identity,
+                                .role_arn = "arn:role",
+                                .session_name = "s",
+                                .token_file = directory_.write("token", "ey.J.x\n")};
+  try {
+    loop_.run(credentials(source).get());
+    ADD_FAILURE() << "keys";
+  } catch (const driver::CloudError& error) {
+    EXPECT_EQ(error.kind(), driver::CloudError::Kind::auth);
+    EXPECT_THAT(error.what(), HasSubstr("sts: AssumeRoleWithWebIdentity: HTTP 403 AccessDenied"));
+    EXPECT_THAT(error.what(), Not(HasSubstr("ey.J.x")));
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::aws

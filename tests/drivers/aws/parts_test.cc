@@ -1,0 +1,155 @@
+// What needs no cloud: errors, the pace, ids, quotas.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "async/event_loop.h"
+#include "driver/cloud_error.h"
+#include "drivers/aws/api/call_pace.h"
+#include "drivers/aws/api/refusal.h"
+#include "drivers/aws/api/xml_element.h"
+#include "drivers/aws/external_id.h"
+#include "drivers/aws/quota_codes.h"
+#include "drivers/aws/usage.h"
+
+namespace nodepool::drivers::aws {
+namespace {
+
+using driver::CloudError;
+using driver::Resources;
+using testing::ElementsAre;
+using testing::Pair;
+using ErrorKind = CloudError::Kind;
+
+http::Response answer(int status, std::string body) {
+  return {.status = status, .headers = {}, .body = std::move(body)};
+}
+
+std::string ec2_error(const std::string& code) {
+  return "<Response><Errors><Error><Code>" + code +
+         "</Code><Message>why</Message></Error></Errors></Response>";
+}
+
+ErrorKind kind_of_code(const std::string& code, int status = 400, bool creates = false) {
+  return kind_of(refusal_in(answer(status, ec2_error(code))), status, creates);
+}
+
+TEST(Refusal, is_understood_in_all_forms) {
+  EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).code, "A.B");
+  EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).message, "why");
+  EXPECT_EQ(
+      refusal_in(answer(400, "<ErrorResponse><Error><Code>C</Code></Error></ErrorResponse>")).code,
+      "C");
+  EXPECT_EQ(refusal_in(answer(404, "<Error><Code>NoSuchKey</Code></Error>")).code, "NoSuchKey");
+  EXPECT_EQ(refusal_in(answer(400, R"({"__type": "com.aws#Throttled", "Message": "m"})")).code,
+            "Throttled");
+  EXPECT_EQ(refusal_in(answer(502, "<html>")).code, "");
+  EXPECT_EQ(refusal_in(answer(502, "{")).code, "");
+}
+
+TEST(Refusal, says_what_to_do) {
+  EXPECT_EQ(kind_of_code("VcpuLimitExceeded"), ErrorKind::quota);
+  EXPECT_EQ(kind_of_code("InsufficientInstanceCapacity", 500, true), ErrorKind::no_capacity);
+  EXPECT_EQ(kind_of_code("RequestLimitExceeded", 503, true), ErrorKind::transient);
+  EXPECT_EQ(kind_of_code("AuthFailure", 401), ErrorKind::auth);
+  EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403), ErrorKind::permanent);
+  EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403, true), ErrorKind::failed);
+  EXPECT_EQ(kind_of_code("InvalidInstanceID.NotFound"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidInstanceType"), ErrorKind::permanent);
+  EXPECT_EQ(kind_of_code("InternalError", 500), ErrorKind::transient);
+  EXPECT_EQ(kind_of_code("InternalError", 500, true), ErrorKind::unknown_outcome);
+  EXPECT_EQ(kind_of_code("InvalidParameterValue"), ErrorKind::failed);
+}
+
+TEST(XmlElement, says_where_something_is_missing) {
+  const XmlElement root = XmlElement::parse("call", "<a><b><item><c>x</c></item></b></a>");
+  EXPECT_EQ(root.items("b").at(0).text("c"), "x");
+  try {
+    root.items("b").at(0).number("c");
+    ADD_FAILURE() << "a number";
+  } catch (const CloudError& error) {
+    EXPECT_STREQ(error.what(), "call: the answer.b.item[0].c is no number");
+  }
+  EXPECT_THROW(XmlElement::parse("call", "{}"), CloudError);
+}
+
+TEST(CallPace, is_halved_when_asked_and_recovers) {
+  async::EventLoop loop;
+  async::VirtualClock clock;
+  async::Random random{1};
+  CallPace pace({loop.executor(), clock, random});
+  pace.set_rate(4);
+  clock.advance_by(std::chrono::seconds(10));
+  pace.throttled(http::Precedence::creation);
+  pace.throttled(http::Precedence::removal);
+  EXPECT_EQ(pace.rate(), 2) << "calls that were under way together count once";
+  clock.advance_by(std::chrono::seconds(10));
+  pace.throttled(http::Precedence::creation);
+  EXPECT_EQ(pace.rate(), 1);
+  pace.throttled(http::Precedence::look);
+  EXPECT_EQ(pace.rate(), 1) << "looks have a pace of their own";
+  for (int i = 0; i < 100; ++i) pace.accepted(http::Precedence::creation);
+  EXPECT_EQ(pace.rate(), 4);
+}
+
+TEST(CallPace, without_a_limit_one_is_found) {
+  async::EventLoop loop;
+  async::VirtualClock clock;
+  async::Random random{1};
+  CallPace pace({loop.executor(), clock, random});
+  EXPECT_EQ(pace.rate(), 0);
+  clock.advance_by(std::chrono::seconds(10));
+  pace.throttled(http::Precedence::creation);
+  EXPECT_EQ(pace.rate(), 10);
+}
+
+TEST(ExternalId, is_text_or_an_object) {
+  EXPECT_EQ(to_json({.instance = "i-1", .host = {}}).text, "\"i-1\"");
+  EXPECT_EQ(to_json({.instance = "i-1", .host = "h-1"}).text,
+            R"({"host": "h-1", "instance": "i-1"})");
+  EXPECT_EQ(parse_external_id({R"({"instance": "i-1"})"}),
+            (ExternalId{.instance = "i-1", .host = {}}));
+  EXPECT_EQ(parse_external_id({R"("i-1")"}), (ExternalId{.instance = "i-1", .host = {}}));
+  EXPECT_THROW(parse_external_id({"7"}), CloudError);
+  EXPECT_THROW(parse_external_id({"{}"}), CloudError);
+}
+
+TEST(QuotaCodes, are_found_by_family) {
+  EXPECT_EQ(instance_quota_code("m5.large", false), "L-1216C47A");
+  EXPECT_EQ(instance_quota_code("t3.nano", true), "L-34B43A08");
+  EXPECT_EQ(instance_quota_code("trn1.32xlarge", false), "L-2C3B7624");
+  EXPECT_EQ(instance_quota_code("dl1.24xlarge", false), "L-6E869C2A");
+  EXPECT_EQ(instance_quota_code("u-6tb1.metal", false), "L-43DA4232");
+  EXPECT_EQ(instance_quota_code("hpc7a.96xlarge", true), "");
+  EXPECT_EQ(instance_quota_code("", false), "");
+  EXPECT_EQ(host_quota_code("mac2-m2.metal"), "L-B90B5B66");
+  EXPECT_EQ(host_quota_code("none.large"), "");
+  EXPECT_EQ(volume_quota_codes("io2").iops, "L-8D977E7E");
+  EXPECT_EQ(volume_quota_codes("").storage, "");
+}
+
+TEST(Usage, of_a_label_counts_its_disk_where_the_type_is_named) {
+  const InstanceType type{.name = "m5.large", .vcpus = 2, .cores = 1, .memory = 8192};
+  AwsLabel label;
+  label.volume.size = 20;
+  EXPECT_EQ(need_of(label, type),
+            Resources({{"instances", 1}, {"cores", 1}, {"ram", 8192}, {"L-1216C47A", 2}}));
+  label.volume.type = "io1";
+  label.volume.iops = 500;
+  label.use_spot = true;
+  EXPECT_EQ(need_of(label, type), Resources({{"instances", 1},
+                                             {"cores", 1},
+                                             {"ram", 8192},
+                                             {"L-34B43A08", 2},
+                                             {"L-FD252861", 20},
+                                             {"L-B3A130E6", 500}}));
+}
+
+TEST(Usage, limits_are_those_that_matter_and_in_gigabytes) {
+  EXPECT_THAT(limits_for({"L-1216C47A", "L-7A658B76", "L-unknown"},
+                         {{"L-1216C47A", 64}, {"L-7A658B76", 50}, {"L-other", 1}}),
+              ElementsAre(Pair("L-1216C47A", 64), Pair("L-7A658B76", 50000)));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::aws

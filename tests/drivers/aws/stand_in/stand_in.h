@@ -1,0 +1,124 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/http_server.h"
+
+namespace nodepool::drivers::aws {
+
+// A stand-in for EC2 and Service Quotas in one region, for what the third-party server of
+// tests/aws cannot do: fail on demand, in virtual time. It is strict: a parameter that it does not
+// know, or a call without a signature, is refused.
+class StandIn {
+ public:
+  using Parameters = std::map<std::string, std::string>;
+
+  struct Instance {
+    std::string id;
+    std::string type;
+    std::string state = "pending";
+    std::string image;
+    std::string volume;
+    bool is_broken = false;
+    async::Clock::TimePoint made{};
+    async::Clock::TimePoint ended{};
+    std::map<std::string, std::string> tags;
+    Parameters wanted;  // the parameters it was made with
+  };
+
+  // An AMI or a snapshot of the account's own.
+  struct OwnThing {
+    std::string name;
+    std::string snapshot;  // of an AMI
+    std::map<std::string, std::string> tags;
+    std::set<int> blocks;  // that were written, of a snapshot
+  };
+
+  explicit StandIn(const async::Runtime& runtime)
+      : runtime_(runtime),
+        server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
+
+  std::string url() const { return server_.url(); }
+  async::Task<> stop() { return server_.stop(); }
+
+  // How often an action was called, and with which parameters.
+  int count(const std::string& action) const;
+  std::vector<Parameters> calls(const std::string& action) const;
+
+  // The next calls of this action are refused with these codes, or (0) the connection is cut, or
+  // (-1) the same once the call has been carried out.
+  struct Failure {
+    int status = 400;  // 0, -1: see above
+    std::string code = {};
+  };
+  void fail(const std::string& action, std::vector<Failure> failures);
+  // The same for the next calls of any kind.
+  void fail_any(std::vector<Failure> failures) {
+    any_failures_ = {failures.begin(), failures.end()};
+  }
+  // Answers that are held back for `latency`.
+  std::size_t held_back() const { return held_back_; }
+
+  // --- the cloud
+  std::map<std::string, Instance> instances;
+  std::map<std::string, std::string> volumes;  // id: the instance that it is attached to
+  std::map<std::string, std::map<std::string, std::string>> volume_tags;
+  std::string creation_date = "2026-01-01T00:00:00.000Z";
+  async::Duration latency{};    // of each answer
+  async::Duration boot_time{};  // of an instance
+  async::Duration shutdown_time = std::chrono::seconds(1);
+  async::Duration terminated_time = std::chrono::minutes(1);  // how long they are listed yet
+  std::size_t broken = 0;  // so many of those that are made next do not come up
+  std::string broken_code = "Server.InternalError";
+  std::size_t room = 10;    // for instances: 2 virtual CPUs each
+  std::size_t page = 1000;  // instances
+  std::set<std::string> images = {"ami-1"};
+  std::map<std::string, OwnThing> own_images;
+  std::map<std::string, OwnThing> snapshots;
+
+  // What is shutting down is terminated when its time has come.
+  void settle();
+
+  std::string add_instance(const std::string& type, const std::map<std::string, std::string>& tags);
+  std::string add_volume(const std::map<std::string, std::string>& tags);
+
+ private:
+  struct Reply {
+    int status = 200;
+    std::string body;
+  };
+
+  async::Task<std::string> serve(const http::HttpServer::Call& call);
+  Reply ebs(const http::HttpServer::Call& call);
+  Reply register_image(const Parameters& query);
+  Reply describe_own(const std::string& set, const std::string& id_name,
+                     const std::map<std::string, OwnThing>& things) const;
+  Reply route(const std::string& action, const Parameters& query);
+  Reply run_instances(const Parameters& query);
+  Reply describe_instances(const Parameters& query);
+  Reply describe_volumes(const Parameters& query);
+  Reply describe_images(const Parameters& query);
+  Reply describe_types(const Parameters& query);
+  Reply terminate(const Parameters& query);
+  Reply quotas() const;
+  static Reply refusal(int status, const std::string& code, const std::string& message);
+  std::string shown(Instance& instance);
+  std::optional<Failure> next_failure(const std::string& action);
+  std::string new_id(const std::string& prefix);
+
+  async::Runtime runtime_;
+  std::map<std::string, std::vector<Parameters>> calls_;
+  std::map<std::string, std::deque<Failure>> failures_;
+  std::deque<Failure> any_failures_;
+  std::map<std::string, std::string> tokens_;  // ClientToken: the instance
+  std::size_t held_back_ = 0;
+  int next_id_ = 0;
+  http::HttpServer server_;
+};
+
+}  // namespace nodepool::drivers::aws
