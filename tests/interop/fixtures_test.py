@@ -26,7 +26,8 @@ VALUES = {
 
 
 # Accepted by its validator alone: its daemons refuse them, and what is wrong is what we say.
-MISTAKES = {'config_validate/metastatic_error.yaml': 'max-age are to be the same for both'}
+MISTAKES = {'config_validate/metastatic_error.yaml': 'max-age are to be the same for both',
+            'config_validate/good.yaml': 'the label `small-node` is not defined'}
 
 
 class Values(dict):
