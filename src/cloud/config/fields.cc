@@ -103,12 +103,33 @@ const Fields& upload_fields() {
        .default_value = "3600",
        .unit = "seconds",
        .description = "How long the cloud may take to make an image usable once it is uploaded."},
-      {.key = "post-upload-hook",
-       .type = string(),
-       .description = "A program that is run after each upload, with the provider's name, the "
-                      "image's id and the file. If it fails, the upload has failed."},
+      post_upload_hook_field(),
   };
   return fields;
+}
+
+const Field& post_upload_hook_field() {
+  static const Field field = {
+      .key = "post-upload-hook",
+      .type = string(),
+      .description =
+          "A program that is run after each upload, with the provider's name, the "
+          "image's id and the file. If it fails, the upload has failed."};
+  return field;
+}
+
+Field diskimages_field(const Schema& entry) {
+  return {.key = "diskimages",
+          .type = list_of(section(entry)),
+          .default_note = "none",
+          .description = "The images that are uploaded."};
+}
+
+Field cloud_images_field(const Schema& entry) {
+  return {.key = "cloud-images",
+          .type = list_of(section(entry)),
+          .default_note = "none",
+          .description = "The images that are there already."};
 }
 
 const Field& boot_timeout_field() {
@@ -139,7 +160,7 @@ const Field& launch_retries_field() {
   return field;
 }
 
-const Fields& limit_fields() {
+const Fields& core_and_memory_fields() {
   static const Fields fields = {
       {.key = "max-cores",
        .type = integer(),
@@ -151,21 +172,27 @@ const Fields& limit_fields() {
        .default_note = "unlimited",
        .unit = "MiB",
        .description = "The same for memory."},
-      {.key = "max-volumes",
-       .type = integer(),
-       .default_note = "unlimited",
-       .unit = "volumes",
-       .description = "The same for volumes. 0 is no limit."},
-      {.key = "max-volume-gb",
-       .type = integer(),
-       .default_note = "unlimited",
-       .unit = "GB",
-       .description = "The same for the size of all volumes. 0 is no limit."},
-      {.key = "ignore-provider-quota",
-       .type = boolean(),
-       .default_value = "false",
-       .description = "Whether only these limits count, and not the cloud's quota."},
   };
+  return fields;
+}
+
+const Fields& limit_fields() {
+  static const Fields fields =
+      joined(core_and_memory_fields(),
+             {{.key = "max-volumes",
+               .type = integer(),
+               .default_note = "unlimited",
+               .unit = "volumes",
+               .description = "The same for volumes. 0 is no limit."},
+              {.key = "max-volume-gb",
+               .type = integer(),
+               .default_note = "unlimited",
+               .unit = "GB",
+               .description = "The same for the size of all volumes. 0 is no limit."},
+              {.key = "ignore-provider-quota",
+               .type = boolean(),
+               .default_value = "false",
+               .description = "Whether only these limits count, and not the cloud's quota."}});
   return fields;
 }
 
@@ -187,6 +214,24 @@ const Fields& label_image_fields() {
        .description = "The same: an entry of the provider's `cloud-images`."},
   };
   return fields;
+}
+
+const Field& user_data_field() {
+  static const Field field = {.key = "userdata",
+                              .type = string(),
+                              .description = "What the machine gets as user data, for cloud-init."};
+  return field;
+}
+
+const Field& console_log_field() {
+  static const Field field = {
+      .key = "console-log",
+      .type = boolean(),
+      .default_value = "false",
+      .description =
+          "Whether to log what the machine has written to its console when its SSH host "
+          "keys cannot be read."};
+  return field;
 }
 
 }  // namespace nodepool::cloud

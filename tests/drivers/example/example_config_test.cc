@@ -2,14 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "config/load.h"
-#include "config/validate.h"
 #include "drivers/registry.h"
+#include "tests/drivers/provider_config_test.h"
 
 namespace nodepool::drivers::example {
 namespace {
@@ -19,36 +14,18 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class ExampleConfigTest : public testing::Test {
+class ExampleConfigTest : public ProviderConfigTest {
  protected:
+  ExampleConfigTest() : ProviderConfigTest(all_drivers().schemas()) {}
+
   std::shared_ptr<const ExampleConfig> load(const std::string& text) {
-    const std::filesystem::path path =
-        testing::TempDir() + "example_config_" + std::to_string(::getpid()) + ".yaml";
-    std::ofstream(path) << text;
-    config::LoadOptions options;
-    options.path = path;
-    options.drivers = drivers_.schemas();
-    const config::Config config = config::load(options).config;
-    std::filesystem::remove(path);
+    const config::Config config = read(text);
     return std::dynamic_pointer_cast<const ExampleConfig>(
         drivers_.driver("example").configure(config.providers.at(0), config));
   }
 
   std::string load_error(const std::string& text) {
-    try {
-      load(text);
-    } catch (const config::ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
-  }
-
-  std::vector<std::string> problems(const std::string& text) {
-    std::vector<std::string> lines;
-    for (const auto& problem : config::validate(text, "f", {}, drivers_.schemas())) {
-      lines.push_back(config::to_string(problem));
-    }
-    return lines;
+    return error_of([&] { load(text); });
   }
 
   driver::DriverRegistry drivers_ = all_drivers();

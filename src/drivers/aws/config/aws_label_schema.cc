@@ -68,9 +68,7 @@ Fields label_fields() {
            .type = string(),
            .default_note = "the image's",
            .description = "Type of the disk that the machine boots from: `gp3`, `io2`, …"},
-          {.key = "userdata",
-           .type = string(),
-           .description = "What the machine gets as user data, for cloud-init."},
+          cloud::user_data_field(),
           {.key = "iam-instance-profile",
            .type = section(profile_schema()),
            .default_note = "none",
@@ -82,10 +80,7 @@ Fields label_fields() {
           {.key = "dynamic-tags",
            .type = mapping_of(string()),
            .default_note = "none",
-           .description = "The same, made of the request: `{request.id}`, `{request.labels[0]}`, "
-                          "`{request.requestor}`, `{request.requestor_data}`, "
-                          "`{request.relative_priority}`, `{request.event_id}`, "
-                          "`{request.created_time}`, `{request.tenant_name}`."},
+           .description = cloud::kMadeOfRequest},
           {.key = "use-spot",
            .type = boolean(),
            .default_value = "false",
@@ -99,11 +94,7 @@ Fields label_fields() {
            .default_value = "false",
            .description = "Whether the machine gets a host of its own, which is allocated and "
                           "released with it. Needs the pool's `availability-zone`."},
-          {.key = "console-log",
-           .type = boolean(),
-           .default_value = "false",
-           .description = "Whether to log what the machine has written to its console when its SSH "
-                          "host keys cannot be read."}};
+          cloud::console_log_field()};
 }
 
 }  // namespace

@@ -11,22 +11,13 @@ namespace {
 using namespace config;
 
 const Fields& limit_fields() {
-  static const Fields fields = {
-      {.key = "max-cores",
-       .type = integer(),
-       .default_note = "unlimited",
-       .unit = "cores",
-       .description = "Most that the pool's nodes may take together."},
-      {.key = "max-ram",
-       .type = integer(),
-       .default_note = "unlimited",
-       .unit = "MiB",
-       .description = "The same for memory."},
-      {.key = "max-resources",
-       .type = mapping_of(integer()),
-       .default_note = "unlimited",
-       .description = "The same for anything else that nodes take, such as the quota codes of "
-                      "AWS (`L-1216C47A`: virtual CPUs of standard instances)."}};
+  static const Fields fields = joined(
+      cloud::core_and_memory_fields(),
+      {{.key = "max-resources",
+        .type = mapping_of(integer()),
+        .default_note = "unlimited",
+        .description = "The same for anything else that nodes take, such as the quota codes of "
+                       "AWS (`L-1216C47A`: virtual CPUs of standard instances)."}});
   return fields;
 }
 
@@ -195,18 +186,9 @@ const Schema& aws_schema() {
             .default_note = "not waited for",
             .unit = "seconds",
             .description = "How long to try again while AWS has too many imports under way."},
-           {.key = "post-upload-hook",
-            .type = string(),
-            .description = "A program that is run after each upload, with the provider's name, "
-                           "the image's id and the file. If it fails, the upload has failed."},
-           {.key = "diskimages",
-            .type = list_of(section(diskimage_schema())),
-            .default_note = "none",
-            .description = "The images that are uploaded."},
-           {.key = "cloud-images",
-            .type = list_of(section(cloud_image_schema())),
-            .default_note = "none",
-            .description = "The images that are there already."},
+           cloud::post_upload_hook_field(),
+           cloud::diskimages_field(diskimage_schema()),
+           cloud::cloud_images_field(cloud_image_schema()),
            {.key = "pools",
             .type = list_of(section(pool_schema())),
             .required = Required::strictly,

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/load.h"
-#include "config/validate.h"
 #include "drivers/aws/config/aws_schema.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/drivers/provider_config_test.h"
 
 namespace nodepool::drivers::aws {
 namespace {
@@ -18,36 +16,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-class AwsConfigTest : public testing::Test {
+class AwsConfigTest : public ProviderConfigTest {
  protected:
+  AwsConfigTest() : ProviderConfigTest({.schemas = {{"aws", &aws_schema()}}, .missing = {}}) {}
+
   std::shared_ptr<const AwsConfig> load(const std::string& text) {
-    config::LoadOptions options;
-    options.path = directory_.write("nodepool.yaml", text);
-    options.drivers = drivers_;
-    const config::Config config = config::load(options).config;
+    const config::Config config = read(text);
     return std::make_shared<AwsConfig>(config.providers.at(0), config, environment_);
   }
 
   std::string load_error(const std::string& text) {
-    try {
-      load(text);
-    } catch (const config::ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return error_of([&] { load(text); });
   }
 
-  std::vector<std::string> problems(const std::string& text) {
-    std::vector<std::string> lines;
-    for (const auto& problem : config::validate(text, "f", {}, drivers_)) {
-      lines.push_back(config::to_string(problem));
-    }
-    return lines;
-  }
-
-  test_support::TemporaryDirectory directory_;
   config::Environment environment_ = {{"AWS_ACCESS_KEY_ID", "a"}, {"AWS_SECRET_ACCESS_KEY", "b"}};
-  config::DriverSchemas drivers_{.schemas = {{"aws", &aws_schema()}}, .missing = {}};
 };
 
 constexpr const char* kLeast = R"(

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/load.h"
-#include "config/validate.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/drivers/provider_config_test.h"
 
 namespace nodepool::drivers::kubernetes {
 namespace {
@@ -16,9 +14,15 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class KubeConfigTest : public testing::Test {
+class KubeConfigTest : public ProviderConfigTest {
  protected:
-  KubeConfigTest() { write_kubeconfig("https://one"); }
+  KubeConfigTest()
+      : ProviderConfigTest({.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)},
+                                        {"openshift", &kube_schema(Kind::openshift)},
+                                        {"openshiftpods", &kube_schema(Kind::openshiftpods)}},
+                            .missing = {}}) {
+    write_kubeconfig("https://one");
+  }
 
   void write_kubeconfig(const std::string& server) {
     environment_ = {
@@ -37,36 +41,15 @@ class KubeConfigTest : public testing::Test {
   }
 
   std::shared_ptr<const KubeConfig> load(Kind kind, const std::string& text) {
-    config::LoadOptions options;
-    options.path = directory_.write("nodepool.yaml", text);
-    options.drivers = drivers_;
-    const config::Config config = config::load(options).config;
+    const config::Config config = read(text);
     return std::make_shared<KubeConfig>(kind, config.providers.at(0), config, environment_);
   }
 
   std::string load_error(Kind kind, const std::string& text) {
-    try {
-      load(kind, text);
-    } catch (const config::ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return error_of([&] { load(kind, text); });
   }
 
-  std::vector<std::string> problems(const std::string& text) {
-    std::vector<std::string> lines;
-    for (const auto& problem : config::validate(text, "f", {}, drivers_)) {
-      lines.push_back(config::to_string(problem));
-    }
-    return lines;
-  }
-
-  test_support::TemporaryDirectory directory_;
   config::Environment environment_;
-  config::DriverSchemas drivers_{.schemas = {{"kubernetes", &kube_schema(Kind::kubernetes)},
-                                             {"openshift", &kube_schema(Kind::openshift)},
-                                             {"openshiftpods", &kube_schema(Kind::openshiftpods)}},
-                                 .missing = {}};
 };
 
 TEST_F(KubeConfigTest, what_is_not_said_is_as_the_pool_and_the_provider_have_it) {

@@ -3,10 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/load.h"
-#include "config/validate.h"
 #include "drivers/openstack/config/openstack_schema.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/drivers/provider_config_test.h"
 
 namespace nodepool::drivers::openstack {
 namespace {
@@ -19,9 +17,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-class OpenStackConfigTest : public testing::Test {
+class OpenStackConfigTest : public ProviderConfigTest {
  protected:
-  OpenStackConfigTest() { write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}}}"); }
+  OpenStackConfigTest()
+      : ProviderConfigTest({.schemas = {{"openstack", &openstack_schema()}}, .missing = {}}) {
+    write_clouds("clouds: {fake: {auth: {auth_url: 'http://k'}}}");
+  }
 
   void write_clouds(const std::string& text) {
     environment_ = {{"OS_CLIENT_CONFIG_FILE", directory_.write("clouds.yaml", text)}};
@@ -29,33 +30,15 @@ class OpenStackConfigTest : public testing::Test {
 
   // The first provider of this text, read.
   std::shared_ptr<const OpenStackConfig> load(const std::string& text) {
-    config::LoadOptions options;
-    options.path = directory_.write("nodepool.yaml", text);
-    options.drivers = drivers_;
-    const config::Config config = config::load(options).config;
+    const config::Config config = read(text);
     return std::make_shared<OpenStackConfig>(config.providers.at(0), config, environment_);
   }
 
   std::string load_error(const std::string& text) {
-    try {
-      load(text);
-    } catch (const config::ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return error_of([&] { load(text); });
   }
 
-  std::vector<std::string> problems(const std::string& text) {
-    std::vector<std::string> lines;
-    for (const auto& problem : config::validate(text, "f", {}, drivers_)) {
-      lines.push_back(config::to_string(problem));
-    }
-    return lines;
-  }
-
-  test_support::TemporaryDirectory directory_;
   config::Environment environment_;
-  config::DriverSchemas drivers_{.schemas = {{"openstack", &openstack_schema()}}, .missing = {}};
 };
 
 constexpr const char* kLeast = R"(
