@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
 
-# Writes OUTPUT, a C++ file with a function that gives the texts of FILES (separated by commas), as
-# src/page/assets.h declares it. They are texts without NUL bytes.
+# Writes OUTPUT, a C++ file with nodepool::ROOM::embedded_files(): the texts of FILES (separated by
+# commas). They are texts without NUL bytes. See nodepool_embed in Rooms.cmake.
 string(REPLACE "," ";" files "${FILES}")
 set(entries "")
 foreach(file IN LISTS files)
@@ -9,6 +9,7 @@ foreach(file IN LISTS files)
   file(READ "${file}" text)
   string(APPEND entries "    {\"${name}\", R\"=====(${text})=====\"},\n")
 endforeach()
-file(WRITE "${OUTPUT}" "#include \"page/assets.h\"\n\nnamespace nodepool::page {\n\n"
-  "std::span<const AssetText> asset_texts() {\n  static constexpr AssetText kTexts[] = {\n${entries}"
-  "  };\n  return kTexts;\n}\n\n}  // namespace nodepool::page\n")
+file(WRITE "${OUTPUT}" "#include \"${ROOM}/embedded_files.h\"\n\nnamespace nodepool::${ROOM} {\n\n"
+  "std::span<const web::EmbeddedFile> embedded_files() {\n"
+  "  static constexpr web::EmbeddedFile kFiles[] = {\n${entries}"
+  "  };\n  return kFiles;\n}\n\n}  // namespace nodepool::${ROOM}\n")

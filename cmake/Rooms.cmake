@@ -55,6 +55,23 @@ function(nodepool_room name)
   add_dependencies(${target} ${target}_includes)
 endfunction()
 
+# The texts of files, as they are, in the program: the room declares embedded_files() in its
+# embedded_files.h.
+#
+#   nodepool_embed(ROOM file...)
+function(nodepool_embed room)
+  list(JOIN ARGN "," files)
+  set(texts "${CMAKE_CURRENT_BINARY_DIR}/embedded_files.cc")
+  add_custom_command(
+    OUTPUT "${texts}"
+    COMMAND "${CMAKE_COMMAND}" "-DROOM=${room}" "-DFILES=${files}" "-DOUTPUT=${texts}"
+            -P "${CMAKE_SOURCE_DIR}/cmake/EmbedFiles.cmake"
+    DEPENDS ${ARGN} "${CMAKE_SOURCE_DIR}/cmake/EmbedFiles.cmake"
+    COMMENT "Embedding files of room ${room}"
+    VERBATIM)
+  target_sources(nodepool_${room} PRIVATE "${texts}")
+endfunction()
+
 # A program of src/main: arguments and wiring only.
 #
 #   nodepool_program(NAME SOURCES file... DEPENDS room...)

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/lease_calls.h"
-#include "api/openapi.h"
+#include "api/embedded_files.h"
 #include "api/record_calls.h"
 #include "async/file_watch.h"
 #include "config/yaml.h"
@@ -31,7 +31,7 @@ double seconds_since_start(const async::Runtime& runtime) {
 }
 
 Task<web::Response> show_description(Call& /*call*/) {
-  co_return json_answer(200, std::string(openapi_document()));
+  co_return json_answer(200, std::string(embedded_files().front().text));
 }
 
 // What the client is told of a store that does not answer.

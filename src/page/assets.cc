@@ -5,6 +5,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+
+#include "page/embedded_files.h"
 
 namespace nodepool::page {
 
@@ -32,11 +35,11 @@ std::string tag_of(std::string_view text) {
   return fmt::format("\"{:x}\"", std::hash<std::string_view>()(text));
 }
 
-const AssetText* find(std::string_view path) {
+const web::EmbeddedFile* find(std::string_view path) {
   if (path != "/" && !path.starts_with(kFolder)) return nullptr;
   const std::string_view name = path == "/" ? kStartPage : path.substr(kFolder.size());
-  for (const AssetText& text : asset_texts()) {
-    if (text.name == name) return &text;
+  for (const web::EmbeddedFile& file : embedded_files()) {
+    if (file.name == name) return &file;
   }
   return nullptr;
 }
@@ -44,7 +47,7 @@ const AssetText* find(std::string_view path) {
 }  // namespace
 
 std::optional<web::Response> asset(const web::Request& request) {
-  const AssetText* found = find(request.path);
+  const web::EmbeddedFile* found = find(request.path);
   if (found == nullptr) return std::nullopt;
   const std::string tag = tag_of(found->text);
   web::Response response{200,

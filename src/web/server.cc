@@ -258,7 +258,8 @@ Task<bool> Server::send_stream(Connection& connection, Response response, bool g
   ++streams_;
   StreamOnConnection sink(*this, connection);
   Task<> streaming = response.stream(sink);
-  co_await async::finally(std::move(streaming), [this] { return leave_stream(); });
+  const auto leaving = [this] { return leave_stream(); };
+  co_await async::finally(std::move(streaming), leaving);
   if (!sink.is_open()) co_return false;
   const bool is_ended = co_await connection.write_last_chunk();
   co_return is_ended&& goes_on;
