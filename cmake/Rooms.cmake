@@ -109,7 +109,8 @@ function(nodepool_test name)
     add_test(NAME "${name}" COMMAND ${target})
     set_tests_properties("${name}" PROPERTIES TIMEOUT 900)
   else()
-    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}: "
-                         PROPERTIES TIMEOUT 300)
+    # Listing tests is quick, but five seconds are not enough on a machine that is busy otherwise.
+    gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120
+                         TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
