@@ -1,4 +1,4 @@
-"""Counts what a launcher asks of ZooKeeper, by operation: see bench/packets, which builds and starts this.
+"""Counts what launchers ask of ZooKeeper, by operation: see bench/packets, which builds and starts this.
 
 The launcher speaks to a proxy that reads its packets. The figures do not depend on the machine, but under load on how
 much happens within one turn of its loop.
@@ -14,13 +14,12 @@ import tempfile
 import threading
 import time
 
-from installation import OwnLauncher, Servers, Tree, static_provider, wait_until
-from side_by_side import FOREIGN_NODES, HOSTS, memory, populate, run_clients, transactions
+from installation import Servers, wait_until
+from side_by_side import FOREIGN_NODES, KINDS, Installation, populate, run_clients
 
 # ZooDefs.OpCode
-NAMES = {-11: 'close', 1: 'create', 2: 'delete', 3: 'exists', 4: 'get', 5: 'set', 8: 'children', 9: 'sync', 11: 'ping',
+NAMES = {-11: 'close', 1: 'create', 2: 'delete', 3: 'exists', 4: 'get', 5: 'set', 8: 'children', 9: 'sync', 11: 'ping', 12: 'children',
          14: 'multi', 15: 'create', 18: 'unwatch', 22: 'multiRead', 106: 'watch'}
-WRITES = {'create', 'delete', 'set', 'multi'}
 
 
 class CountingProxy:
@@ -70,7 +69,7 @@ class CountingProxy:
         name = NAMES.get(struct.unpack('>i', packet[4:8])[0], 'other')
         self.counts[name] += 1
         if name in ('multi', 'multiRead'):
-            self.counts[f'parts of {name}'] += parts(packet)
+            self.counts[f'operations of {name}'] += parts(packet)
 
     async def pass_on(self, reader, writer):
         while data := await reader.read(1 << 16):
@@ -110,76 +109,78 @@ def parts(packet):
         at += 1 if kind in (4, 8) else 4  # whether to watch; version or flags
 
 
-def print_counts(title, counts, per=1):
+def figures_of(counts, per=1):
+    """Each operation's number, and that of all packets."""
     packets = sum(number for name, number in counts.items() if ' of ' not in name)
-    writes = sum(number for name, number in counts.items() if name in WRITES)
-    shown = {name: round(number / per, 2) for name, number in sorted(counts.items())}
-    print(f'{title}: {packets / per:.2f} packets, {writes / per:.2f} transactions; {shown}', flush=True)
+    return {name: round(number / per, 3) for name, number in [('packets', packets), *sorted(counts.items())]}
 
 
-def launcher_of(servers, proxy, directory, labels):
-    hosts = static_provider('rack', {f'127.0.1.{number}': ['bench'] for number in range(HOSTS)})
-    return OwnLauncher(pathlib.Path(directory) / 'launcher', servers, [hosts], labels, proxy.section())
-
-
-def measure_static(servers, proxy, requests, clients):
+def measure_requests(kind, servers, proxy, requests, clients, pause=0):
+    """Per request."""
     with tempfile.TemporaryDirectory() as directory:
-        tree = Tree(servers)
-        launcher = launcher_of(servers, proxy, directory, ['bench'])
-        launcher.start()
-        wait_until('all hosts are registered', patience=300,
-                   condition=lambda: len(tree.children('/nodepool/nodes')) >= HOSTS)
+        site = Installation(kind, servers, directory, **proxy.section())
+        site.launcher.start()
+        site.await_hosts()
+        site.await_registration()
         time.sleep(2)  # the launcher has come to rest
-        for title, number, at_once, pause in ((f'{requests} requests by {clients} clients', requests, clients, 0),
-                                              ('30 requests, one at a time', 30, 1, 300)):
-            proxy.take()
-            before = transactions(servers)
-            figures = run_clients(servers, number, at_once, pause)
-            wait_until('all nodes are back', lambda: not tree.leftovers())
-            time.sleep(1)
-            print_counts(f'{title} ({figures["requests"] / figures["seconds"]:.0f}/s, p50 {figures["p50_ms"]} ms), '
-                         'of the launcher for each', proxy.take(), number)
-            print(f'  of all: {(transactions(servers) - before) / number:.2f} transactions')
-        launcher.stop()
-        tree.clear()
-        tree.close()
+        proxy.take()
+        run_clients(servers, requests, clients, pause)
+        site.await_rest()
+        time.sleep(1)  # what follows upon the nodes' return
+        counts = proxy.take()
+        site.close()
+        return figures_of(counts, requests)
 
 
-def measure_start(servers, proxy):
+def measure_start(kind, servers, proxy):
+    """In all, until the launcher has registered its hosts and has come to rest."""
     with tempfile.TemporaryDirectory() as directory:
-        tree = Tree(servers)
-        launcher = launcher_of(servers, proxy, directory, ['bench', 'foreign'])
-        populate(tree.client)
+        site = Installation(kind, servers, directory, **proxy.section())
+        populate(site.tree.client)
         proxy.take()
-        started = time.monotonic()
-        launcher.start()
-        run_clients(servers, 1, 1)
-        print(f'first answer after {time.monotonic() - started:.2f} s, {memory(launcher.process.pid, "VmRSS"):.0f} MB')
-        wait_until('all hosts are registered', patience=300, condition=lambda:
-                   len(tree.children('/nodepool/nodes')) >= HOSTS + FOREIGN_NODES)
-        time.sleep(3)
-        print_counts(f'start with {FOREIGN_NODES} nodes and 2,000 requests', proxy.take())
-        launcher.stop()
+        site.launcher.start()
+        site.await_hosts(FOREIGN_NODES)
+        time.sleep(3)  # the launcher has come to rest
+        counts = proxy.take()
+        site.close()
+        return figures_of(counts)
+
+
+def measure_list(kind, servers, proxy):
+    """Of one command, in all."""
+    with tempfile.TemporaryDirectory() as directory:
+        site = Installation(kind, servers, directory, **proxy.section())
+        populate(site.tree.client)
         proxy.take()
-        started = time.monotonic()
-        lines = launcher.run('list').count('\n')
-        print_counts(f'nodepool list: {lines} lines in {time.monotonic() - started:.2f} s', proxy.take())
-        tree.clear()
-        tree.close()
+        if site.launcher.run('list').count('\n') < FOREIGN_NODES:
+            raise RuntimeError('not all nodes are listed')
+        counts = proxy.take()
+        site.tree.clear()
+        site.tree.close()
+        return figures_of(counts)
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Counts what a launcher asks of ZooKeeper.')
-    parser.add_argument('--requests', type=int, default=1000)
-    parser.add_argument('--clients', type=int, default=100)
-    parser.add_argument('--only', choices=['static', 'start'])
+    parser = argparse.ArgumentParser(description='Counts what launchers ask of ZooKeeper.')
+    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
+    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
     options = parser.parse_args()
+    kinds = [options.only] if options.only else list(KINDS)
     servers = Servers()
     proxy = CountingProxy(servers)
-    if options.only in (None, 'static'):
-        measure_static(servers, proxy, options.requests, options.clients)
-    if options.only in (None, 'start'):
-        measure_start(servers, proxy)
+    scenarios = {
+        'burst': lambda kind: measure_requests(kind, servers, proxy, 1000 if kind == 'ours' else 300, 100),
+        'single': lambda kind: measure_requests(kind, servers, proxy, 30, 1, pause=300),
+        'start': lambda kind: measure_start(kind, servers, proxy),
+        'list': lambda kind: measure_list(kind, servers, proxy),
+    }
+    result = {'when': time.strftime('%Y-%m-%d'), 'scenarios': {}}
+    for name, measure in scenarios.items():
+        result['scenarios'][name] = {kind: measure(kind) for kind in kinds}
+        for kind, figures in result['scenarios'][name].items():
+            print(f'{name}, {kind}: {figures}', flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + '\n')
     servers.close()
 
 

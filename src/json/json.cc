@@ -1,5 +1,7 @@
 #include "json/json.h"
 
+#include <simdjson.h>
+
 #include <bitset>
 #include <cstdint>
 #include <functional>
@@ -42,26 +44,25 @@ class SeenKeys {
   std::bitset<512> bits_;
 };
 
-// Takes in what the parser finds.
-class Builder final : public nlohmann::json_sax<Json> {
+// Makes a value of what a parser finds.
+class Builder {
  public:
   explicit Builder(std::size_t values) : values_left_(values) {}
 
   Json take() { return std::move(root_); }
 
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(std::int64_t value) override { return put(value); }
-  bool number_unsigned(std::uint64_t value) override { return put(value); }
-  bool number_float(double value, const std::string&) override { return put(value); }
-  bool string(std::string& value) override { return put(std::move(value)); }
-  bool binary(Json::binary_t&) override { return false; }  // not in JSON text
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
+  void put(Json value) { place(std::move(value)); }
 
-  bool key(std::string& name) override {
+  void open(Json container) {
+    if (open_.size() == kMaximumDepth) throw ParseError("nested too deeply");
+    Json& value = place(std::move(container));
+    if (open_.empty() && value.is_object()) members_of(value).reserve(kExpectedMembers);
+    open_.push_back({.value = &value});
+  }
+
+  void close() { open_.pop_back(); }
+
+  void key(std::string name) {
     Open& object = open_.back();
     Members& members = members_of(*object.value);
     const std::size_t known = object.seen.note(name) ? position_of(object, name) : members.size();
@@ -73,12 +74,6 @@ class Builder final : public nlohmann::json_sax<Json> {
       }
     }
     object.place = known;
-    return true;
-  }
-
-  bool parse_error(std::size_t, const std::string&,
-                   const nlohmann::detail::exception& error) override {
-    throw ParseError(error.what());
   }
 
  private:
@@ -103,24 +98,6 @@ class Builder final : public nlohmann::json_sax<Json> {
     return position;
   }
 
-  bool put(Json value) {
-    place(std::move(value));
-    return true;
-  }
-
-  bool open(Json container) {
-    if (open_.size() == kMaximumDepth) throw ParseError("nested too deeply");
-    Json& value = place(std::move(container));
-    if (open_.empty() && value.is_object()) members_of(value).reserve(kExpectedMembers);
-    open_.push_back({.value = &value});
-    return true;
-  }
-
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
   Json& place(Json value) {
     if (values_left_ == 0) throw ParseError("too many values");
     --values_left_;
@@ -138,12 +115,137 @@ class Builder final : public nlohmann::json_sax<Json> {
   std::vector<Open> open_;  // the innermost last
 };
 
+// The library's own parser: says what is wrong and where, and takes integers of any size.
+class SlowParser final : public nlohmann::json_sax<Json> {
+ public:
+  explicit SlowParser(Builder& builder) : builder_(builder) {}
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Json::binary_t&) override { return false; }  // not in JSON text
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    builder_.key(std::move(name));
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    throw ParseError(error.what());
+  }
+
+ private:
+  bool put(Json value) {
+    builder_.put(std::move(value));
+    return true;
+  }
+
+  bool open(Json container) {
+    builder_.open(std::move(container));
+    return true;
+  }
+
+  bool close() {
+    builder_.close();
+    return true;
+  }
+
+  Builder& builder_;
+};
+
+// simdjson's, for objects and lists: of other texts its version 3.0 reads long numbers wrongly.
+// Reads on demand: all of it is read here, once. Throws simdjson_error.
+class FastParser {
+ public:
+  explicit FastParser(Builder& builder) : builder_(builder) {}
+
+  void read(std::string_view text) {
+    const simdjson::padded_string padded(text);
+    simdjson::ondemand::parser parser;
+    simdjson::ondemand::document document = parser.iterate(padded);
+    if (document.type() == json_type::object) {
+      read_object(document.get_object());
+    } else {
+      read_array(document.get_array());
+    }
+    if (document.current_location().error() != simdjson::OUT_OF_BOUNDS) {
+      throw simdjson::simdjson_error(simdjson::TAPE_ERROR);
+    }
+  }
+
+ private:
+  using json_type = simdjson::ondemand::json_type;
+  using number_type = simdjson::ondemand::number_type;
+
+  // NOLINTBEGIN(misc-no-recursion): the builder ends it at kMaximumDepth.
+  void read_object(simdjson::ondemand::object object) {
+    builder_.open(Json::object());
+    for (simdjson::ondemand::field field : object) {
+      builder_.key(std::string(std::string_view(field.unescaped_key())));
+      read_value(field.value());
+    }
+    builder_.close();
+  }
+
+  void read_array(simdjson::ondemand::array array) {
+    builder_.open(Json::array());
+    for (simdjson::ondemand::value item : array) read_value(item);
+    builder_.close();
+  }
+
+  void read_value(simdjson::ondemand::value value) {
+    switch (json_type(value.type())) {
+      case json_type::object:
+        return read_object(value.get_object());
+      case json_type::array:
+        return read_array(value.get_array());
+      case json_type::string:
+        return builder_.put(std::string_view(value.get_string()));
+      case json_type::number:
+        return read_number(value);
+      case json_type::boolean:
+        return builder_.put(bool(value.get_bool()));
+      case json_type::null:
+        if (!bool(value.is_null())) throw simdjson::simdjson_error(simdjson::N_ATOM_ERROR);
+        return builder_.put(nullptr);
+    }
+  }
+  // NOLINTEND(misc-no-recursion)
+
+  // Not by get_number(): with it simdjson 3.0 reads a number of more than 19 digits as 0.
+  void read_number(simdjson::ondemand::value value) {
+    if (number_type(value.get_number_type()) == number_type::floating_point_number) {
+      return builder_.put(double(value.get_double()));
+    }
+    const simdjson::simdjson_result<std::uint64_t> natural = value.get_uint64();
+    if (natural.error() == simdjson::SUCCESS) return builder_.put(natural.value_unsafe());
+    builder_.put(std::int64_t(value.get_int64()));
+  }
+
+  Builder& builder_;
+};
+
 }  // namespace
 
 Json parse(std::string_view text) {
-  Builder builder(kFreeValues + text.size() / kBytesPerValue);
-  Json::sax_parse(text, &builder);
-  return builder.take();
+  const std::size_t values = kFreeValues + text.size() / kBytesPerValue;
+  try {
+    Builder builder(values);
+    FastParser(builder).read(text);
+    return builder.take();
+  } catch (const simdjson::simdjson_error&) {
+    Builder builder(values);
+    SlowParser parser(builder);
+    Json::sax_parse(text, &parser);
+    return builder.take();
+  }
 }
 
 }  // namespace nodepool::json

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,165 @@ TEST(Json, reads_what_others_write) {
 TEST(Json, says_what_is_wrong) {
   for (const char* text : {"", "{", "[1,]", "{\"a\"}", "nul", "\"\xff\"", "1 2"}) {
     EXPECT_THAT(refusal(text), HasSubstr("parse error")) << text;
+  }
+}
+
+// What the library's own parser makes of a text, or that it refuses it.
+std::string as_the_library_reads(std::string_view text) {
+  const Json value = Json::parse(text, nullptr, false);
+  return value.is_discarded() ? "refused" : value.dump() + value.type_name();
+}
+
+std::string as_we_read(std::string_view text) {
+  try {
+    const Json value = parse(text);
+    return value.dump() + value.type_name();
+  } catch (const ParseError&) {
+    return "refused";
+  }
+}
+
+// Two parsers share the work: neither may take or see what the other does not.
+TEST(Json, reads_as_the_library_does) {
+  const std::vector<std::string> texts = {"-0",
+                                          "0",
+                                          "00",
+                                          "01",
+                                          "-",
+                                          "+1",
+                                          "1.",
+                                          ".5",
+                                          "1e5",
+                                          "1E+05",
+                                          "-1.5e-7",
+                                          "1e",
+                                          "1e400",
+                                          "-1e400",
+                                          "1e-400",
+                                          "0.1",
+                                          "3.141592653589793238462643383279",
+                                          "1763900000.123456",
+                                          "9007199254740993.0",
+                                          "4.9e-324",
+                                          "9223372036854775807",
+                                          "9223372036854775808",
+                                          "-9223372036854775808",
+                                          "-9223372036854775809",
+                                          "18446744073709551615",
+                                          "18446744073709551616",
+                                          "123456789012345678901234567890",
+                                          "0x10",
+                                          "1_000",
+                                          "NaN",
+                                          "Infinity",
+                                          "-Infinity",
+                                          "nul",
+                                          "nulx",
+                                          "null1",
+                                          "nullnull",
+                                          "truefalse",
+                                          "tru",
+                                          "TRUE",
+                                          "true ",
+                                          " null\n",
+                                          "\f1",
+                                          "\xEF\xBB\xBF{}",
+                                          "\xEF\xBB",
+                                          "'a'",
+                                          "a",
+                                          "\"",
+                                          "\"a",
+                                          "\"\\\"",
+                                          "\"\\x41\"",
+                                          "\"\\u0041\"",
+                                          "\"\\u004\"",
+                                          "\"\\u0000\"",
+                                          "\"\\ud83d\\ude00\"",
+                                          "\"\\ud83d\"",
+                                          "\"\\ude00\"",
+                                          "\"\\ud83d\\u0041\"",
+                                          "\"\t\"",
+                                          "\"\x7f\"",
+                                          std::string("\"\0\"", 3),
+                                          std::string("\0", 1),
+                                          std::string("1\0", 2),
+                                          "\"\xC3\xA9\"",
+                                          "\"\xC0\xAF\"",
+                                          "\"\xED\xA0\x80\"",
+                                          "\"\xF4\x90\x80\x80\"",
+                                          "\"\\/\\b\\f\\n\\r\\t\"",
+                                          "[",
+                                          "]",
+                                          "[]]",
+                                          "[1,]",
+                                          "[,1]",
+                                          "[1 2]",
+                                          "[1,,2]",
+                                          "[1:2]",
+                                          "[\"a\":1]",
+                                          "{",
+                                          "}",
+                                          "{}}",
+                                          "{\"a\"}",
+                                          "{\"a\":}",
+                                          "{\"a\" 1}",
+                                          "{\"a\":1,}",
+                                          "{,}",
+                                          "{\"a\":1 \"b\":2}",
+                                          "{\"a\":1;\"b\":2}",
+                                          "{1:2}",
+                                          "{a:1}",
+                                          "{\"a\":1}{",
+                                          "{\"a\":1} x",
+                                          "[1]//",
+                                          "/**/1",
+                                          "1 2",
+                                          "",
+                                          " ",
+                                          "[[],{}]",
+                                          "{\"\":{\"\":[]}}",
+                                          "{\"\\u0061\":1,\"a\":2}",
+                                          "[1}",
+                                          "{\"a\":1]",
+                                          "[true,false,null]",
+                                          "[tru]",
+                                          "[nulll]",
+                                          "[\"a\",\"b]"};
+  for (const std::string& text : texts) {
+    EXPECT_EQ(as_we_read(text), as_the_library_reads(text)) << text;
+    EXPECT_EQ(as_we_read('[' + text + ']'), as_the_library_reads('[' + text + ']')) << text;
+  }
+}
+
+TEST(Json, reads_numbers_as_the_library_does) {
+  std::mt19937_64 random(1);
+  const auto digits = [&random](std::size_t most) {
+    std::string text = std::to_string(1 + random() % 9);
+    for (std::size_t i = random() % most; i > 0; --i) text += std::to_string(random() % 10);
+    return text;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = (random() % 2 == 0 ? "-" : "") + digits(30);
+    if (random() % 2 == 0) text += '.' + digits(30);
+    if (random() % 3 == 0) text += (random() % 2 == 0 ? "e-" : "e") + digits(3);
+    EXPECT_EQ(as_we_read(text), as_the_library_reads(text)) << text;
+    EXPECT_EQ(as_we_read("[" + text + "]"), as_the_library_reads("[" + text + "]")) << text;
+  }
+}
+
+TEST(Json, reads_what_is_damaged_as_the_library_does) {
+  const std::string whole =
+      R"({"a": [1, -2.5e3, true, {"b": null, "c\u00e9": "x\"y\\z"}], "d": {"e": [], "f": {}}, "g": "\ud83d\ude00"})";
+  ASSERT_NE(as_we_read(whole), "refused");
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string text = whole.substr(0, at);
+    EXPECT_EQ(as_we_read(text), as_the_library_reads(text)) << text;
+    for (const char other :
+         {'"', '\\', ',', ':', '[', ']', '{', '}', '0', '-', 'e', ' ', '\x80', '\0'}) {
+      text = whole;
+      text[at] = other;
+      EXPECT_EQ(as_we_read(text), as_the_library_reads(text)) << text;
+    }
   }
 }
 
