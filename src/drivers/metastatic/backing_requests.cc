@@ -96,7 +96,12 @@ std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
 // --- one request
 
 Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
-  while (!co_await ask_once(request)) co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+  while (!co_await ask_once(request)) {
+    co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+    if (request->waiting > 0) continue;
+    request->state = State::failed;
+    co_return;
+  }
   nodes_.changed(request->label).set();
 }
 
@@ -104,6 +109,7 @@ Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
 // the request with it, says nothing of the backing node.
 Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
   std::string trouble;
+  request->id.clear();
   try {
     requestor::Wish wish{
         .labels = {request->backing_label},
@@ -177,6 +183,7 @@ Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::Nod
   const auto results = co_await coordination::commit_until_known(context_.runtime, context_.store,
                                                                  std::move(transaction));
   locked.released();
+  request->node = node.id;
   log_.about({}, request->id, node.id)
       .info("Node {} of provider {} has room for {} node(s) with label {}", node.id,
             node.provider.value_or(""), record.slots, record.label);
@@ -192,8 +199,9 @@ void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
     const BackingRequest& request = *asking->request;
     const BackingRules* rules = config.find_rules(request.label);
     const std::chrono::duration<double> grace(rules == nullptr ? 0 : rules->grace_time);
-    const bool is_unwanted = request.state == State::open && request.unwanted_since &&
-                             now - *request.unwanted_since > grace;
+    const bool is_there = request.state == State::open && !request.id.empty();
+    const bool is_unwanted =
+        is_there && request.unwanted_since && now - *request.unwanted_since > grace;
     const auto next = std::next(asking);
     if (is_unwanted) {
       withdrawals_.spawn("withdraw request " + request.id, withdraw(std::move(*asking)));

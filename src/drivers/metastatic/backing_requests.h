@@ -27,6 +27,7 @@ struct BackingRequest {
   State state = State::open;
   std::string id = {};       // of the request; empty: it is not in the store yet
   std::string failure = {};  // why it failed
+  std::string node = {};     // that it was served with
   std::size_t waiting = 0;   // nodes that count on it
   std::optional<async::Clock::TimePoint> unwanted_since = {};  // when the last one has left
 };

@@ -12,12 +12,12 @@ namespace nodepool::simulation {
 // anything that a launcher waits for.
 struct Disaster {
   enum class Kind {
-    store_away,  // nobody reaches the store
-    cloud_away,  // no cloud answers
-    reload,      // of a section that an ordinary change of the configuration leaves alone
-    top_level,   // the same for what belongs to no provider
-    emptied,     // the store, under everybody's hands
-    restored,    // with all processes down: an older store, or an empty one, takes its place
+    store_away,         // nobody reaches the store
+    cloud_away,         // no cloud answers
+    reload,             // of a section that an ordinary change of the configuration leaves alone
+    top_level,          // the same for what belongs to no provider
+    emptied,            // the store, under everybody's hands
+    restored,           // with all processes down: an older store, or an empty one, takes its place
     backing_node_lost,  // somebody takes it out of use, whoever is on it
   };
   Kind kind = Kind::store_away;

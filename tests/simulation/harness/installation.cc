@@ -175,9 +175,9 @@ void Installation::tell_tenant_limits(const LauncherProcess& launcher,
 }
 
 void Installation::start_requestor(std::size_t index) {
-  requestors_[index].process = std::make_unique<RequestorProcess>(
-      world_, holds_, fmt::format("zuul{}", index), label_names(topology_),
-      only_slow(launcher_faults_));
+  requestors_[index].process =
+      std::make_unique<RequestorProcess>(world_, holds_, fmt::format("zuul{}", index),
+                                         label_names(topology_), only_slow(launcher_faults_));
   if (store_is_away_) requestors_[index].process->suspend();
   if (calm_) requestors_[index].process->finish();
 }

@@ -195,7 +195,8 @@ void Installation::store_goes_away(const Disaster& disaster) {
   });
 }
 
-// As somebody does who removes the lock: a node that is in use, and locked by nobody, is taken back.
+// As somebody does who removes the lock: a node that is in use, and locked by nobody, is taken
+// back.
 void Installation::lose_backing_node(const Disaster& disaster) {
   std::vector<std::string> nodes;
   for (const auto& [id, node] : auditor_.nodes()) {

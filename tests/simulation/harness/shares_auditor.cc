@@ -43,13 +43,15 @@ void SharesAuditor::configured(const Topology& topology) {
     std::optional<std::int64_t> max_age;
     if (share.max_age > 0) max_age = share.max_age;
     const auto [entry, is_new] =
-        rules_.try_emplace(share.label, Rules{.grace_time = share.grace_time,
+        rules_.try_emplace(share.label, Rules{.last = share,
+                                              .grace_time = share.grace_time,
                                               .min_retention = share.min_retention,
                                               .least_max_age = max_age,
                                               .most_max_age = max_age,
                                               .slots = share.slots});
     if (is_new) continue;
     Rules& rules = entry->second;
+    rules.has_changed |= rules.last != share;
     rules.grace_time = std::min(rules.grace_time, share.grace_time);
     rules.min_retention = std::min(rules.min_retention, share.min_retention);
     rules.slots = std::max(rules.slots, share.slots);
@@ -57,7 +59,10 @@ void SharesAuditor::configured(const Topology& topology) {
     if (!max_age) rules.most_max_age.reset();
     if (rules.most_max_age) rules.most_max_age = std::max(*rules.most_max_age, *max_age);
   }
-  for (auto& [label, rules] : rules_) rules.was_gone |= !present.contains(label);
+  for (auto& [label, rules] : rules_) {
+    rules.was_gone |= !present.contains(label);
+    rules.has_changed |= rules.was_gone;
+  }
 }
 
 bool SharesAuditor::launcher_acts() const {
@@ -87,7 +92,9 @@ void SharesAuditor::look_at_node(const std::string& path) {
   } catch (const model::RecordError&) {
     return;
   }
+  for (auto& [label, nodes] : launched_) nodes.erase(id);
   if (after && is_share(*after)) {
+    if (after->state == model::NodeState::building) launched_[after->type.front()].insert(id);
     if (const auto place = drivers::metastatic::place_of(*after)) shares_.emplace(id, *place);
   }
   const auto record = after ? backing_record(*after) : std::nullopt;
@@ -125,8 +132,7 @@ void SharesAuditor::check_arrivals(const Node& before, const BackingRecord& afte
                                            tenant.external_id));
     }
     if (record.failed) {
-      world_.journal.violation(
-          fmt::format("backing node {} is retired and got a node", before.id));
+      world_.journal.violation(fmt::format("backing node {} is retired and got a node", before.id));
     }
     check_age(before, record, tenant.external_id);
   }
@@ -143,8 +149,7 @@ void SharesAuditor::check_age(const Node& before, const BackingRecord& record,
   const Node node = model::parse_node(tenant, tree.get(path));
   if (node.created_time.value_or(0) < before.state_time + kMostSetBack) return;
   const double age = world_.clock.wall_seconds() - record.launched;
-  const double most =
-      static_cast<double>(*rules->most_max_age) + kMostSetBack + kSecondsToAct;
+  const double most = static_cast<double>(*rules->most_max_age) + kMostSetBack + kSecondsToAct;
   if (age <= most) return;
   world_.journal.violation(
       fmt::format("backing node {} of {} s got node {}", before.id, age, tenant));
@@ -169,9 +174,8 @@ void SharesAuditor::check_release(const Node& before, const BackingRecord& recor
   const bool is_due = later - record.used.value_or(0) > static_cast<double>(rules->grace_time) &&
                       age > static_cast<double>(rules->min_retention);
   if (is_due) return;
-  world_.journal.violation(
-      fmt::format("backing node {} of label {} was given back before its time", before.id,
-                  record.label));
+  world_.journal.violation(fmt::format("backing node {} of label {} was given back before its time",
+                                       before.id, record.label));
 }
 
 // No two nodes stand on the same place.
@@ -185,7 +189,6 @@ void SharesAuditor::check_places() const {
   }
 }
 
-// Whoever asks again for the same node has withdrawn the first request.
 void SharesAuditor::look_at_request(const std::string& path) {
   const std::string id(coordination::base_name(path));
   const bool was_known = requests_.erase(id) > 0;
@@ -198,15 +201,32 @@ void SharesAuditor::look_at_request(const std::string& path) {
     return;
   }
   if (!is_backing_request(*request)) return;
-  const auto order = driver::backing_order_of(*request);
-  for (const auto& [other_id, other] : requests_) {
-    if (was_known || other.stat.ephemeral_owner != request->stat.ephemeral_owner) continue;
-    if (driver::backing_order_of(other) != order) continue;
-    world_.journal.violation(
-        fmt::format("{} and {} are asked for, for the same node", other_id, id));
+  if (!was_known) {
+    world_.journal.count("backing node: asked for");
+    check_need(*request);
   }
-  if (!was_known) world_.journal.count("backing node: asked for");
   requests_.emplace(id, *std::move(request));
+}
+
+// A launcher asks for one more when those that it has asked for are not enough for the nodes that
+// it launches; after a change of their label nobody knows how many it counts upon.
+void SharesAuditor::check_need(const model::NodeRequest& request) const {
+  const std::string label = driver::backing_order_of(request).value().label;
+  const auto rules = rules_.find(label);
+  if (rules == rules_.end() || rules->second.has_changed) return;
+  const auto places =
+      rules->second.slots * std::ranges::count_if(requests_, [&](const auto& entry) {
+        const model::NodeRequest& other = entry.second;
+        return other.stat.ephemeral_owner == request.stat.ephemeral_owner &&
+               driver::backing_order_of(other).value().label == label;
+      });
+  const auto launched = launched_.find(label);
+  const std::size_t need = launched == launched_.end() ? 0 : launched->second.size();
+  if (places < static_cast<std::int64_t>(need)) return;
+  world_.journal.violation(
+      fmt::format("{} asks for a backing node for {} node(s) with label {}, though {} places have "
+                  "been asked for",
+                  request.id, need, label, places));
 }
 
 const SharesAuditor::Rules* SharesAuditor::rules_of(const BackingRecord& record) const {

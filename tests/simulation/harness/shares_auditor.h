@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,17 +33,20 @@ class SharesAuditor {
 
   // Of all configurations that there ever were, what demands the least.
   struct Rules {
+    ShareSpec last;
     std::int64_t grace_time = 0;
     std::int64_t min_retention = 0;
     std::optional<std::int64_t> least_max_age;
     std::optional<std::int64_t> most_max_age;  // nothing: unlimited
     std::int64_t slots = 0;                    // the most
     bool was_gone = false;                     // for a while
+    bool has_changed = false;
   };
 
   void committed(const std::vector<coordination::WatchEvent>& events);
   void look_at_node(const std::string& path);
   void look_at_request(const std::string& path);
+  void check_need(const model::NodeRequest& request) const;
   void check_record(const std::string& id, const BackingRecord& record) const;
   void check_arrivals(const model::Node& before, const BackingRecord& after) const;
   void check_age(const model::Node& before, const BackingRecord& record,
@@ -57,7 +61,8 @@ class SharesAuditor {
   std::map<std::string, Rules> rules_;  // by label
   std::map<std::string, model::Node> backing_;
   std::map<std::string, drivers::metastatic::Place> shares_;  // by node
-  std::map<std::string, model::NodeRequest> requests_;
+  std::map<std::string, std::set<std::string>> launched_;     // by label: nodes
+  std::map<std::string, model::NodeRequest> requests_;        // for backing nodes
 };
 
 }  // namespace nodepool::simulation
