@@ -142,19 +142,31 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
   co_return false;
 }
 
-// Whatever goes wrong, the request goes too: its node is free again then.
+// Whatever goes wrong, the request goes too: its node is free again then. A store that is out of
+// reach is waited for.
 Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer) {
-  requestor::LockedNodes locked(context_.runtime, context_.store);
-  const std::string id = answer.id;
-  const std::function<Task<>()> give_up = [this, &locked, &id]() { return decline(locked, id); };
-  Task<> taking = take(request, std::move(answer), locked);
-  co_await async::undo_on_failure(std::move(taking), give_up);
+  const std::function<Task<>()> withdraw = [this, id = answer.id] {
+    return requestor::withdraw(context_.store, id);
+  };
+  Task<> taking = take_surely(request, std::move(answer));
+  co_await async::undo_on_failure(std::move(taking), withdraw);
   request->state = State::served;
 }
 
-Task<> BackingRequests::decline(requestor::LockedNodes& locked, const std::string& id) {
-  co_await locked.release();
-  co_await requestor::withdraw(context_.store, id);
+Task<> BackingRequests::take_surely(std::shared_ptr<BackingRequest> request,
+                                    model::NodeRequest answer) {
+  while (true) {
+    try {
+      requestor::LockedNodes locked(context_.runtime, context_.store);
+      const std::function<Task<>()> unlock = [&locked] { return locked.release(); };
+      Task<> taking = take(request, answer, locked);
+      co_await async::undo_on_failure(std::move(taking), unlock);
+      co_return;
+    } catch (const StoreError& error) {
+      if (!coordination::may_recover(error)) throw;
+    }
+    co_await coordination::wait_for_store(context_.runtime, context_.store);
+  }
 }
 
 // The lock of the session is exchanged for one that outlives it in the same transaction that says

@@ -74,9 +74,9 @@ class BackingRequests {
   Task<> serve(std::shared_ptr<BackingRequest> request);
   Task<bool> ask_once(std::shared_ptr<BackingRequest> request);
   Task<> accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
+  Task<> take_surely(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
   Task<> take(std::shared_ptr<BackingRequest> request, model::NodeRequest answer,
               requestor::LockedNodes& locked);
-  Task<> decline(requestor::LockedNodes& locked, const std::string& id);
   Task<> withdraw(Asking asking);
   std::unique_ptr<async::TaskScope> make_scope();
 
