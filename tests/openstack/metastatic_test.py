@@ -49,7 +49,7 @@ def test_nodes_share_a_server_that_goes_after_them(stacked, project, guests):
     second = launcher.ask('quarter').lease()
     (server,) = project.servers()
     backing = backing_node(launcher)
-    assert backing['external_id'] == server['id']
+    assert backing['server_id'] == server['id']
     assert backing['state'] == 'in-use'
     small = first['nodes'] + second['nodes']
     assert sorted(node['slot'] for node in small) == [0, 1, 2, 3]
@@ -115,7 +115,7 @@ def test_a_launcher_that_is_killed_leaves_one_server_and_then_none(stacked, proj
     lease = request.lease()
     backing = [node for node in nodes_of(launcher, 'sky') if node['state'] == 'in-use']
     assert len(backing) == 1
-    assert backing[0]['external_id'] in [server['id'] for server in project.servers()]
+    assert backing[0]['server_id'] in [server['id'] for server in project.servers()]
     launcher.release(lease)
     launcher.kill()
     launcher.start()

@@ -60,6 +60,33 @@ TEST_F(MetastaticDeathsTest, a_node_gets_one_place_on_one_backing_node) {
   }
 }
 
+// It does not die: it waits, and takes what it has asked for.
+TEST_F(MetastaticDeathsTest, a_store_that_is_away_costs_no_backing_node) {
+  rules = "max-parallel-jobs: 1";
+  start();
+  bool ended = false;
+  for (std::size_t steps = 1; !ended; ++steps) {
+    SCOPED_TRACE(testing::Message() << "away after " << steps << " continuations");
+    ASSERT_LT(steps, kMany);
+    const std::string id = add_node();
+    const JobPointer job = begin(id);
+    while (launchers_.requests().empty()) ASSERT_TRUE(process_->step());
+    run_for(job, steps);
+    ended = !backing_nodes().empty();
+    if (!ended) {
+      process_->cut_off();
+      process_->pass(std::chrono::minutes(1));
+      process_->reconnect();
+    }
+    finish(job);
+    EXPECT_EQ(launchers_.nodes().size(), 1);
+    EXPECT_THAT(launchers_.requests(), IsEmpty());
+    take_back(id);
+    forget_all();
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(MetastaticDeathsTest, a_place_is_free_when_its_node_is_gone) {
   bool ended = false;
   for (std::size_t steps = 1; !ended; ++steps) {

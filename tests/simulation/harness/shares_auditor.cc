@@ -222,7 +222,7 @@ void SharesAuditor::check_need(const model::NodeRequest& request) const {
       });
   const auto launched = launched_.find(label);
   const std::size_t need = launched == launched_.end() ? 0 : launched->second.size();
-  if (places < static_cast<std::int64_t>(need)) return;
+  if (places == 0 || places < static_cast<std::int64_t>(need)) return;
   world_.journal.violation(
       fmt::format("{} asks for a backing node for {} node(s) with label {}, though {} places have "
                   "been asked for",
