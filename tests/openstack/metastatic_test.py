@@ -84,7 +84,8 @@ def test_one_chain_leads_from_the_small_node_to_the_server(stacked, project):
         return history if 'carries' in history else None
     history = wait_until('the history knows what is on the server', told)
     assert f'node {backing["id"]}, slot 0' in history
-    assert server['id'] in history
+    assert f'\n{backing["id"]}:\n' in history  # what has happened to that follows
+    assert backing['server_id'] == server['id']
 
 
 def test_who_waits_for_a_server_that_cannot_be_made_hears_why(stacked, project):
