@@ -5,6 +5,8 @@
 
 #include "async/event.h"
 #include "async/finally.h"
+#include "coordination/lock_sweeper.h"
+#include "coordination/outage.h"
 #include "coordination/path.h"
 #include "coordination/tree.h"
 #include "model/paths.h"
@@ -43,6 +45,20 @@ Task<std::optional<model::NodeRequest>> read(Store& store, std::string id) {
 
 bool is_final(model::RequestState state) {
   return state == model::RequestState::fulfilled || state == model::RequestState::failed;
+}
+
+// As find_by_event(), however long the store is out of reach: a request that is there and that
+// nobody knows would be served.
+Task<std::optional<model::NodeRequest>> find_surely(async::Runtime runtime, Store& store,
+                                                    Priority priority, std::string event_id) {
+  while (true) {
+    try {
+      co_return co_await find_by_event(store, priority, event_id);
+    } catch (const StoreError& error) {
+      if (!is_passing(error)) throw;
+    }
+    co_await coordination::wait_for_store(runtime, store);
+  }
 }
 
 // Follows the request to its end; the last version seen is in `request`. Returns whether there was
@@ -122,7 +138,7 @@ Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
       continue;
     }
     const std::optional<model::NodeRequest> made =
-        co_await find_by_event(store, priority, *request.event_id);
+        co_await find_surely(runtime, store, priority, *request.event_id);
     if (made) co_return made->id;
   }
 }
@@ -149,8 +165,11 @@ Task<> withdraw(Store& store, std::string id) {
       co_return;
     } catch (const StoreError& error) {
       if (error.kind() == Kind::no_node) co_return;
-      if (error.kind() != Kind::unknown_outcome) throw;
+      if (error.kind() == Kind::unknown_outcome) continue;
+      if (store.lock_sweeper() == nullptr) throw;
     }
+    store.lock_sweeper()->take_over(std::string(model::kRequestsRoot), id);
+    co_return;
   }
 }
 

@@ -39,7 +39,8 @@ Task<std::optional<model::NodeRequest>> find_by_event(coordination::Store& store
                                                       std::string event_id);
 
 // Puts the wish before the launchers; returns the request's id. The request vanishes with this
-// session, so nobody works for a requestor that has died. Throws StoreError.
+// session, so nobody works for a requestor that has died. Throws StoreError: there is no request
+// then; Cancelled, while the store is out of reach and nobody knows whether there is one.
 Task<std::string> ask(async::Runtime runtime, coordination::Store& store, Wish wish);
 
 struct Answer {
@@ -62,7 +63,8 @@ Task<Answer> await_answer(async::Runtime runtime, coordination::Store& store, st
                           async::Clock::TimePoint deadline, Progress progress);
 
 // Removes the request, if it is still there. Nodes that were meant for it are free again soon.
-// Throws StoreError.
+// Throws StoreError; in a process whose store has a LockSweeper it does not: what the store does
+// not do now is done as soon as it can be reached.
 Task<> withdraw(coordination::Store& store, std::string id);
 
 }  // namespace nodepool::requestor

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "coordination/lock_sweeper.h"
 #include "model/paths.h"
 #include "requestor/error.h"
 #include "tests/requestor/requestor_test.h"
@@ -12,6 +13,7 @@ namespace {
 using std::chrono::minutes;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 class RequestTest : public RequestorTest {
  protected:
@@ -136,6 +138,37 @@ TEST_F(RequestTest, a_create_without_an_answer_is_not_repeated) {
   lose_answer_about(model::request_path("200-0000000001"));
   EXPECT_EQ(ask_for({"small"}), "200-0000000001");
   EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000000", "200-0000000001"));
+}
+
+TEST_F(RequestTest, a_create_without_an_answer_is_looked_for_when_the_store_is_back) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  lose_answer_about(model::request_path("200-0000000000"), /*is_back_at_once=*/false);
+  std::string id;
+  auto requestor = [](Task<std::string> asking, std::string& out) -> Task<> {
+    out = co_await std::move(asking);
+  };
+  scope_.spawn("requestor",
+               requestor(ask(runtime_, *store_, {{"small"}, "nodepool:ada@host"}), id));
+  settle();
+  EXPECT_EQ(id, "");
+  store_->resume_for_tests();
+  settle();
+  EXPECT_EQ(id, "200-0000000000");
+  EXPECT_THAT(run(launcher_.requests()), ElementsAre(id));
+}
+
+TEST_F(RequestTest, what_cannot_be_withdrawn_now_is_withdrawn_when_the_store_is_back) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  coordination::LockSweeper sweeper(runtime_, *store_);
+  const std::string id = ask_for({"small"});
+  ask_for({"other"});
+  store_->suspend_for_tests();
+  run(withdraw(*store_, id));
+  EXPECT_THAT(run(launcher_.requests()), SizeIs(2));
+  store_->resume_for_tests();
+  settle();
+  EXPECT_THAT(run(launcher_.requests()), ElementsAre("200-0000000001"));
+  run(sweeper.stop());
 }
 
 }  // namespace

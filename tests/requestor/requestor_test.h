@@ -44,18 +44,19 @@ class RequestorTest : public testing::Test {
     }
   }
 
-  // The requestor's next write that concerns `path` happens, but its answer is lost.
-  void lose_answer_about(std::string path) {
-    const auto listener =
-        [this, path, lost = false](const std::vector<coordination::WatchEvent>& events) mutable {
-          for (const coordination::WatchEvent& event : events) {
-            if (event.path != path || std::exchange(lost, true)) continue;
-            boost::asio::post(runtime_.executor, [this] {
-              store_->suspend_for_tests();
-              store_->resume_for_tests();
-            });
-          }
-        };
+  // The requestor's next write that concerns `path` happens, but its answer is lost; the store may
+  // be out of reach from then on.
+  void lose_answer_about(std::string path, bool is_back_at_once = true) {
+    const auto listener = [this, path, is_back_at_once, lost = false](
+                              const std::vector<coordination::WatchEvent>& events) mutable {
+      for (const coordination::WatchEvent& event : events) {
+        if (event.path != path || std::exchange(lost, true)) continue;
+        boost::asio::post(runtime_.executor, [this, is_back_at_once] {
+          store_->suspend_for_tests();
+          if (is_back_at_once) store_->resume_for_tests();
+        });
+      }
+    };
     server_.open_session(listener);
   }
 

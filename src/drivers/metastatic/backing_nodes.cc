@@ -6,6 +6,7 @@
 #include "coordination/error.h"
 #include "coordination/known_outcome.h"
 #include "coordination/lock.h"
+#include "coordination/outage.h"
 #include "coordination/path.h"
 #include "driver/ownership.h"
 #include "model/paths.h"
@@ -48,7 +49,8 @@ void BackingNodes::update_backing(const std::string& id, const model::Node* node
     entries_.erase(known);
   } else if (known == entries_.end()) {
     by_label_[label].insert(id);
-    entries_.emplace(id, Entry{*std::move(record), context_.runtime.clock.wall_seconds()});
+    const auto now = context_.runtime.clock.now();
+    entries_.emplace(id, Entry{*std::move(record), now, now});
   } else {
     if (known->second.record.tenants != record->tenants) touch(id);
     known->second.record = *std::move(record);
@@ -82,7 +84,7 @@ void BackingNodes::update_tenant(const std::string& id, const model::Node* befor
 void BackingNodes::touch(const std::string& backing_node) {
   const auto entry = entries_.find(backing_node);
   if (entry == entries_.end()) return;
-  entry->second.quiet_since = context_.runtime.clock.wall_seconds();
+  entry->second.quiet_since = context_.runtime.clock.now();
   changed(entry->second.record.label).set();
 }
 
@@ -103,15 +105,22 @@ const BackingRecord* BackingNodes::find(std::string_view id) const {
   return entry == entries_.end() ? nullptr : &entry->second.record;
 }
 
-// One that was left by the Python Nodepool does not say since when it has been idle.
+// One that was left by the Python Nodepool does not say since when it has been idle. Where the wall
+// clock has been set back behind what a record says, it counts what this process has seen.
 BackingFacts BackingNodes::facts(std::string_view id) const {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return {};
   const Entry& entry = found->second;
-  const double now = context_.runtime.clock.wall_seconds();
+  const async::Clock& clock = context_.runtime.clock;
+  const auto seconds_since = [&clock](std::optional<double> recorded,
+                                      async::Clock::TimePoint seen) {
+    const double now = clock.wall_seconds();
+    if (recorded && *recorded <= now) return now - *recorded;
+    return std::chrono::duration<double>(clock.now() - seen).count();
+  };
   return {.is_empty = entry.record.tenants.empty() && !standing_.contains(id),
-          .idle = now - entry.record.used.value_or(entry.quiet_since),
-          .age = now - entry.record.launched};
+          .idle = seconds_since(entry.record.used, entry.quiet_since),
+          .age = seconds_since(entry.record.launched, entry.known_since)};
 }
 
 std::set<std::int64_t> BackingNodes::occupied(std::string_view id) const {
@@ -128,10 +137,16 @@ std::optional<std::string> BackingNodes::with_free_slot(std::string_view label,
   if (ids == by_label_.end()) return std::nullopt;
   for (const std::string& id : ids->second) {
     const BackingRecord& record = entries_.at(id).record;
-    if (!takes_nodes(record, rules, facts(id).age)) continue;
-    if (free_slot(record, occupied(id))) return id;
+    if (takes_nodes(record, rules, facts(id).age) && has_free_slot(id)) return id;
   }
   return std::nullopt;
+}
+
+bool BackingNodes::has_free_slot(std::string_view id) const {
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || found->second.is_lost) return false;
+  const BackingRecord& record = found->second.record;
+  return !record.failed && free_slot(record, occupied(id)).has_value();
 }
 
 std::optional<Place> BackingNodes::place_of_node(const driver::Metadata& metadata) const {
@@ -163,9 +178,15 @@ Task<BackingNodes::Outcome> BackingNodes::change(std::string id, Change change, 
   if (!entries_.contains(id)) co_return Outcome::gone;
   const async::Slots::Hold hold = co_await turn(id).take();
   while (true) {
-    const std::optional<Outcome> outcome = co_await try_change(id, change, also);
-    if (outcome) co_return *outcome;
-    co_await read_again(id);
+    try {
+      const std::optional<Outcome> outcome = co_await try_change(id, change, also);
+      if (outcome) co_return *outcome;
+      co_await read_again(id);
+      continue;
+    } catch (const StoreError& error) {
+      if (!coordination::may_recover(error)) throw;
+    }
+    co_await coordination::wait_for_store(context_.runtime, context_.store);
   }
 }
 
@@ -173,8 +194,9 @@ Task<BackingNodes::Outcome> BackingNodes::change(std::string id, Change change, 
 Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string id,
                                                                     const Change& change,
                                                                     const Transaction& also) {
+  const std::string lock = co_await own_lock(id);
   const model::Node* known = context_.nodes.find(id);
-  if (known == nullptr) co_return Outcome::gone;
+  if (known == nullptr || lock.empty()) co_return Outcome::gone;
   model::Node node = *known;
   std::optional<BackingRecord> record = backing_record_of(node, owner_);
   if (!record) co_return Outcome::gone;
@@ -182,13 +204,16 @@ Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string 
   node.user_data = to_user_data(*record);
   Transaction transaction;
   transaction.set(model::node_path(id), to_record(node), node.stat.version);
+  transaction.check(lock);
+  constexpr std::size_t kLock = 1;  // the index of its check
   transaction.append(also);
   std::vector<coordination::OperationResult> results;
   try {
     results = co_await coordination::commit_until_known(context_.runtime, context_.store,
                                                         std::move(transaction));
   } catch (const coordination::TransactionError& error) {
-    if (error.index() > 0) co_return Outcome::refused;
+    if (error.index() > kLock) co_return Outcome::refused;
+    if (error.index() == kLock) forget_lock(id);
     const bool has_changed = error.kind() == Kind::bad_version || error.kind() == Kind::no_node;
     if (!has_changed) throw;
     co_return std::nullopt;
@@ -196,6 +221,53 @@ Task<std::optional<BackingNodes::Outcome>> BackingNodes::try_change(std::string 
   const coordination::Stat& stat = results.front().stat;
   if (stat.mzxid != 0) context_.nodes.written(std::move(node), stat);
   co_return Outcome::written;
+}
+
+// The contender by which the provider has the node locked; empty if somebody has taken it away.
+Task<std::string> BackingNodes::own_lock(std::string id) {
+  if (const auto known = entries_.find(id);
+      known != entries_.end() && !known->second.lock.empty()) {
+    co_return known->second.lock;
+  }
+  const std::vector<std::string> line = co_await contenders(id);
+  std::string lock;
+  if (!line.empty() && co_await is_own(line.front())) lock = line.front();
+  if (const auto known = entries_.find(id); known != entries_.end()) {
+    known->second.lock = lock;
+    known->second.is_lost = lock.empty();
+  }
+  co_return lock;
+}
+
+void BackingNodes::forget_lock(const std::string& id) {
+  if (const auto known = entries_.find(id); known != entries_.end()) known->second.lock.clear();
+}
+
+// The paths of all contenders for its lock, first the one that has it.
+Task<std::vector<std::string>> BackingNodes::contenders(std::string id) {
+  const std::string root = model::node_lock_path(id);
+  std::vector<std::string> names;
+  try {
+    names = co_await context_.store.children(root);
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  std::vector<std::string> paths;
+  for (const std::string& name : coordination::contenders_in_line(std::move(names))) {
+    paths.push_back(coordination::join_path(root, name));
+  }
+  co_return paths;
+}
+
+// Whether it carries the provider's name.
+Task<bool> BackingNodes::is_own(std::string contender) {
+  try {
+    const coordination::Entry entry = co_await context_.store.get(std::move(contender));
+    co_return entry.data == owner_;
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  co_return false;
 }
 
 Task<> BackingNodes::read_again(std::string id) {
@@ -247,21 +319,9 @@ Task<bool> BackingNodes::release(std::string id) {
 // The removal of all contenders for its lock that carry the provider's name.
 Task<Transaction> BackingNodes::unlocking(std::string id) {
   Transaction transaction;
-  const std::string root = model::node_lock_path(id);
-  std::vector<std::string> names;
-  try {
-    names = co_await context_.store.children(root);
-  } catch (const StoreError& error) {
-    if (error.kind() != Kind::no_node) throw;
-  }
-  for (const std::string& name : coordination::contenders_in_line(names)) {
-    std::string path = coordination::join_path(root, name);
-    try {
-      const coordination::Entry contender = co_await context_.store.get(path);
-      if (contender.data == owner_) transaction.remove(std::move(path));
-    } catch (const StoreError& error) {
-      if (error.kind() != Kind::no_node) throw;
-    }
+  const std::vector<std::string> line = co_await contenders(std::move(id));
+  for (const std::string& contender : line) {
+    if (co_await is_own(contender)) transaction.remove(contender);
   }
   co_return transaction;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "async/event.h"
 #include "async/slots.h"
@@ -46,6 +47,10 @@ class BackingNodes {
   std::optional<std::string> with_free_slot(std::string_view label,
                                             const BackingRules& rules) const;
 
+  // Whether this one has, also if it is older than it may be to get a node that has not waited for
+  // it.
+  bool has_free_slot(std::string_view id) const;
+
   // Where the node is whose machine would carry this metadata; where the machine with this external
   // id is.
   std::optional<Place> place_of_node(const driver::Metadata& metadata) const;
@@ -54,7 +59,7 @@ class BackingNodes {
   enum class Outcome {
     written,
     unchanged,  // `change` found nothing to do
-    gone,       // it is no backing node any more
+    gone,       // it is no backing node any more, or its lock is not ours
     refused,    // `also` is: nothing has happened
   };
   // Returns whether there is something to be written. `occupied`: the slots that the records of
@@ -62,9 +67,10 @@ class BackingNodes {
   using Change = std::function<bool(model::Node& node, BackingRecord& record,
                                     const std::set<std::int64_t>& occupied)>;
 
-  // Writes what `change` makes of the record, if nobody else has written it meanwhile: else
-  // `change` is called with what that is now. `also` happens in the same transaction. Waits as long
-  // as the store is out of reach. Throws StoreError, Cancelled from its waits.
+  // Writes what `change` makes of the record, if the provider has it locked and nobody else has
+  // written it meanwhile: else `change` is called with what that is now. `also` happens in the same
+  // transaction. Waits as long as the store is out of reach. Throws StoreError, Cancelled from its
+  // waits.
   Task<Outcome> change(std::string id, Change change, coordination::Transaction also = {});
 
   // Takes the tenant with this external id off its place.
@@ -79,7 +85,10 @@ class BackingNodes {
  private:
   struct Entry {
     BackingRecord record;
-    double quiet_since = 0;  // when this process last saw a node come or go
+    async::Clock::TimePoint known_since;  // to this process
+    async::Clock::TimePoint quiet_since;  // when it last saw a node come or go
+    std::string lock = {};                // the path of the provider's contender; empty: not known
+    bool is_lost = false;                 // it has none: whoever makes such nodes takes it back
   };
 
   void on_change(const model::NodeTable::Change& change);
@@ -89,6 +98,10 @@ class BackingNodes {
   std::set<std::int64_t> occupied(std::string_view id) const;
   Task<std::optional<Outcome>> try_change(std::string id, const Change& change,
                                           const coordination::Transaction& also);
+  Task<std::string> own_lock(std::string id);
+  void forget_lock(const std::string& id);
+  Task<std::vector<std::string>> contenders(std::string id);
+  Task<bool> is_own(std::string contender);
   Task<> read_again(std::string id);
   Task<coordination::Transaction> unlocking(std::string id);
   async::Slots& turn(const std::string& id);

@@ -96,7 +96,12 @@ std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
 // --- one request
 
 Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
-  while (!co_await ask_once(request)) co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+  while (!co_await ask_once(request)) {
+    co_await context_.runtime.clock.sleep_for(kAskAgainPause);
+    if (request->waiting > 0) continue;
+    request->state = State::failed;
+    co_return;
+  }
   nodes_.changed(request->label).set();
 }
 
@@ -104,6 +109,7 @@ Task<> BackingRequests::serve(std::shared_ptr<BackingRequest> request) {
 // the request with it, says nothing of the backing node.
 Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
   std::string trouble;
+  request->id.clear();
   try {
     requestor::Wish wish{
         .labels = {request->backing_label},
@@ -136,19 +142,31 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
   co_return false;
 }
 
-// Whatever goes wrong, the request goes too: its node is free again then.
+// Whatever goes wrong, the request goes too: its node is free again then. A store that is out of
+// reach is waited for.
 Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer) {
-  requestor::LockedNodes locked(context_.runtime, context_.store);
-  const std::string id = answer.id;
-  const std::function<Task<>()> give_up = [this, &locked, &id]() { return decline(locked, id); };
-  Task<> taking = take(request, std::move(answer), locked);
-  co_await async::undo_on_failure(std::move(taking), give_up);
+  const std::function<Task<>()> withdraw = [this, id = answer.id] {
+    return requestor::withdraw(context_.store, id);
+  };
+  Task<> taking = take_surely(request, std::move(answer));
+  co_await async::undo_on_failure(std::move(taking), withdraw);
   request->state = State::served;
 }
 
-Task<> BackingRequests::decline(requestor::LockedNodes& locked, const std::string& id) {
-  co_await locked.release();
-  co_await requestor::withdraw(context_.store, id);
+Task<> BackingRequests::take_surely(std::shared_ptr<BackingRequest> request,
+                                    model::NodeRequest answer) {
+  while (true) {
+    try {
+      requestor::LockedNodes locked(context_.runtime, context_.store);
+      const std::function<Task<>()> unlock = [&locked] { return locked.release(); };
+      Task<> taking = take(request, answer, locked);
+      co_await async::undo_on_failure(std::move(taking), unlock);
+      co_return;
+    } catch (const StoreError& error) {
+      if (!coordination::may_recover(error)) throw;
+    }
+    co_await coordination::wait_for_store(context_.runtime, context_.store);
+  }
 }
 
 // The lock of the session is exchanged for one that outlives it in the same transaction that says
@@ -177,6 +195,7 @@ Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::Nod
   const auto results = co_await coordination::commit_until_known(context_.runtime, context_.store,
                                                                  std::move(transaction));
   locked.released();
+  request->node = node.id;
   log_.about({}, request->id, node.id)
       .info("Node {} of provider {} has room for {} node(s) with label {}", node.id,
             node.provider.value_or(""), record.slots, record.label);
@@ -192,8 +211,9 @@ void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
     const BackingRequest& request = *asking->request;
     const BackingRules* rules = config.find_rules(request.label);
     const std::chrono::duration<double> grace(rules == nullptr ? 0 : rules->grace_time);
-    const bool is_unwanted = request.state == State::open && request.unwanted_since &&
-                             now - *request.unwanted_since > grace;
+    const bool is_there = request.state == State::open && !request.id.empty();
+    const bool is_unwanted =
+        is_there && request.unwanted_since && now - *request.unwanted_since > grace;
     const auto next = std::next(asking);
     if (is_unwanted) {
       withdrawals_.spawn("withdraw request " + request.id, withdraw(std::move(*asking)));

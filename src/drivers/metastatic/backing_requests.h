@@ -27,6 +27,7 @@ struct BackingRequest {
   State state = State::open;
   std::string id = {};       // of the request; empty: it is not in the store yet
   std::string failure = {};  // why it failed
+  std::string node = {};     // that it was served with
   std::size_t waiting = 0;   // nodes that count on it
   std::optional<async::Clock::TimePoint> unwanted_since = {};  // when the last one has left
 };
@@ -73,9 +74,9 @@ class BackingRequests {
   Task<> serve(std::shared_ptr<BackingRequest> request);
   Task<bool> ask_once(std::shared_ptr<BackingRequest> request);
   Task<> accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
+  Task<> take_surely(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
   Task<> take(std::shared_ptr<BackingRequest> request, model::NodeRequest answer,
               requestor::LockedNodes& locked);
-  Task<> decline(requestor::LockedNodes& locked, const std::string& id);
   Task<> withdraw(Asking asking);
   std::unique_ptr<async::TaskScope> make_scope();
 

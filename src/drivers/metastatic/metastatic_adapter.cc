@@ -90,7 +90,13 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, StateMac
   std::unique_ptr<Expectation> expectation;
   while (true) {
     if (const auto known = place_of_tenant(spec, machine)) co_return *known;
-    if (const auto backing = nodes_.with_free_slot(spec.label, rules)) {
+    std::optional<std::string> backing = nodes_.with_free_slot(spec.label, rules);
+    const bool was_served =
+        expectation && expectation->request().state == BackingRequest::State::served;
+    if (!backing && was_served && nodes_.has_free_slot(expectation->request().node)) {
+      backing = expectation->request().node;
+    }
+    if (backing) {
       const std::optional<std::string> place = co_await move_in(spec, *backing, proof);
       if (place) co_return *place;
       continue;

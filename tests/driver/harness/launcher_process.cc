@@ -83,6 +83,7 @@ LauncherProcess::LauncherProcess(Installation& installation, MakeProvider make_p
       wait_for_wire_(std::move(wait_for_wire)),
       runtime_{loop_.executor(), installation.clock, installation.random},
       store_(installation.server, runtime_),
+      lock_sweeper_(runtime_, store_),
       log_(logger_to(installation.log)),
       nodes_(runtime_, store_, log_),
       images_(runtime_, store_, log_),

@@ -8,6 +8,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
+#include "coordination/lock_sweeper.h"
 #include "driver/driver.h"
 #include "tests/driver/harness/installation.h"
 
@@ -90,6 +91,10 @@ class LauncherProcess {
   // The store drops this process's session, and gives it another one.
   void lose_session() { store_.expire_for_tests(); }
 
+  // The store is out of reach, and back in the same session.
+  void cut_off() { store_.suspend_for_tests(); }
+  void reconnect() { store_.resume_for_tests(); }
+
   // Cancels everything that has been begun, and waits for its end: an orderly stop.
   void cancel();
 
@@ -109,6 +114,7 @@ class LauncherProcess {
   async::EventLoop loop_;
   async::Runtime runtime_;
   coordination::MemoryStore store_;
+  coordination::LockSweeper lock_sweeper_;
   telemetry::Logger log_;
   model::NodeTable nodes_;
   model::ImageTable images_;

@@ -158,6 +158,55 @@ TEST_F(MetastaticTest, nodes_on_a_backing_node_that_is_lost_are_not_handed_out) 
   take_back(node.id);
 }
 
+TEST_F(MetastaticTest, a_backing_node_whose_lock_is_taken_away_gets_no_more_nodes) {
+  const std::string first = launch().id;
+  const std::string lost = backing().id;
+  launchers_.unlock(lost);
+  launch();
+  EXPECT_THAT(launchers_.nodes(), SizeIs(2));
+  EXPECT_THAT(record_of(installation_.node(lost)).tenants, SizeIs(1));
+  EXPECT_THAT(launchers_.lock_holders(lost), IsEmpty());
+  take_back(first);
+}
+
+TEST_F(MetastaticTest, a_backing_node_that_is_locked_anew_is_used_again) {
+  launch();
+  const std::string lost = backing().id;
+  launchers_.unlock(lost);
+  launchers_.lock(lost, "NodePool:metastatic:shares");
+  launch();
+  EXPECT_THAT(record().tenants, SizeIs(2));
+}
+
+TEST_F(MetastaticTest, who_has_waited_for_a_backing_node_gets_it_however_old_it_is_then) {
+  rules = "max-parallel-jobs: 2, max-age: 60";
+  start();
+  launchers_.boot_time = minutes(5);
+  const auto first = begin(add_node());
+  const auto second = begin(add_node());
+  process_->settle();
+  finish(first);
+  finish(second);
+  EXPECT_THAT(record().tenants, SizeIs(2)) << "of the only one";
+  EXPECT_THAT(launchers_.requests(), IsEmpty());
+}
+
+TEST_F(MetastaticTest, a_request_that_is_gone_with_its_session_is_made_again_for_who_waits) {
+  start();
+  launchers_.boot_time = minutes(5);
+  const auto job = begin(add_node());
+  process_->settle();
+  const std::string request = launchers_.requests().at(0);
+  process_->lose_session();
+  process_->pass(minutes(1));
+  ASSERT_THAT(launchers_.requests(), SizeIs(1));
+  EXPECT_NE(launchers_.requests().at(0), request);
+  process_->cancel();
+  process_->lose_session();
+  process_->pass(minutes(1));
+  EXPECT_THAT(launchers_.requests(), IsEmpty()) << "nobody waits";
+}
+
 TEST_F(MetastaticTest, a_backing_node_that_cannot_be_scanned_gets_no_more_nodes) {
   rules = "max-parallel-jobs: 2, host-key-checking: true";
   launchers_.address = "127.0.0.1";  // nobody is there

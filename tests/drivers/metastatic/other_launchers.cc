@@ -1,5 +1,7 @@
 #include "tests/drivers/metastatic/other_launchers.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "coordination/lock.h"
@@ -132,10 +134,15 @@ std::string OtherLaunchers::add_backing_node(model::Json user_data, const std::s
   const std::string path = loop_.run(store_.create(
       model::node_path(""), to_record(node), coordination::CreateMode::persistent_sequential));
   loop_.run(store_.create(path + "/lock", "", coordination::CreateMode::persistent));
-  coordination::Lock lock(store_, runtime_.random, path + "/lock", owner,
+  std::string id(coordination::base_name(path));
+  lock(id, owner);
+  return id;
+}
+
+void OtherLaunchers::lock(const std::string& node_id, const std::string& owner) {
+  coordination::Lock lock(store_, runtime_.random, model::node_lock_path(node_id), owner,
                           coordination::Lock::Lifetime::persistent);
-  loop_.run(lock.try_acquire());
-  return std::string(coordination::base_name(path));
+  EXPECT_TRUE(loop_.run(lock.try_acquire()));
 }
 
 std::size_t OtherLaunchers::take_back_used() {
@@ -146,6 +153,13 @@ std::size_t OtherLaunchers::take_back_used() {
     ++count;
   }
   return count;
+}
+
+void OtherLaunchers::unlock(const std::string& node_id) {
+  const std::string root = model::node_lock_path(node_id);
+  for (const std::string& name : loop_.run(store_.children(root))) {
+    loop_.run(store_.remove(coordination::join_path(root, name), coordination::kAnyVersion));
+  }
 }
 
 void OtherLaunchers::lose(const std::string& node_id) {

@@ -46,6 +46,9 @@ class OtherLaunchers {
 
   // Takes back the nodes that are used and unlocked; returns how many.
   std::size_t take_back_used();
+  void lock(const std::string& node_id, const std::string& owner);
+  // All contenders for the node's lock go, whosever they are.
+  void unlock(const std::string& node_id);
   // A backing node goes, whoever has it.
   void lose(const std::string& node_id);
   // Somebody removes the request.

@@ -63,6 +63,18 @@ TEST_F(MetastaticTest, the_grace_time_goes_on_when_the_launcher_is_started_again
   EXPECT_EQ(backing().state, NodeState::used);
 }
 
+TEST_F(MetastaticTest, a_clock_that_is_set_back_keeps_no_backing_node) {
+  rules = "grace-time: 60, min-retention-time: 300";
+  const Node node = launch();
+  installation_.clock.jump_wall(-86400);
+  take_back(node.id);
+  installation_.clock.jump_wall(-86400);
+  pass_minutes(4);
+  EXPECT_EQ(backing().state, NodeState::in_use);
+  pass_minutes(2);
+  EXPECT_EQ(backing().state, NodeState::used);
+}
+
 TEST_F(MetastaticTest, a_backing_node_is_kept_for_its_min_retention_time) {
   rules = "min-retention-time: 1200";
   take_back(launch().id);

@@ -11,6 +11,7 @@
 #include "model/lease.h"
 #include "model/paths.h"
 #include "planning/decision.h"
+#include "tests/simulation/harness/shares.h"
 
 namespace nodepool::simulation {
 
@@ -30,10 +31,15 @@ bool is_contender(std::string_view path) {
   return !coordination::contender_sequence(coordination::base_name(path)).empty();
 }
 
-// What a launcher must carry over when it writes a node.
+// What a launcher must carry over when it writes a node. For a backing node it is the requestor.
 auto carried(const Node& node) {
-  return std::tie(node.user_data, node.comment, node.hold_job, node.hold_expiration, node.unknown,
-                  node.provider, node.pool, node.hostname, node.created_time);
+  return std::tie(node.comment, node.hold_job, node.hold_expiration, node.unknown, node.provider,
+                  node.pool, node.hostname, node.created_time);
+}
+
+bool is_carried_over(const Node& before, const Node& after) {
+  const bool is_own = backing_record(before) || backing_record(after);
+  return carried(before) == carried(after) && (is_own || before.user_data == after.user_data);
 }
 
 auto carried(const NodeRequest& request) {
@@ -101,6 +107,7 @@ void Auditor::committed(const std::vector<WatchEvent>& events) {
     if (after != requests_.end()) {
       check_request(before, after->second);
     } else if (launcher_acts() && before.requestor != planning::kMinReadyRequestor &&
+               !is_own_backing_request(before) &&
                !world_.server.tree().exists(model::request_path(id))) {
       violation(fmt::format("a launcher removed request {}", id));
     }
@@ -173,6 +180,10 @@ void Auditor::note(const WatchEvent& event) {
 }
 
 // --- requests
+
+bool Auditor::is_own_backing_request(const NodeRequest& request) const {
+  return is_backing_request(request) && request.stat.ephemeral_owner == world_.actor->session();
+}
 
 void Auditor::check_request(const NodeRequest& before, const NodeRequest& after) {
   if (before.state != after.state) {
@@ -339,7 +350,7 @@ void Auditor::check_node(const Node& before, const Node* after) {
     }
     return;
   }
-  if (carried(before) != carried(*after)) {
+  if (!is_carried_over(before, *after)) {
     violation(fmt::format("a launcher changed what it must carry over in node {}", id));
   }
   if (before.allocated_to != after->allocated_to) check_allocation(before, *after);

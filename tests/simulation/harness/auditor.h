@@ -40,6 +40,7 @@ class Auditor {
   void refresh_contender(const coordination::WatchEvent& event);
 
   bool launcher_acts() const;
+  bool is_own_backing_request(const model::NodeRequest& request) const;
   void check_node(const model::Node& before, const model::Node* after);
   void check_deallocation(const model::Node& before);
   void check_allocation(const model::Node& before, const model::Node& after);

@@ -12,7 +12,10 @@ using Kind = Disaster::Kind;
 
 // Tells this stream from that of the simulation itself.
 constexpr std::uint64_t kStream = 0x9e3779b97f4a7c15;
+constexpr std::uint64_t kStreamOfShares = 0xc2b2ae3d27d4eb4f;
 
+constexpr std::uint64_t kOneInSoManyHasShares = 5;
+constexpr double kChanceOfLoss = 0.6;  // of a backing node, and once more
 constexpr double kChanceOfDisasters = 0.35;
 constexpr double kChanceOfStoreSwap = 0.3;  // among them
 constexpr double kChanceOfForeigner = 0.4;
@@ -43,6 +46,17 @@ Disaster draw_store_swap(async::Random& random) {
   return disaster;
 }
 
+void draw_shares_and_losses(Disasters& disasters, std::uint64_t seed) {
+  async::Random random(seed ^ kStreamOfShares);
+  disasters.shares_seed = random.next();
+  while (chance(random, kChanceOfLoss)) {
+    Disaster& loss = disasters.list.emplace_back();
+    loss.kind = Kind::backing_node_lost;
+    loss.after = seconds_between(random, 5, kLatestBegin);
+    loss.seed = random.next();
+  }
+}
+
 }  // namespace
 
 async::Duration Disasters::end() const {
@@ -54,6 +68,7 @@ async::Duration Disasters::end() const {
 Disasters draw_disasters(std::uint64_t seed) {
   async::Random random(seed ^ kStream);
   Disasters disasters;
+  if (seed % kOneInSoManyHasShares == 0) draw_shares_and_losses(disasters, seed);
   if (!chance(random, kChanceOfDisasters)) return disasters;
   const auto count = between(random, 1, 3);
   for (std::int64_t i = 0; i < count; ++i) disasters.list.push_back(draw_disaster(random));

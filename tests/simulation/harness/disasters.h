@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "async/clock.h"
@@ -11,12 +12,13 @@ namespace nodepool::simulation {
 // anything that a launcher waits for.
 struct Disaster {
   enum class Kind {
-    store_away,  // nobody reaches the store
-    cloud_away,  // no cloud answers
-    reload,      // of a section that an ordinary change of the configuration leaves alone
-    top_level,   // the same for what belongs to no provider
-    emptied,     // the store, under everybody's hands
-    restored,    // with all processes down: an older store, or an empty one, takes its place
+    store_away,         // nobody reaches the store
+    cloud_away,         // no cloud answers
+    reload,             // of a section that an ordinary change of the configuration leaves alone
+    top_level,          // the same for what belongs to no provider
+    emptied,            // the store, under everybody's hands
+    restored,           // with all processes down: an older store, or an empty one, takes its place
+    backing_node_lost,  // somebody takes it out of use, whoever is on it
   };
   Kind kind = Kind::store_away;
   async::Duration after{};         // from the beginning of the run
@@ -33,6 +35,8 @@ struct Disasters {
   bool has_foreigner = false;  // another launcher and requestor use the same store
   bool has_strangers = false;  // machines of others carry the providers' names
   std::uint64_t seed = 0;      // of the builder
+  // Of the provider of nodes on nodes; nothing: there is none.
+  std::optional<std::uint64_t> shares_seed = {};
 
   // When the last one is over, from the beginning of the run.
   async::Duration end() const;

@@ -8,6 +8,7 @@
 #include "nodescan/imaginary_hosts.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/cloud_driver.h"
+#include "tests/simulation/harness/shares_driver.h"
 
 namespace nodepool::simulation {
 
@@ -44,6 +45,7 @@ driver::DriverRegistry make_drivers(std::shared_ptr<const Hardware> hardware, Cl
   std::vector<std::unique_ptr<driver::Driver>> drivers;
   drivers.push_back(std::make_unique<drivers::static_nodes::StaticDriver>(imagine_hosts));
   drivers.push_back(std::make_unique<CloudDriver>(clouds));
+  drivers.push_back(std::make_unique<SharesDriver>(clouds.world, clouds.known));
   drivers.push_back(std::make_unique<SimulatedDriver>(std::move(hardware), clouds.world.journal));
   return driver::DriverRegistry(std::move(drivers));
 }
@@ -70,6 +72,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
       known_settings_(world.clock),
       settings_auditor_(world, known_settings_),
       foreign_auditor_(world),
+      shares_auditor_(world),
       topology_(draw_topology(world.random)),
       rest_check_(world, auditor_, clouds_, custody_, topology_),
       hardware_(draw_hardware(world.random)),
@@ -85,6 +88,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
   for (const auto& [name, provider] : topology_.providers) {
     if (provider.is_cloud() && disasters.has_strangers) custody_.add_strangers(name);
   }
+  if (disasters.shares_seed) start_shares(*disasters.shares_seed);
   if (disasters.has_builder) start_builder(disasters.seed);
   if (disasters.has_foreigner) start_foreigner(~disasters.seed);
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
@@ -108,6 +112,12 @@ std::vector<Process*> Installation::processes() {
   if (foreigner_) all.push_back(foreigner_.get());
   if (leak_operator_) all.push_back(leak_operator_.get());
   return all;
+}
+
+void Installation::start_shares(std::uint64_t seed) {
+  async::Random random(seed);
+  add_shares(topology_, random);
+  shares_auditor_.configured(topology_);
 }
 
 void Installation::start_builder(std::uint64_t seed) {
@@ -146,6 +156,7 @@ void Installation::start_launcher(std::size_t index) {
 }
 
 void Installation::reconfigure(std::size_t index) {
+  shares_auditor_.configured(topology_);
   if (!launchers_[index].process) return;
   note(fmt::format("launcher{} reloads\n{}", index, to_yaml(topology_, index)));
   const config::Config config = to_config(topology_, index);
@@ -164,8 +175,9 @@ void Installation::tell_tenant_limits(const LauncherProcess& launcher,
 }
 
 void Installation::start_requestor(std::size_t index) {
-  requestors_[index].process = std::make_unique<RequestorProcess>(
-      world_, holds_, fmt::format("zuul{}", index), only_slow(launcher_faults_));
+  requestors_[index].process =
+      std::make_unique<RequestorProcess>(world_, holds_, fmt::format("zuul{}", index),
+                                         label_names(topology_), only_slow(launcher_faults_));
   if (store_is_away_) requestors_[index].process->suspend();
   if (calm_) requestors_[index].process->finish();
 }
@@ -296,7 +308,7 @@ void Installation::check_answered() {
   for (const RequestorSlot& slot : requestors_) {
     if (slot.process) slot.process->give_up();
   }
-  for (auto& [name, label] : topology_.labels) label.max_ready_age = 0;
+  for (const std::string& name : kLabels) topology_.labels[name].max_ready_age = 0;
   for (std::size_t i = 0; i < launchers_.size(); ++i) reconfigure(i);
   quiet_.clear();
 }

@@ -23,6 +23,7 @@
 #include "tests/simulation/harness/requestor_process.h"
 #include "tests/simulation/harness/rest_check.h"
 #include "tests/simulation/harness/settings_auditor.h"
+#include "tests/simulation/harness/shares_auditor.h"
 #include "tests/simulation/harness/store_swap.h"
 #include "tests/simulation/harness/topology.h"
 
@@ -73,6 +74,7 @@ class Installation {
   };
 
   std::vector<Process*> processes();
+  void start_shares(std::uint64_t seed);
   void start_builder(std::uint64_t seed);
   void start_leak_operator();
   void start_foreigner(std::uint64_t seed);
@@ -98,6 +100,7 @@ class Installation {
   void befall(const Disaster& disaster);
   void store_goes_away(const Disaster& disaster);
   void replace_store(const Backup& backup);
+  void lose_backing_node(const Disaster& disaster);
   void kill_all();
   void reload_another_section(const Disaster& disaster);
   void reload_top_level(const Disaster& disaster);
@@ -113,6 +116,7 @@ class Installation {
   KnownSettings known_settings_;
   SettingsAuditor settings_auditor_;
   ForeignAuditor foreign_auditor_;
+  SharesAuditor shares_auditor_;
   Topology topology_;
   RestCheck rest_check_;
   std::shared_ptr<Hardware> hardware_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordination/path.h"
+#include "model/paths.h"
 #include "tests/simulation/harness/chance.h"
 #include "tests/simulation/harness/installation.h"
 
@@ -136,6 +138,9 @@ void Installation::befall(const Disaster& disaster) {
     case Disaster::Kind::top_level:
       reload_top_level(disaster);
       break;
+    case Disaster::Kind::backing_node_lost:
+      lose_backing_node(disaster);
+      break;
     case Disaster::Kind::emptied:
       note("the store is emptied");
       world_.journal.count("disaster: the store is emptied");
@@ -188,6 +193,30 @@ void Installation::store_goes_away(const Disaster& disaster) {
     }
     quiet_.clear();
   });
+}
+
+// As somebody does who removes the lock: a node that is in use, and locked by nobody, is taken
+// back.
+void Installation::lose_backing_node(const Disaster& disaster) {
+  std::vector<std::string> nodes;
+  for (const auto& [id, node] : auditor_.nodes()) {
+    if (backing_record(node)) nodes.push_back(id);
+  }
+  if (nodes.empty()) return;
+  async::Random random(disaster.seed);
+  const std::string id = pick(random, nodes);
+  note(fmt::format("backing node {} is unlocked", id));
+  world_.journal.count("disaster: backing node lost");
+  const std::int64_t session =
+      world_.server.open_session([](const std::vector<coordination::WatchEvent>&) {});
+  coordination::Transaction transaction;
+  const std::string root = model::node_lock_path(id);
+  for (const std::string& name : world_.server.tree().children(root)) {
+    transaction.remove(coordination::join_path(root, name));
+  }
+  const auto now = static_cast<std::int64_t>(world_.clock.wall_seconds() * 1000);
+  world_.server.commit(session, transaction, now);
+  world_.server.end_session(session);
 }
 
 void Installation::reload_another_section(const Disaster& disaster) {

@@ -36,11 +36,12 @@ bool is_answered(const NodeRequest& request) {
 }  // namespace
 
 RequestorProcess::RequestorProcess(World& world, Holds& holds, std::string system_id,
-                                   coordination::FaultPlan plan)
+                                   std::vector<std::string> labels, coordination::FaultPlan plan)
     : Process(world, system_id, std::move(plan)),
       holds_(holds),
       lock_sweeper_(runtime_, store_),
       system_id_(std::move(system_id)),
+      labels_(std::move(labels)),
       scope_(runtime_, [this](const std::string& name, const std::string& error) {
         note(name + ": " + error);
       }) {
@@ -73,7 +74,7 @@ RequestorProcess::Plan RequestorProcess::draw_plan() {
   async::Random& random = runtime_.random;
   Plan plan;
   const auto count = chance(random, 0.6) ? 1 : between(random, 1, 4);
-  for (std::int64_t i = 0; i < count; ++i) plan.labels.push_back(pick(random, kLabels));
+  for (std::int64_t i = 0; i < count; ++i) plan.labels.push_back(pick(random, labels_));
   static const std::vector<std::string> kPriorities{"100", "200", "200", "300"};
   plan.priority = pick(random, kPriorities);
   plan.tenant = pick(random, kTenants);

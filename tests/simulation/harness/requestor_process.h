@@ -24,7 +24,9 @@ using async::Task;
 class RequestorProcess final : public Process {
  public:
   // `system_id` is the same after a restart, so that it finds the requests of its former self.
-  RequestorProcess(World& world, Holds& holds, std::string system_id, coordination::FaultPlan plan);
+  // `labels`: what it asks for.
+  RequestorProcess(World& world, Holds& holds, std::string system_id,
+                   std::vector<std::string> labels, coordination::FaultPlan plan);
 
   // From now on no new jobs; those that wait do so until they are answered, and requests that
   // nobody waits for are removed.
@@ -81,6 +83,7 @@ class RequestorProcess final : public Process {
   Holds& holds_;
   coordination::LockSweeper lock_sweeper_;
   std::string system_id_;
+  std::vector<std::string> labels_;
   bool finishing_ = false;
   bool finished_ = false;
   bool gives_up_ = false;

@@ -43,6 +43,8 @@ void RestCheck::all_is_in_order() const {
   for (const auto& [name, provider] : topology_.providers) {
     if (provider.is_cloud()) {
       check_cloud(provider);
+    } else if (provider.is_metastatic()) {
+      check_shares(provider);
     } else {
       check_slots(provider);
     }
@@ -95,6 +97,15 @@ void RestCheck::check_cloud(const ProviderSpec& provider) const {
       world_.journal.violation(
           fmt::format("min-ready of {} is not met, though pool {} has room", label, pool.name));
     }
+  }
+}
+
+// None is kept in stock: so there is none, and none that one could be on.
+void RestCheck::check_shares(const ProviderSpec& provider) const {
+  for (const auto& [id, node] : auditor_.nodes()) {
+    if (node.provider != provider.name) continue;
+    world_.journal.violation(
+        fmt::format("node {} is {} on a backing node at rest", id, to_string(node.state)));
   }
 }
 

@@ -33,6 +33,7 @@ class RestCheck {
   // Nodes with the label that wait for somebody to ask for them.
   std::int64_t stock(const std::string& label) const;
   void check_cloud(const ProviderSpec& provider) const;
+  void check_shares(const ProviderSpec& provider) const;
   void check_machines() const;
   void check_slots(const ProviderSpec& provider) const;
 

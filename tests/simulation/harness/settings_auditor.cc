@@ -8,6 +8,7 @@
 #include "coordination/lock.h"
 #include "coordination/path.h"
 #include "model/paths.h"
+#include "tests/simulation/harness/shares.h"
 
 namespace nodepool::simulation {
 
@@ -90,6 +91,7 @@ void SettingsAuditor::begin(const Node& node) {
 void SettingsAuditor::check_made(const Node& node) const {
   const auto choice = begun_with_.find(node.id);
   if (choice == begun_with_.end() || node.type.empty()) return;
+  if (is_share(node)) return;  // it is used as its backing node is
   const Settings::Access access{node.username.value_or(""), node.python_path.value_or("")};
   const auto says_so = [&](const Settings& settings) {
     const auto found = settings.access.find(node.type.front());

@@ -88,6 +88,12 @@ bool is_served(const PoolSpec& pool, std::size_t launcher) {
 std::string to_yaml(const PoolSpec& pool, bool is_cloud, bool has_builder) {
   std::string yaml =
       fmt::format("      - name: {}\n        priority: {}\n", pool.name, pool.priority);
+  if (!pool.shares.empty()) {
+    if (pool.max_servers) yaml += fmt::format("        max-servers: {}\n", *pool.max_servers);
+    yaml += "        labels:\n";
+    for (const ShareSpec& share : pool.shares) yaml += to_yaml(share);
+    return yaml;
+  }
   if (is_cloud) {
     yaml += fmt::format("        labels: [{}]\n", fmt::join(pool.labels, ", "));
     if (pool.max_servers) yaml += fmt::format("        max-servers: {}\n", *pool.max_servers);
@@ -107,6 +113,7 @@ std::string to_yaml(const PoolSpec& pool, bool is_cloud, bool has_builder) {
 std::string to_yaml(const ProviderSpec& provider, std::size_t launcher, bool has_builder) {
   std::string yaml = fmt::format("  - name: {}\n    driver: {}\n    max-concurrency: {}\n",
                                  provider.name, provider.driver, provider.max_concurrency);
+  if (provider.is_metastatic()) yaml += "    launch-timeout: 600\n    launch-retries: 2\n";
   std::string pools;
   for (const PoolSpec& pool : provider.pools) {
     if (is_served(pool, launcher)) pools += to_yaml(pool, provider.is_cloud(), has_builder);
@@ -160,6 +167,15 @@ void change_hosts(ProviderSpec& provider, async::Random& random) {
   }
 }
 
+void change_shares(ProviderSpec& provider, async::Random& random) {
+  PoolSpec& pool = provider.pools.front();
+  if (chance(random, 0.3)) {
+    pool.max_servers = draw_max_servers(random);
+  } else {
+    pool.shares = draw_shares(random);
+  }
+}
+
 // One more launcher serves the provider, or one less.
 void hand_over(Topology& topology, const ProviderSpec& provider, async::Random& random) {
   const auto serves = [&provider](const std::vector<std::string>& names) {
@@ -193,6 +209,13 @@ driver::Limits draw_cloud_limits(async::Random& random) {
   return limits;
 }
 
+std::vector<std::string> label_names(const Topology& topology) {
+  std::vector<std::string> names = kLabels;
+  if (!topology.providers.contains(kSharesProvider)) return names;
+  names.insert(names.end(), kShareLabels.begin(), kShareLabels.end());
+  return names;
+}
+
 Topology draw_topology(async::Random& random) {
   Topology topology;
   const auto launchers = between(random, 1, 3);
@@ -218,6 +241,28 @@ Topology draw_topology(async::Random& random) {
   return topology;
 }
 
+void add_shares(Topology& topology, async::Random& random) {
+  ProviderSpec provider{.name = kSharesProvider, .driver = "metastatic", .pools = {}};
+  if (chance(random, 0.3)) provider.max_concurrency = between(random, 1, 3);
+  PoolSpec pool{.name = "main"};
+  pool.shares = draw_shares(random);
+  pool.max_servers = draw_max_servers(random);
+  provider.pools.push_back(std::move(pool));
+  topology.providers.emplace(provider.name, std::move(provider));
+  const std::size_t first = random.below(topology.launchers.size());
+  for (std::size_t i = 0; i < topology.launchers.size(); ++i) {
+    if (i == first || chance(random, 0.5)) topology.launchers[i].push_back(kSharesProvider);
+  }
+  // Nobody recycles what is ready for the sake of those who wait for what it stands on.
+  for (const std::string& label : kShareLabels) topology.labels[label].max_ready_age = 60;
+}
+
+std::vector<ShareSpec> Topology::configured_shares() const {
+  const auto found = providers.find(kSharesProvider);
+  if (found == providers.end() || !found->second.is_configured) return {};
+  return found->second.pools.front().shares;
+}
+
 void change_topology(Topology& topology, async::Random& random) {
   if (chance(random, 0.1)) return draw_tenants(topology, random);
   if (chance(random, 0.1)) {
@@ -228,6 +273,8 @@ void change_topology(Topology& topology, async::Random& random) {
   std::advance(provider, static_cast<std::ptrdiff_t>(random.below(topology.providers.size())));
   if (provider->second.is_cloud()) {
     change_cloud(provider->second, random);
+  } else if (provider->second.is_metastatic()) {
+    change_shares(provider->second, random);
   } else {
     change_hosts(provider->second, random);
   }
@@ -284,7 +331,7 @@ void settle_sections(Topology& topology) {
 
 std::string to_yaml(const Topology& topology, std::size_t launcher) {
   std::string yaml = "labels:\n";
-  for (const std::string& name : kLabels) {
+  for (const std::string& name : label_names(topology)) {
     const auto label = topology.labels.find(name);
     const LabelSpec spec = label == topology.labels.end() ? LabelSpec() : label->second;
     yaml += fmt::format("  - {{name: {}, min-ready: {}, max-ready-age: {}}}\n", name,
@@ -313,7 +360,9 @@ std::string to_yaml(const Topology& topology, std::size_t launcher) {
 config::Config to_config(const Topology& topology, std::size_t launcher) {
   const config::Value document = config::parse_yaml(to_yaml(topology, launcher), "nodepool.yaml");
   config::Config config;
-  for (const std::string& name : kLabels) config.labels[name] = config::Label{.name = name};
+  for (const std::string& name : label_names(topology)) {
+    config.labels[name] = config::Label{.name = name};
+  }
   for (const auto& [name, label] : topology.labels) {
     config.labels[name].min_ready = label.min_ready;
     config.labels[name].max_ready_age = label.max_ready_age;

@@ -10,6 +10,7 @@
 #include "async/random.h"
 #include "config/config.h"
 #include "driver/resources.h"
+#include "tests/simulation/harness/shares.h"
 
 namespace nodepool::simulation {
 
@@ -30,16 +31,20 @@ struct PoolSpec {
   std::optional<std::int64_t> max_servers = {};
   bool ignore_provider_quota = false;
   std::optional<std::size_t> only_launcher = {};  // that serves it; nothing: all of its provider
+
+  // Of nodes on nodes; `max_servers` counts, too.
+  std::vector<ShareSpec> shares = {};
 };
 
 struct ProviderSpec {
   std::string name;
-  std::string driver;  // "static", "simulated" or "cloud"
+  std::string driver;  // "static", "simulated", "cloud" or "metastatic"
   std::vector<PoolSpec> pools;
   std::int64_t max_concurrency = -1;
   bool is_configured = true;
 
   bool is_cloud() const { return driver == "cloud"; }
+  bool is_metastatic() const { return driver == "metastatic"; }
 };
 
 struct LabelSpec {
@@ -63,6 +68,9 @@ struct Topology {
   std::optional<std::int64_t> max_hold_age = {};
   std::int64_t pool_timeout = 120;
   bool has_builder = false;  // that makes the image of kBuiltLabel for all clouds
+
+  // What the metastatic provider says, if there is one and it is configured.
+  std::vector<ShareSpec> configured_shares() const;
 };
 
 inline const std::vector<std::string> kLabels{"small", "large", "arm", "gpu"};
@@ -73,6 +81,12 @@ inline const std::vector<std::string> kTenants{"acme", "umbrella", "initech"};
 inline constexpr std::string_view kBuiltLabel = "gpu";
 
 Topology draw_topology(async::Random& random);
+
+// In the order in which the configuration has them.
+std::vector<std::string> label_names(const Topology& topology);
+
+// A provider of nodes on nodes, which one or several of the launchers serve.
+void add_shares(Topology& topology, async::Random& random);
 
 // Changes one thing, as an operator would: a host, a pool, a label or a limit comes, goes or
 // changes. No pool is without hosts, and no provider without pools.
