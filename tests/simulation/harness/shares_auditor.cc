@@ -38,12 +38,14 @@ SharesAuditor::~SharesAuditor() {
 
 void SharesAuditor::configured(const Topology& topology) {
   std::set<std::string> present;
-  for (const ShareSpec& share : topology.configured_shares()) {
+  const PoolSpec* pool = topology.shares_pool();
+  for (const ShareSpec& share : pool == nullptr ? std::vector<ShareSpec>() : pool->shares) {
     present.insert(share.label);
     std::optional<std::int64_t> max_age;
     if (share.max_age > 0) max_age = share.max_age;
     const auto [entry, is_new] =
         rules_.try_emplace(share.label, Rules{.last = share,
+                                              .last_max_servers = pool->max_servers,
                                               .grace_time = share.grace_time,
                                               .min_retention = share.min_retention,
                                               .least_max_age = max_age,
@@ -51,7 +53,7 @@ void SharesAuditor::configured(const Topology& topology) {
                                               .slots = share.slots});
     if (is_new) continue;
     Rules& rules = entry->second;
-    rules.has_changed |= rules.last != share;
+    rules.has_changed |= rules.last != share || rules.last_max_servers != pool->max_servers;
     rules.grace_time = std::min(rules.grace_time, share.grace_time);
     rules.min_retention = std::min(rules.min_retention, share.min_retention);
     rules.slots = std::max(rules.slots, share.slots);
@@ -209,7 +211,8 @@ void SharesAuditor::look_at_request(const std::string& path) {
 }
 
 // A launcher asks for one more when those that it has asked for are not enough for the nodes that
-// it launches; after a change of their label nobody knows how many it counts upon.
+// it launches; after a change of their pool nobody knows how many it counts upon: who launches the
+// older ones has asked for them.
 void SharesAuditor::check_need(const model::NodeRequest& request) const {
   const std::string label = driver::backing_order_of(request).value().label;
   const auto rules = rules_.find(label);

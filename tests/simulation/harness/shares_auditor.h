@@ -34,13 +34,14 @@ class SharesAuditor {
   // Of all configurations that there ever were, what demands the least.
   struct Rules {
     ShareSpec last;
+    std::optional<std::int64_t> last_max_servers;
     std::int64_t grace_time = 0;
     std::int64_t min_retention = 0;
     std::optional<std::int64_t> least_max_age;
     std::optional<std::int64_t> most_max_age;  // nothing: unlimited
     std::int64_t slots = 0;                    // the most
     bool was_gone = false;                     // for a while
-    bool has_changed = false;
+    bool has_changed = false;                  // or its pool
   };
 
   void committed(const std::vector<coordination::WatchEvent>& events);

@@ -257,10 +257,10 @@ void add_shares(Topology& topology, async::Random& random) {
   for (const std::string& label : kShareLabels) topology.labels[label].max_ready_age = 60;
 }
 
-std::vector<ShareSpec> Topology::configured_shares() const {
+const PoolSpec* Topology::shares_pool() const {
   const auto found = providers.find(kSharesProvider);
-  if (found == providers.end() || !found->second.is_configured) return {};
-  return found->second.pools.front().shares;
+  if (found == providers.end() || !found->second.is_configured) return nullptr;
+  return &found->second.pools.front();
 }
 
 void change_topology(Topology& topology, async::Random& random) {

@@ -69,8 +69,8 @@ struct Topology {
   std::int64_t pool_timeout = 120;
   bool has_builder = false;  // that makes the image of kBuiltLabel for all clouds
 
-  // What the metastatic provider says, if there is one and it is configured.
-  std::vector<ShareSpec> configured_shares() const;
+  // That of the metastatic provider, if there is one and it is configured.
+  const PoolSpec* shares_pool() const;
 };
 
 inline const std::vector<std::string> kLabels{"small", "large", "arm", "gpu"};
