@@ -64,7 +64,7 @@ class Suite:
         if request.path.startswith('/suite/'):
             return self.answer(request.path.removeprefix('/suite/'), body)(environ, start_response)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        is_of_suite = request.path.startswith('/moto-api/') or headers.get('user-agent', '').startswith('Boto3')
+        is_of_suite = request.path.startswith('/moto-api/') or headers.get('user-agent', '').startswith('suite')
         if not is_of_suite:
             problems = self.judge.problems(request.method, request.url, headers, body)
             action = self.action(request.method, request.path, headers, body)
