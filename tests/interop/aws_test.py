@@ -22,7 +22,7 @@ IN_THE_CLOUD = {
     **{f'instance.{place}': 'another one for each machine' for place in (
         'AmiLaunchIndex', 'LaunchTime', 'PrivateDnsName', 'PublicDnsName', 'PrivateIpAddress', 'PublicIpAddress',
         'BlockDeviceMappings.*.Ebs.AttachTime', 'BlockDeviceMappings.*.Ebs.VolumeId',
-        'NetworkInterfaces.*.Association.*', 'NetworkInterfaces.*.Attachment.*', 'NetworkInterfaces.*.MacAddress',
+        'NetworkInterfaces.*.Association.*', 'NetworkInterfaces.*.Attachment.Attach*', 'NetworkInterfaces.*.MacAddress',
         'NetworkInterfaces.*.NetworkInterfaceId', 'NetworkInterfaces.*.PrivateDnsName',
         'NetworkInterfaces.*.PrivateIpAddress*', 'SpotInstanceRequestId', 'Placement.HostId')},
     **{f'volumes.*.{place}': 'another one for each machine' for place in (
@@ -102,12 +102,10 @@ def look_at(cloud, id, record):
 
 
 def things(cloud):
-    """What costs money, or is in somebody's way."""
+    """What costs money, or is in somebody's way. moto keeps the interfaces of machines that have gone."""
     return {*(('instance', each['InstanceId']) for each in cloud.instances()),
             *(('volume', each['VolumeId']) for each in cloud.volumes()),
             *(('host', each['HostId']) for each in cloud.ec2.describe_hosts()['Hosts'] if each['State'] != 'released'),
-            *(('interface', each['NetworkInterfaceId'])
-              for each in cloud.ec2.describe_network_interfaces()['NetworkInterfaces']),
             *(('address', each['PublicIp']) for each in cloud.ec2.describe_addresses()['Addresses']),
             *(('template', each['LaunchTemplateName'])
               for each in cloud.ec2.describe_launch_templates()['LaunchTemplates'])}

@@ -12,7 +12,7 @@ PATIENCE_FOR_NODES = 120  # seconds: the machine may be busy with other things
 # Of a node's record: what differs from one run to the next, whoever makes it.
 OF_THE_RUN = {
     'state_time': 'a time', 'created_time': 'a time', 'launcher': 'the name of the process',
-    'requestor': 'of Zuul: another id each time', 'user_data': 'of Zuul: the build that has the node',
+    'requestor': 'of Zuul: another id each time', 'user_data*': 'of Zuul: the build that has the node',
     'allocated_to': 'of Zuul: another request', 'tenant_name': 'of Zuul', 'hold_job': 'of Zuul'}
 
 
@@ -100,7 +100,9 @@ def specimens(kind, directory, servers, provider, environment, labels, look):
     """Of each label a node by a launcher of this kind: {'record': …, 'cloud': look(id, record)}. Given back at the end."""
     with empty_store(servers) as (tree, zuul), running(kind, directory, servers, tree, provider, environment):
         nodes = Nodes(tree, zuul, labels)
-        records = {label: nodes.record(label) for label in labels}
-        made = {label: {'record': record, 'cloud': look(nodes.id(label), record)} for label, record in records.items()}
+        made = {}
+        for label in labels:
+            id, record = nodes.id(label), nodes.record(label)
+            made[label] = {'record': with_names(record, {id: 'node'}), 'cloud': look(id, record)}
         nodes.give_back()
         return made

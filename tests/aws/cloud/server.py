@@ -42,8 +42,15 @@ def register_image(self):
     return ActionResult({'ImageId': image.id})
 
 
+def describe_import_tasks(self):
+    """Nobody imports anything here; the Python Nodepool looks."""
+    return ActionResult({})
+
+
 ServiceQuotasResponse.list_service_quotas = list_service_quotas
 EC2Response.register_image = register_image
+EC2Response.describe_import_image_tasks = describe_import_tasks
+EC2Response.describe_import_snapshot_tasks = describe_import_tasks
 
 
 class Suite:
