@@ -9,11 +9,10 @@ from zuul_client import Zuul
 ABSENT = '(absent)'
 PATIENCE_FOR_NODES = 120  # seconds: the machine may be busy with other things
 
-# Of a node's record: what differs from one run to the next, whoever makes it.
+# Of a node's record: what is another one each time, whoever makes it.
 OF_THE_RUN = {
     'state_time': 'a time', 'created_time': 'a time', 'launcher': 'the name of the process',
-    'requestor': 'of Zuul: another id each time', 'user_data*': 'of Zuul: the build that has the node',
-    'allocated_to': 'of Zuul: another request', 'tenant_name': 'of Zuul', 'hold_job': 'of Zuul'}
+    'requestor': 'another Zuul', 'user_data.zuul_system': 'another Zuul', 'allocated_to': 'another request'}
 
 
 def leaves(value, path=''):
@@ -36,13 +35,20 @@ def with_names(value, names):
     return json.loads(text)
 
 
-def unexplained(ours, theirs, reasons):
-    """Where the two differ, but for the places that have a reason: patterns of fnmatch."""
+def unexplained(ours, theirs, changing, different):
+    """Where the two differ, but for places (patterns of fnmatch) that have a reason to: `changing` is another one each time,
+    but there, and of the same kind; `different` is what one of them does otherwise."""
     own, other = leaves(ours), leaves(theirs)
+
+    def differ(path):
+        here, there = own.get(path, ABSENT), other.get(path, ABSENT)
+        if here == there or any(fnmatch.fnmatchcase(path, place) for place in different):
+            return False
+        is_changing = any(fnmatch.fnmatchcase(path, place) for place in changing)
+        return not is_changing or ABSENT in (here, there) or type(here) is not type(there)
+
     return {path: {'ours': own.get(path, ABSENT), 'theirs': other.get(path, ABSENT)}
-            for path in sorted(own.keys() | other.keys())
-            if own.get(path, ABSENT) != other.get(path, ABSENT)
-            and not any(fnmatch.fnmatchcase(path, place) for place in reasons)}
+            for path in sorted(own.keys() | other.keys()) if differ(path)}
 
 
 class Nodes:
@@ -96,13 +102,15 @@ def empty_store(servers):
         yield tree, zuul
 
 
-def specimens(kind, directory, servers, provider, environment, labels, look):
-    """Of each label a node by a launcher of this kind: {'record': …, 'cloud': look(id, record)}. Given back at the end."""
+def specimens(kind, directory, servers, provider, environment, labels, look, names_of):
+    """Of each label a node by a launcher of this kind: {'record': …, 'cloud': look(record)}, with names (names_of(record)
+    and the node's) in place of what is another one each time. The nodes are given back at the end."""
     with empty_store(servers) as (tree, zuul), running(kind, directory, servers, tree, provider, environment):
         nodes = Nodes(tree, zuul, labels)
         made = {}
         for label in labels:
-            id, record = nodes.id(label), nodes.record(label)
-            made[label] = {'record': with_names(record, {id: 'node'}), 'cloud': look(id, record)}
+            record = nodes.record(label)
+            made[label] = with_names({'record': record, 'cloud': look(record)},
+                                     {**names_of(record), nodes.id(label): 'node'})
         nodes.give_back()
         return made
