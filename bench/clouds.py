@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import tempfile
 import time
 import urllib.parse
