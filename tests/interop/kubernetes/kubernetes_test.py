@@ -1,5 +1,6 @@
 """Nodes from Kubernetes by the Python Nodepool and by this one, in the same cluster: the same records, the same objects,
 and each ends what the other has made."""
+import base64
 import os
 
 import pytest
@@ -18,10 +19,10 @@ CHANGING = {
     **{f'record.{place}': reason for place, reason in OF_THE_RUN.items()},
     **{f'cloud.*metadata.{place}': 'of each object' for place in (
         'uid', 'resourceVersion', 'creationTimestamp', 'annotations.kubernetes.io/service-account.uid')},
-    'record.connection_port.token': 'of each account', 'cloud.secrets.zuul-worker.data.token': 'the same',
-    'cloud.pods.*kube-api-access-*': 'a name that the cluster draws', 'cloud.pods.*.spec.*.name': 'the same',
-    'cloud.pods.*.status.*Time': 'a time'}
+    'record.connection_port.token': 'of each account', 'record.ssh_port.token': 'the same',
+    'cloud.secrets.zuul-worker.data.token': 'the same', 'cloud.pods.*.spec.*.name': 'a name that the cluster draws'}
 DIFFERENT = {
+    'record.image_id': 'ours says what the pod is made from',
     '*metadata.managedFields*': 'what the client calls itself, and when',
     '*metadata.labels.nodepool_installation_id': 'ours say more exactly whose they are',
     '*metadata.labels.nodepool_node_created': 'the same'}
@@ -77,7 +78,14 @@ LABELS = [label['name'] for label in PROVIDER['pools'][0]['labels']]
 
 
 def names_of(record):
-    return {record['external_id']: 'namespace'}
+    name = record['external_id']
+    return {name: 'namespace', base64.b64encode(name.encode()).decode(): 'namespace in base64'}
+
+
+def rights(rules):
+    """What they allow, however it is said."""
+    return sorted(f'{verb} {group}/{resource}' for rule in rules for group in rule['apiGroups']
+                  for resource in rule['resources'] for verb in rule['verbs'])
 
 
 def look_at(admin, record):
@@ -86,6 +94,8 @@ def look_at(admin, record):
     seen = {'namespace': admin.get(f'/api/v1/namespaces/{name}')}
     for kind, api in OBJECTS.items():
         seen[kind] = {each['metadata']['name']: each for each in admin.items(f'/{api}/namespaces/{name}/{kind}')}
+    for role in seen['roles'].values():
+        role['rules'] = rights(role['rules'])
     return seen
 
 
