@@ -20,7 +20,9 @@ CHANGING = {
     **{f'cloud.*metadata.{place}': 'of each object' for place in (
         'uid', 'resourceVersion', 'creationTimestamp', 'annotations.kubernetes.io/service-account.uid')},
     'record.connection_port.token': 'of each account', 'record.ssh_port.token': 'the same',
-    'cloud.secrets.zuul-worker.data.token': 'the same', 'cloud.pods.*.spec.*.name': 'a name that the cluster draws'}
+    'cloud.secrets.zuul-worker.data.token': 'the same',
+    'cloud.pods.*.spec.volumes.*.name': 'that of the token: the cluster draws it',
+    'cloud.pods.*.spec.containers.*.volumeMounts.*.name': 'the same'}
 DIFFERENT = {
     'record.image_id': 'ours says what the pod is made from',
     '*metadata.managedFields*': 'what the client calls itself, and when',
