@@ -82,7 +82,7 @@ def cloud(kind):
 class Installation:
     """A launcher of either kind with one provider, on an empty store."""
 
-    def __init__(self, kind, servers, directory, provider=racks, **more):
+    def __init__(self, kind, servers, directory, provider=racks, environment=None, **more):
         directory = pathlib.Path(directory)
         clouds = directory / 'clouds.yaml'
         clouds.write_text('clouds: {fake: {auth: {}}}\n')
@@ -90,7 +90,7 @@ class Installation:
         self.tree = Tree(servers)
         self.tree.clear()
         self.launcher = KINDS[kind](directory / 'launcher', servers, [provider(kind)], ['bench', 'foreign'], more,
-                                    environment={'OS_CLIENT_CONFIG_FILE': str(clouds)})
+                                    environment={'OS_CLIENT_CONFIG_FILE': str(clouds), **(environment or {})})
 
     @property
     def pid(self):
@@ -106,6 +106,9 @@ class Installation:
 
     def await_rest(self):
         wait_until('all nodes are back', patience=300, condition=lambda: not self.tree.leftovers())
+
+    def await_no_nodes(self):
+        wait_until('all nodes are gone', patience=300, condition=lambda: not self.tree.nodes())
 
     def close(self):
         self.launcher.stop()
@@ -149,6 +152,11 @@ def measure_floor(servers, requests, clients):
     tree.clear()
     tree.close()
     return figures['requests'] / figures['seconds']
+
+
+def warm(servers):
+    """ZooKeeper runs its first requests in an interpreter."""
+    measure_floor(servers, WARMING, 100)
 
 
 def measure_start(kind, servers, nodes=FOREIGN_NODES):
@@ -300,7 +308,7 @@ def main():
         'web': lambda kind: measure_web(kind, servers),
     }
     begun, load = stolen(), os.getloadavg()[0]
-    measure_floor(servers, WARMING, 100)
+    warm(servers)
     result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(),
               'rounds': options.rounds, 'load average before': round(load, 2), 'scenarios': {}}
     floors = [measure_floor(servers, WARMING, 100) for _ in range(options.rounds)]

@@ -69,7 +69,10 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   }
   co_await context_.view.types(std::move(types));  // all in one call
   for (const Ec2Instance& instance : list->all()) {
-    if (!instance.is_gone()) instances.push_back(co_await describe(context_, instance));
+    if (instance.is_gone()) continue;
+    driver::Instance described = describe(*config_, instance);
+    described.resources = co_await taken_by(context_, instance);
+    instances.push_back(std::move(described));
   }
   co_return instances;
 }

@@ -16,6 +16,7 @@ namespace nodepool::drivers::aws {
 using async::Task;
 using driver::CloudError;
 using driver::Instance;
+using driver::Resources;
 
 namespace {
 
@@ -63,8 +64,9 @@ Task<Instance> InstanceLaunch::run() {
   const driver::StateMachine::Find find = [this] { return find_instance(); };
   const std::string id = co_await machine_.step("instance", make, find);
   machine_.enter("waiting for the instance");
-  Ec2Instance instance = co_await wait_until_running(id);
-  Instance described = co_await describe(context_, std::move(instance));
+  const Ec2Instance instance = co_await wait_until_running(id);
+  Instance described = describe(context_.config, instance);
+  described.resources = co_await need_with(instance.type);
   described.node_properties = model::Json::parse(
       fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
   co_return described;
@@ -212,20 +214,22 @@ Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineCo
   co_return nullptr;
 }
 
-// Without its disks. What is on a dedicated host takes that.
-static Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance) {
-  if (!instance.host_id.empty()) co_return resources_of_host(instance.type);
-  const auto types = co_await context.view.types({instance.type});
-  const auto type = types.find(instance.type);
-  if (type == types.end()) co_return driver::Resources({{"instances", 1}});
-  co_return resources_of(type->second, instance.is_spot);
+Task<Resources> InstanceLaunch::need_with(std::string type_name) {
+  const auto types = co_await context_.view.types({type_name});
+  const auto type = types.find(type_name);
+  if (type == types.end()) co_return Resources({{"instances", 1}});
+  co_return need_of(label(), type->second);
 }
 
-Task<Instance> describe(MachineContext context, Ec2Instance instance) {
-  Instance described;
-  described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
-  described.metadata = instance.tags;
-  described.resources = co_await taken_by(context, instance);
+Task<Resources> taken_by(MachineContext context, Ec2Instance instance) {
+  Resources taken = Resources({{"instances", 1}});
+  if (!instance.host_id.empty()) {
+    taken = resources_of_host(instance.type);
+  } else {
+    const auto types = co_await context.view.types({instance.type});
+    const auto type = types.find(instance.type);
+    if (type != types.end()) taken = resources_of(type->second, instance.is_spot);
+  }
   auto volumes = co_await context.view.volumes(context.pace.list_age);
   const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
     return volumes->find(id) == nullptr;
@@ -234,11 +238,18 @@ Task<Instance> describe(MachineContext context, Ec2Instance instance) {
   for (const std::string& id : instance.volume_ids) {
     const Ec2Volume* volume = volumes->find(id);
     if (volume == nullptr) continue;  // just attached, or just gone
-    described.resources += resources_of_volume(volume->type, volume->size, volume->iops);
+    taken += resources_of_volume(volume->type, volume->size, volume->iops);
   }
+  co_return taken;
+}
+
+Instance describe(const AwsConfig& config, const Ec2Instance& instance) {
   const auto if_any = [](const std::string& text) -> std::optional<std::string> {
     return text.empty() ? std::nullopt : std::optional(text);
   };
+  Instance described;
+  described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
+  described.metadata = instance.tags;
   described.public_ipv4 = if_any(instance.public_ipv4);
   described.public_ipv6 = if_any(instance.ipv6);
   described.private_ipv4 = if_any(instance.private_ipv4);
@@ -246,9 +257,9 @@ Task<Instance> describe(MachineContext context, Ec2Instance instance) {
   if (!described.interface_ip) described.interface_ip = described.public_ipv6;
   if (!described.interface_ip) described.interface_ip = described.private_ipv4;
   described.cloud = "AWS";
-  described.region = context.config.account().region;
+  described.region = config.account().region;
   described.az = if_any(instance.zone);
-  co_return described;
+  return described;
 }
 
 }  // namespace nodepool::drivers::aws

@@ -50,6 +50,9 @@ class InstanceLaunch {
   driver::Metadata tags() const;
   async::Task<std::optional<std::string>> find_instance();
   async::Task<Ec2Instance> wait_until_running(std::string id);
+  // What a machine of the label takes that has turned out to be of this type. A disk of which the
+  // label says no type does not count, as in what the label needs before it is launched.
+  async::Task<driver::Resources> need_with(std::string type_name);
 
   MachineContext context_;
   driver::CreateSpec spec_;
@@ -64,7 +67,10 @@ class InstanceLaunch {
 async::Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(
     MachineContext context, driver::Awaited& awaited);
 
-// What the launcher is told of a machine.
-async::Task<driver::Instance> describe(MachineContext context, Ec2Instance instance);
+// What a machine that is there takes, with its disks. What is on a dedicated host takes that.
+async::Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance);
+
+// What the launcher is told of a machine, but for what it takes.
+driver::Instance describe(const AwsConfig& config, const Ec2Instance& instance);
 
 }  // namespace nodepool::drivers::aws

@@ -42,8 +42,15 @@ def register_image(self):
     return ActionResult({'ImageId': image.id})
 
 
+def describe_import_tasks(self):
+    """Nobody imports anything here; the Python Nodepool looks."""
+    return ActionResult({})
+
+
 ServiceQuotasResponse.list_service_quotas = list_service_quotas
 EC2Response.register_image = register_image
+EC2Response.describe_import_image_tasks = describe_import_tasks
+EC2Response.describe_import_snapshot_tasks = describe_import_tasks
 
 
 class Suite:
@@ -64,7 +71,7 @@ class Suite:
         if request.path.startswith('/suite/'):
             return self.answer(request.path.removeprefix('/suite/'), body)(environ, start_response)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        is_of_suite = request.path.startswith('/moto-api/') or headers.get('user-agent', '').startswith('Boto3')
+        is_of_suite = request.path.startswith('/moto-api/') or headers.get('user-agent', '').startswith('suite')
         if not is_of_suite:
             problems = self.judge.problems(request.method, request.url, headers, body)
             action = self.action(request.method, request.path, headers, body)

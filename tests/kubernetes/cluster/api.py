@@ -33,12 +33,16 @@ class Api:
                    base64.b64decode(cluster['certificate-authority-data']).decode())
 
     def call(self, method, path, body=None, content_type='application/json'):
+        return json.loads(self.text(path, method, body, content_type))
+
+    def text(self, path, method='GET', body=None, content_type='application/json'):
+        """An answer as it is."""
         request = urllib.request.Request(
             self.host + path, method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'Authorization': f'Bearer {self.token}', 'Content-Type': content_type})
         try:
             with urllib.request.urlopen(request, context=self.context, timeout=30) as answer:
-                return json.load(answer)
+                return answer.read().decode()
         except urllib.error.HTTPError as error:
             text = error.read().decode()
             try:

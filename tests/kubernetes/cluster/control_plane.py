@@ -91,7 +91,9 @@ class ControlPlane:
         self.make_certificate('server', '/CN=kube-apiserver', names)
         self.make_certificate('admin', '/O=system:masters/CN=admin')
         self.make_certificate('proxy', '/CN=front-proxy')
-        (self.tls / 'tokens.csv').write_text('admin-token,admin,admin,system:masters\n')
+        # `launcher` may do nothing, until a test says what.
+        (self.tls / 'tokens.csv').write_text('admin-token,admin,admin,system:masters\n'
+                                             'launcher-token,launcher,launcher\n')
 
     def make_certificate(self, name, subject, extension=''):
         self.openssl('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', f'{name}.key', '-out', f'{name}.csr',

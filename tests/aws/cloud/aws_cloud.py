@@ -7,12 +7,14 @@ import sys
 import urllib.request
 
 import boto3
+import botocore.config
 
 from launcher import PATIENCE, wait_until
 
 REGION = 'us-east-1'
 KEYS = {'AWS_ACCESS_KEY_ID': 'AKIDSUITE', 'AWS_SECRET_ACCESS_KEY': 'of-the-suite'}
-SERVER = pathlib.Path(__file__).parent / 'cloud' / 'server.py'
+SERVER = pathlib.Path(__file__).parent / 'server.py'
+AS_SUITE = botocore.config.Config(user_agent='suite')  # whose calls are not counted
 
 
 def free_port():
@@ -22,13 +24,15 @@ def free_port():
 
 
 class AwsCloud:
-    def __init__(self, log):
+    """`python` has moto."""
+
+    def __init__(self, log, python=sys.executable):
         self.port = free_port()
         self.url = f'http://127.0.0.1:{self.port}'
         with log.open('w') as output:
-            self.process = subprocess.Popen([sys.executable, SERVER, str(self.port)], stdout=output, stderr=output)
+            self.process = subprocess.Popen([python, SERVER, str(self.port)], stdout=output, stderr=output)
         wait_until('moto answers', self.answers, PATIENCE)
-        self.ec2 = boto3.client('ec2', region_name=REGION, endpoint_url=self.url,
+        self.ec2 = boto3.client('ec2', region_name=REGION, endpoint_url=self.url, config=AS_SUITE,
                                 aws_access_key_id=KEYS['AWS_ACCESS_KEY_ID'],
                                 aws_secret_access_key=KEYS['AWS_SECRET_ACCESS_KEY'])
 

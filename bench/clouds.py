@@ -1,0 +1,232 @@
+"""Measures launchers side by side on clouds: see bench/clouds, which builds and starts this.
+
+As in side_by_side.py, in turns, with the same client. A turn begins with one request, which is not measured: it loads what
+clouds and launchers keep. Machines and namespaces are there as soon as the cloud has been asked for them, and pods as soon
+as what stands in for a kubelet has seen them, so that what is measured is launcher and cloud. The floor of AWS is how
+many machines moto makes and ends when it is asked for nothing else.
+"""
+import argparse
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import re
+import tempfile
+import time
+import urllib.parse
+
+import botocore.auth
+import botocore.awsrequest
+import botocore.credentials
+
+from api import as_admin
+from aws_cloud import KEYS, REGION, AwsCloud
+from control_plane import ControlPlane
+from installation import Servers, wait_until
+from pods import Kubelet
+from side_by_side import (KINDS, Installation, cpu_seconds, in_turns, memory, print_scenario, run_clients, stolen,
+                          summary, warm)
+
+CALLERS = 20  # of the floor
+REST = 3  # seconds; longer than the launchers' own looks at the cloud take
+
+
+class Aws:
+    """moto, for one label of plain machines."""
+
+    def __init__(self, directory):
+        self.cloud = AwsCloud(directory / 'log', os.environ['MOTO_PYTHON'])
+        self.image = self.cloud.ec2.describe_images(Filters=[
+            {'Name': 'owner-alias', 'Values': ['amazon']}])['Images'][0]['ImageId']
+
+    def environment(self):
+        return self.cloud.environment()
+
+    def provider(self, _):
+        label = {'name': 'bench', 'cloud-image': 'debian', 'instance-type': 't3.medium', 'key-name': 'ci'}
+        return {'name': 'sky', 'driver': 'aws', 'region-name': REGION, 'rate': 1000,
+                'cloud-images': [{'name': 'debian', 'username': 'ci', 'image-id': self.image}],
+                'pools': [{'name': 'main', 'host-key-checking': False, 'labels': [label]}]}
+
+    def calls(self):
+        """Of the launcher, so far."""
+        return sum(self.cloud.calls().values())
+
+    def cpu_seconds(self):
+        return cpu_seconds(self.cloud.process.pid)
+
+    def leftovers(self):
+        return self.cloud.instances()
+
+    def reset(self):
+        """moto keeps what is terminated, and lists it."""
+        self.cloud.reset()
+        self.cloud.ec2.describe_images(ImageIds=[self.image])  # it loads them anew
+
+    def bare_call(self, parameters):
+        """A call as a launcher makes it, which is ready to be sent: method, headers, body."""
+        body = urllib.parse.urlencode({**parameters, 'Version': '2016-11-15'})
+        request = botocore.awsrequest.AWSRequest('POST', f'{self.cloud.url}/', data=body, headers={
+            'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8'})
+        credentials = botocore.credentials.Credentials(KEYS['AWS_ACCESS_KEY_ID'], KEYS['AWS_SECRET_ACCESS_KEY'])
+        botocore.auth.SigV4Auth(credentials, 'ec2', REGION).add_auth(request)
+        return dict(request.headers), body
+
+    def send(self, calls):
+        """Sends calls on one connection and returns the answers."""
+        connection = http.client.HTTPConnection('127.0.0.1', self.cloud.port, timeout=60)
+        answers = []
+        for headers, body in calls:
+            connection.request('POST', '/', body, headers)
+            answer = connection.getresponse()
+            answers.append(answer.read().decode())
+            if answer.status != 200:
+                raise RuntimeError(answers[-1])
+        connection.close()
+        return answers
+
+    def send_all(self, calls):
+        """The same by several at a time; how long it takes, in seconds, and the answers."""
+        started = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(CALLERS) as pool:
+            answers = [answer for part in pool.map(self.send, [calls[i::CALLERS] for i in range(CALLERS)])
+                       for answer in part]
+        return time.monotonic() - started, answers
+
+    def floor(self, machines):
+        """How many machines a second it makes, ends, and makes and ends, when it is asked for nothing else."""
+        self.reset()
+        make = {'Action': 'RunInstances', 'ImageId': self.image, 'MinCount': 1, 'MaxCount': 1,
+                'InstanceType': 't3.medium', 'KeyName': 'ci', 'NetworkInterface.1.DeviceIndex': 0,
+                'NetworkInterface.1.AssociatePublicIpAddress': 'true'}
+        making, answers = self.send_all([self.bare_call(make) for _ in range(machines)])
+        ids = [re.search('<instanceId>(.*?)</instanceId>', answer)[1] for answer in answers]
+        ending, _ = self.send_all([self.bare_call({'Action': 'TerminateInstances', 'InstanceId.1': id}) for id in ids])
+        listing, _ = self.send_all([self.bare_call({'Action': 'DescribeInstances'})] * CALLERS)
+        return {'made/s': machines / making, 'ended/s': machines / ending,
+                'made and ended/s': machines / (making + ending),
+                f'lists of {machines}/s': CALLERS / listing}
+
+    def close(self):
+        self.cloud.stop()
+
+
+class Kubernetes:
+    """A Kubernetes API, for one label: a namespace, or a pod in one."""
+
+    def __init__(self, directory, of_type):
+        self.of_type = of_type
+        self.plane = ControlPlane(directory)
+        self.plane.start()
+        self.admin = as_admin(self.plane)
+        self.admin.apply('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+            'metadata': {'name': 'launchers'},
+            'subjects': [{'kind': 'User', 'name': 'launcher', 'apiGroup': 'rbac.authorization.k8s.io'}],
+            'roleRef': {'kind': 'ClusterRole', 'name': 'cluster-admin', 'apiGroup': 'rbac.authorization.k8s.io'}})
+        self.kubeconfig = directory / 'kubeconfig-launcher'
+        self.kubeconfig.write_text(json.dumps(self.plane.config_of('launcher', {'token': 'launcher-token'})))
+        self.kubelet = Kubelet(self.admin)
+        self.kubelet.start()
+
+    def environment(self):
+        return {'KUBECONFIG': str(self.kubeconfig)}
+
+    def provider(self, _):
+        label = {'name': 'bench', 'type': self.of_type}
+        if self.of_type == 'pod':
+            label |= {'image': 'debian:12', 'cpu': 1, 'memory': 512}
+        return {'name': 'cluster', 'driver': 'kubernetes', 'context': 'local',
+                'pools': [{'name': 'main', 'labels': [label]}]}
+
+    def calls(self):
+        """Of the launcher: whoever else asks is privileged, or a service account, and has flows of his own."""
+        found = re.findall(r'apiserver_flowcontrol_dispatched_requests_total\{flow_schema="global-default".*\} (\S+)',
+                           self.admin.text('/metrics'))
+        return int(sum(float(each) for each in found))
+
+    def cpu_seconds(self):
+        return sum(cpu_seconds(pid) for pid in self.plane.pids.values())
+
+    def leftovers(self):
+        return [each for each in self.admin.items('/api/v1/namespaces') if each['metadata']['name'].startswith('main-')]
+
+    def reset(self):
+        """What is gone is gone."""
+
+    def close(self):
+        self.kubelet.stop()
+        self.plane.stop()
+
+
+def measure(kind, servers, cloud, requests, clients):
+    with tempfile.TemporaryDirectory() as directory:
+        cloud.reset()
+        site = Installation(kind, servers, directory, cloud.provider, environment=cloud.environment())
+        site.launcher.start()
+        site.await_registration()
+        run_clients(servers, 1, 1)
+        site.await_no_nodes()
+        time.sleep(REST)
+        calls, cpu, cloud_cpu, started = cloud.calls(), cpu_seconds(site.pid), cloud.cpu_seconds(), time.monotonic()
+        figures = run_clients(servers, requests, clients)
+        site.await_no_nodes()
+        wait_until('all is gone from the cloud', lambda: not cloud.leftovers(), 300)
+        result = {
+            'requests/s': figures['requests'] / figures['seconds'],
+            'p50 ms': figures['p50_ms'],
+            'p95 ms': figures['p95_ms'],
+            'all gone after s': time.monotonic() - started,
+            'calls of the cloud per node': (cloud.calls() - calls) / requests,
+            'CPU s per 1,000': (cpu_seconds(site.pid) - cpu) * 1000 / requests,
+            'CPU s of the cloud per 1,000': (cloud.cpu_seconds() - cloud_cpu) * 1000 / requests,
+            'peak memory MB': memory(site.pid, 'VmHWM'),
+        }
+        site.close()
+        return result
+
+
+SCENARIOS = {'aws-burst': (Aws, 100, 100), 'aws-few': (Aws, 100, 20), 'aws-single': (Aws, 10, 1),
+             'namespace-burst': (lambda directory: Kubernetes(directory, 'namespace'), 100, 20),
+             'namespace-single': (lambda directory: Kubernetes(directory, 'namespace'), 10, 1),
+             'pod-burst': (lambda directory: Kubernetes(directory, 'pod'), 100, 20)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description='Measures the Python launcher and ours side by side on clouds.')
+    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
+    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
+    parser.add_argument('--scenario', action='append', choices=SCENARIOS, help='only these')
+    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
+    options = parser.parse_args()
+    kinds = [options.only] if options.only else list(KINDS)
+    names = options.scenario or list(SCENARIOS)
+    servers = Servers()
+    begun, load = stolen(), os.getloadavg()[0]
+    warm(servers)
+    result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(), 'rounds': options.rounds,
+              'load average before': round(load, 2), 'scenarios': {}}
+    for name in names:
+        make_cloud, requests, clients = SCENARIOS[name]
+        with tempfile.TemporaryDirectory() as directory:
+            cloud = make_cloud(pathlib.Path(directory))
+            try:
+                turns = in_turns(options.rounds, lambda kind: measure(kind, servers, cloud, requests, clients), kinds)
+                result['scenarios'][name] = summary(turns)
+                print_scenario(name, result['scenarios'][name])
+                if name == 'aws-burst':
+                    floors = summary({'floor': [cloud.floor(requests) for _ in range(options.rounds)]})
+                    result['floor of AWS'] = floors['floor']
+                    print_scenario('moto alone', floors)
+            finally:
+                cloud.close()
+    ended = stolen()
+    result['stolen %'] = round((ended[0] - begun[0]) * 100 / (ended[1] - begun[1]), 1)
+    print(f'stolen: {result["stolen %"]} %')
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + '\n')
+    servers.close()
+
+
+if __name__ == '__main__':
+    main()
