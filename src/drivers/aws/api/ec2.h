@@ -107,7 +107,8 @@ class Ec2 {
   // Return at once if they are not there.
   async::Task<> deregister_image(std::string id);
   async::Task<> delete_snapshot(std::string id);
-  // Of these names. CloudError(permanent): one of them does not exist.
+  // Of these names. Those that are not there are left out: a filter finds nothing where a list of
+  // names would be refused as a whole.
   async::Task<std::vector<InstanceType>> instance_types(std::vector<std::string> names);
 
   // Makes one machine of all the parameters, among them a ClientToken, and returns its id.

@@ -80,7 +80,7 @@ const std::map<std::string, std::regex>& known_parameters() {
       {"DescribeInstances", std::regex("MaxResults|NextToken")},
       {"DescribeVolumes", std::regex("MaxResults|NextToken")},
       {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+))")},
-      {"DescribeInstanceTypes", std::regex(R"(InstanceType\.\d+|NextToken)")},
+      {"DescribeInstanceTypes", std::regex(R"(Filter\.1\.(Name|Value\.\d+)|NextToken)")},
       {"TerminateInstances", std::regex(R"(InstanceId\.\d+)")},
       {"DeleteVolume", std::regex("VolumeId")},
       {"GetConsoleOutput", std::regex("InstanceId")},
@@ -390,11 +390,8 @@ StandIn::Reply StandIn::describe_images(const Parameters& query) {
 
 StandIn::Reply StandIn::describe_types(const Parameters& query) {
   std::string items;
-  for (const std::string& name : list_of(query, "InstanceType")) {
-    if (!name.starts_with("t3.")) {
-      return refusal(400, "InvalidInstanceType",
-                     "The following supplied types do not exist: " + name);
-    }
+  for (const std::string& name : list_of(query, "Filter.1.Value")) {
+    if (!name.starts_with("t3.")) continue;
     items += fmt::format(
         "<item><instanceType>{}</instanceType><vCpuInfo><defaultVCpus>2</defaultVCpus>"
         "<defaultCores>1</defaultCores></vCpuInfo><memoryInfo><sizeInMiB>4096</sizeInMiB>"
@@ -412,6 +409,7 @@ StandIn::Reply StandIn::terminate(const Parameters& query) {
       return refusal(400, "InvalidInstanceID.NotFound",
                      "The instance ID '" + id + "' does not exist");
     }
+    if (forbidden.contains(id)) return refusal(403, "UnauthorizedOperation", "not this one");
   }
   for (const std::string& id : ids) {
     Instance& instance = instances[id];

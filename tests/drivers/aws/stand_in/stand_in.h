@@ -75,8 +75,9 @@ class StandIn {
   async::Duration terminated_time = std::chrono::minutes(1);  // how long they are listed yet
   std::size_t broken = 0;  // so many of those that are made next do not come up
   std::string broken_code = "Server.InternalError";
-  std::size_t room = 10;    // for instances: 2 virtual CPUs each
-  std::size_t page = 1000;  // instances
+  std::set<std::string> forbidden;  // instances that may not be ended
+  std::size_t room = 10;            // for instances: 2 virtual CPUs each
+  std::size_t page = 1000;          // instances
   std::set<std::string> images = {"ami-1"};
   std::map<std::string, OwnThing> own_images;
   std::map<std::string, OwnThing> snapshots;
