@@ -27,12 +27,7 @@ CloudError failure_of(const Ec2Instance& instance) {
   CloudError::Kind kind = CloudError::Kind::failed;
   if (says("LimitExceeded")) kind = CloudError::Kind::quota;
   if (says("InsufficientInstanceCapacity")) kind = CloudError::Kind::no_capacity;
-  return {kind, fmt::format("instance {} is {}: {}", instance.id, instance.state,
-                            instance.reason.empty() ? "EC2 does not say why" : instance.reason)};
-}
-
-bool may_pass(const CloudError& error) {
-  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
+  return {kind, state_in_words(instance)};
 }
 
 }  // namespace
@@ -64,7 +59,7 @@ Task<Instance> InstanceLaunch::run() {
   const std::string id = co_await machine_.step("instance", make, find);
   machine_.enter("waiting for the instance");
   Ec2Instance instance = co_await wait_until_running(id);
-  Instance described = co_await describe(context_, std::move(instance));
+  Instance described = co_await describe(context_, std::move(instance), disk_);
   described.node_properties = model::Json::parse(
       fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
   co_return described;
@@ -82,7 +77,13 @@ MachineOrder InstanceLaunch::order() const {
 }
 
 Task<std::string> InstanceLaunch::make_host() {
-  const std::string id = co_await context_.ec2.allocate_host(host_query(order()));
+  std::string id;
+  try {
+    id = co_await context_.ec2.allocate_host(host_query(order()));
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::quota) context_.view.forget();
+    throw;
+  }
   machine_.set_external_id(to_json({.instance = {}, .host = id}));
   co_return id;
 }
@@ -100,8 +101,8 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
-    const auto list = co_await context_.view.hosts(context_.pace.poll);
-    const DedicatedHost* host = list->find(host_id_);
+    const auto list = co_await hosts_if_answered(context_, context_.pace.poll);
+    const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
     if (host != nullptr && host->state != "pending") {
       throw CloudError(CloudError::Kind::failed,
@@ -131,6 +132,7 @@ Task<std::string> InstanceLaunch::call_for_instance() {
   wanted.image_id = co_await image_id();
   if (label().fleet) co_return co_await call_for_fleet(std::move(wanted));
   wanted.root = co_await context_.view.root_device(wanted.image_id);
+  if (wanted.root) disk_ = resources_of_disk(*wanted.root, label().volume);
   Query query = instance_query(wanted);
   requested_at_ = context_.runtime.clock.now();
   co_return co_await context_.ec2.run_instance(std::move(query));
@@ -206,8 +208,19 @@ Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineCo
   try {
     co_return co_await context.view.instances().next(awaited);
   } catch (const CloudError& error) {
-    if (!may_pass(error)) throw;
+    if (error.kind() == CloudError::Kind::permanent) throw;
     context.log.warning("Instances cannot be listed for now: {}", error.what());
+  }
+  co_return nullptr;
+}
+
+Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(MachineContext context,
+                                                                     async::Duration max_age) {
+  try {
+    co_return co_await context.view.hosts(max_age);
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::permanent) throw;
+    context.log.warning("Dedicated hosts cannot be listed for now: {}", error.what());
   }
   co_return nullptr;
 }
@@ -221,21 +234,29 @@ static Task<driver::Resources> taken_by(MachineContext context, Ec2Instance inst
   co_return resources_of(type->second, instance.is_spot);
 }
 
-Task<Instance> describe(MachineContext context, Ec2Instance instance) {
+static Task<driver::Resources> taken_by_volumes(MachineContext context,
+                                                std::vector<std::string> ids) {
+  driver::Resources taken;
+  auto volumes = co_await context.view.volumes(context.pace.list_age);
+  const bool is_new = std::ranges::any_of(
+      ids, [&volumes](const std::string& id) { return volumes->find(id) == nullptr; });
+  if (is_new) volumes = co_await context.view.volumes(context.pace.expected_poll);
+  for (const std::string& id : ids) {
+    const Ec2Volume* volume = volumes->find(id);
+    if (volume == nullptr) continue;  // just attached, or just gone
+    taken += resources_of_volume(volume->type, volume->size, volume->iops);
+  }
+  co_return taken;
+}
+
+Task<Instance> describe(MachineContext context, Ec2Instance instance,
+                        std::optional<driver::Resources> disk) {
   Instance described;
   described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
   described.metadata = instance.tags;
   described.resources = co_await taken_by(context, instance);
-  auto volumes = co_await context.view.volumes(context.pace.list_age);
-  const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
-    return volumes->find(id) == nullptr;
-  });
-  if (is_new) volumes = co_await context.view.volumes(context.pace.expected_poll);
-  for (const std::string& id : instance.volume_ids) {
-    const Ec2Volume* volume = volumes->find(id);
-    if (volume == nullptr) continue;  // just attached, or just gone
-    described.resources += resources_of_volume(volume->type, volume->size, volume->iops);
-  }
+  if (!disk) disk = co_await taken_by_volumes(context, instance.volume_ids);
+  described.resources += *disk;
   const auto if_any = [](const std::string& text) -> std::optional<std::string> {
     return text.empty() ? std::nullopt : std::optional(text);
   };

@@ -54,17 +54,25 @@ class InstanceLaunch {
   MachineContext context_;
   driver::CreateSpec spec_;
   driver::StateMachine& machine_;
-  std::string host_id_;                   // of the dedicated host, once there is one
-  async::Clock::TimePoint requested_at_;  // the machine; or when this run began
+  std::string host_id_;                    // of the dedicated host, once there is one
+  std::optional<driver::Resources> disk_;  // what it takes, if it was asked for by this run
+  async::Clock::TimePoint requested_at_;   // the machine; or when this run began
   driver::Awaited awaited_;
 };
 
-// The next list of instances, once there is one. nullptr if EC2 does not answer now: whoever waits
-// for something there looks again later. Throws CloudError for any other failure.
+// The next list of instances, once there is one. nullptr if EC2 does not answer now, or with what
+// nobody can read: whoever waits for something there looks again later. Throws
+// CloudError(permanent): it may not be asked.
 async::Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(
     MachineContext context, driver::Awaited& awaited);
 
-// What the launcher is told of a machine.
-async::Task<driver::Instance> describe(MachineContext context, Ec2Instance instance);
+// The same of dedicated hosts, for one that was asked for no longer than `max_age` ago.
+async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(
+    MachineContext context, async::Duration max_age);
+
+// What the launcher is told of a machine. `disk`: what its disk takes; nothing: its volumes are
+// looked at.
+async::Task<driver::Instance> describe(MachineContext context, Ec2Instance instance,
+                                       std::optional<driver::Resources> disk = {});
 
 }  // namespace nodepool::drivers::aws

@@ -41,6 +41,15 @@ Resources resources_of_volume(const std::string& type, double size, double iops)
   return Resources(std::move(amounts));
 }
 
+Resources resources_of_disk(const Ami::RootDevice& root, const VolumeOptions& wanted) {
+  const std::string& type = wanted.type.empty() ? root.volume_type : wanted.type;
+  // Another type may not have such a thing.
+  const auto iops = wanted.iops || type != root.volume_type ? wanted.iops : root.iops;
+  const auto size = wanted.size ? wanted.size : root.size;
+  return resources_of_volume(type, static_cast<double>(size.value_or(0)),
+                             static_cast<double>(iops.value_or(0)));
+}
+
 Resources need_of(const AwsLabel& label, const InstanceType& type) {
   Resources need =
       label.dedicated_host ? resources_of_host(type.name) : resources_of(type, label.use_spot);

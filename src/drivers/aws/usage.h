@@ -20,6 +20,9 @@ driver::Resources resources_of_host(const std::string& instance_type);
 // What a volume takes: its size, and its operations where these are counted.
 driver::Resources resources_of_volume(const std::string& type, double size, double iops);
 
+// What the disk takes that a machine boots from: the image's, with what the label says of it.
+driver::Resources resources_of_disk(const Ami::RootDevice& root, const VolumeOptions& wanted);
+
 // What a machine with the label takes.
 driver::Resources need_of(const AwsLabel& label, const InstanceType& type);
 

@@ -77,6 +77,16 @@ std::string from_base64(std::string text) {
 
 }  // namespace
 
+std::string state_in_words(const Ec2Instance& instance) {
+  std::string text = "instance " + instance.id + " is " + instance.state + ": ";
+  const bool says_code = instance.reason.find(instance.reason_code) != std::string::npos;
+  if (!says_code) text += instance.reason_code;
+  if (!says_code && !instance.reason.empty()) text += ": ";
+  text += instance.reason;
+  if (instance.reason.empty() && instance.reason_code.empty()) text += "EC2 does not say why";
+  return presentable(std::move(text));
+}
+
 Ec2Instance read_instance(const XmlElement& item) {
   Ec2Instance instance;
   instance.id = item.text("instanceId");

@@ -31,7 +31,13 @@ struct Ec2Instance {
 
   bool is_gone() const { return state == "terminated"; }
   bool is_going() const { return is_gone() || state == "shutting-down"; }
+  // Whether it has been stopped, or is going; not of a state that nobody has heard of.
+  bool has_ended() const { return is_going() || state == "stopping" || state == "stopped"; }
 };
+
+// "instance i-1 is terminated: Server.SpotInstanceTermination: Spot instance termination": one
+// line, not too long.
+std::string state_in_words(const Ec2Instance& instance);
 
 struct Ec2Volume {
   std::string id;

@@ -109,6 +109,12 @@ int StandIn::count(const std::string& action) const {
   return static_cast<int>(calls(action).size());
 }
 
+std::map<std::string, int> StandIn::counts() const {
+  std::map<std::string, int> counts;
+  for (const auto& [action, calls] : calls_) counts[action] = static_cast<int>(calls.size());
+  return counts;
+}
+
 std::vector<Parameters> StandIn::calls(const std::string& action) const {
   const auto found = calls_.find(action);
   return found == calls_.end() ? std::vector<Parameters>() : found->second;
@@ -231,11 +237,13 @@ std::string StandIn::shown(Instance& instance) {
     instance.state = instance.is_broken ? "terminated" : "running";
     instance.ended = runtime_.clock.now();
   }
+  if (instance.is_broken && instance.state == "terminated") instance.reason_code = broken_code;
   const std::string reason =
-      instance.is_broken && instance.state == "terminated"
-          ? fmt::format("<stateReason><code>{}</code><message>{}: broken</message></stateReason>",
-                        broken_code, broken_code)
-          : std::string();
+      instance.reason_code.empty()
+          ? std::string()
+          : fmt::format(
+                "<stateReason><code>{0}</code><message>{0}: by itself</message></stateReason>",
+                instance.reason_code);
   const std::string number = instance.id.substr(instance.id.size() - 2);
   const bool is_spot = value_of(instance.wanted, "InstanceMarketOptions.MarketType") == "spot";
   const std::string zone = value_of(instance.wanted, "Placement.AvailabilityZone");
@@ -250,6 +258,13 @@ std::string StandIn::shown(Instance& instance) {
       std::stoi(number), std::stoi(number),
       is_spot ? "<instanceLifecycle>spot</instanceLifecycle>" : "", instance.volume,
       tag_set(instance.tags));
+}
+
+void StandIn::interrupt(const std::string& id) {
+  Instance& instance = instances.at(id);
+  instance.state = "shutting-down";
+  instance.ended = runtime_.clock.now();
+  instance.reason_code = "Server.SpotInstanceTermination";
 }
 
 StandIn::Reply StandIn::run_instances(const Parameters& query) {
