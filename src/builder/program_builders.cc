@@ -7,8 +7,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "builder/command_line.h"
 #include "builder/conversion.h"
+#include "config/command_line.h"
 
 namespace nodepool::builder {
 
@@ -24,7 +24,7 @@ Environment environment_of(const BuildJob& job, Environment environment) {
 }
 
 std::vector<std::string> dib_command(const BuildJob& job, const std::set<std::string>& formats) {
-  std::vector<std::string> command = split_command(job.image.dib_cmd);
+  std::vector<std::string> command = config::split_command(job.image.dib_cmd);
   const std::string types = fmt::format("{}", fmt::join(formats, ","));
   command.insert(command.end(), {"-x", "-t", types, "--checksum", "--no-tmpfs"});
   if (types.contains("qcow2")) {
@@ -33,7 +33,7 @@ std::vector<std::string> dib_command(const BuildJob& job, const std::set<std::st
   command.insert(command.end(), {"-o", job.output()});
   for (const std::string& elements : job.image.elements) {
     if (elements.find_first_not_of(" \t") == std::string::npos) continue;
-    std::ranges::move(split_command(elements), std::back_inserter(command));
+    std::ranges::move(config::split_command(elements), std::back_inserter(command));
   }
   return command;
 }
@@ -63,7 +63,7 @@ Task<ProgramEnd> CommandImageBuilder::make(const BuildJob& job,
   Environment environment = environment_of(job, site().environment);
   environment["NODEPOOL_BUILD_ID"] = job.build_id;
   environment["NODEPOOL_IMAGE_FORMATS"] = fmt::format("{}", fmt::join(formats, ","));
-  std::vector<std::string> command = split_command(job.image.command);
+  std::vector<std::string> command = config::split_command(job.image.command);
   co_return co_await run(job, std::move(command), environment, log);
 }
 

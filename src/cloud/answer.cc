@@ -62,11 +62,12 @@ CloudError::Kind kind_of(int status, const std::string& message, Effect effect,
 
 CloudError no_answer(const std::string& call, const http::HttpError& error, Effect effect) {
   using Kind = CloudError::Kind;
+  using HttpKind = http::HttpError::Kind;
+  const bool is_unknown = error.kind() == HttpKind::unknown_outcome;
+  const bool has_arrived = is_unknown || error.kind() == HttpKind::too_large;
   Kind kind = Kind::failed;
-  if (error.kind() == http::HttpError::Kind::not_sent) kind = Kind::transient;
-  if (error.kind() == http::HttpError::Kind::unknown_outcome) {
-    kind = effect == Effect::creates ? Kind::unknown_outcome : Kind::transient;
-  }
+  if (error.kind() == HttpKind::not_sent || is_unknown) kind = Kind::transient;
+  if (has_arrived && effect == Effect::creates) kind = Kind::unknown_outcome;
   return {kind, call + ": " + error.what()};
 }
 

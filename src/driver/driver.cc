@@ -32,6 +32,10 @@ std::vector<std::string> Provider::zones(std::string_view /*pool*/) const {
   return {};
 }
 
+Task<std::optional<std::string>> Provider::end_of(model::Node /*node*/) {
+  co_return std::nullopt;
+}
+
 Task<std::vector<std::string>> Provider::missing_in_cloud() {
   co_return std::vector<std::string>{};
 }

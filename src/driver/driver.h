@@ -179,6 +179,12 @@ class Provider {
   // working order. If not, the provider takes it out of service once the caller has unlocked it.
   virtual Task<bool> is_usable(model::Node node) = 0;
 
+  // Why the node's machine has ended though nobody has asked for that: the cloud has taken it away,
+  // say. Nothing if it has not, or nobody knows. Told from what is listed for all nodes alike:
+  // every minute it is asked about each of them. One sentence, for the node's record. Throws if the
+  // cloud cannot be asked. By default nobody knows.
+  virtual Task<std::optional<std::string>> end_of(model::Node node);
+
   // Takes back the machine of a node, which the caller has locked and set to `deleting`: deletes
   // it, or makes it ready again. What it saves is there when it is tried again, by whomever.
   // Returns the record to register in place of the node's, if any; the caller then removes the

@@ -178,6 +178,13 @@ void HistoryRecorder::attempt_ended(const std::string& node_id, const std::strin
   record(entry);
 }
 
+void HistoryRecorder::machine_ended(const std::string& node_id, const std::string& reason) {
+  if (!journal_) return;
+  Entry entry = about_node(node_id, runtime_.clock.wall_seconds(), "ended");
+  entry.details = model::failure_text(reason);  // its length is the cloud's choice
+  record(entry);
+}
+
 void HistoryRecorder::record_decision(const std::string& request_id, std::string_view pool_id,
                                       std::string_view said, std::string data) {
   Entry entry = about_request(request_id, runtime_.clock.wall_seconds(), "decision");

@@ -56,6 +56,9 @@ class HistoryRecorder {
   // Records that a pool goes on with a request that has been left.
   void resumed(const std::string& request_id, std::string_view pool_id);
 
+  // Records that a node's machine has ended by itself, and why.
+  void machine_ended(const std::string& node_id, const std::string& reason);
+
   // Records how an attempt at launching a node has ended.
   void attempt_ended(const std::string& node_id, const std::string& request_id,
                      const driver::LaunchAccount& account);

@@ -232,7 +232,7 @@ Task<bool> Launcher::start_late() {
 
 // Requests in progress go on with it, and it stops when they have ended.
 Task<> Launcher::retire(ProviderInService provider) {
-  co_await provider.leaks->stop();
+  co_await provider.reconciler->stop();
   co_await provider.quota->stop();
   co_await provider.provider->stop();
 }
@@ -278,12 +278,12 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   late_starts_.succeeded(section.name);
   auto quota = std::make_shared<ProviderQuota>(context_.runtime, provider,
                                                log_.child("quota." + section.name));
-  auto leaks =
-      std::make_shared<LeakWorker>(context_.runtime, provider, log_.child("leaks." + section.name));
+  auto reconciler = std::make_shared<Reconciler>(context_, history_, provider,
+                                                 log_.child("leaks." + section.name));
   quota->start();
-  leaks->start();
-  providers_.emplace(section.name,
-                     ProviderInService{std::move(provider), std::move(quota), std::move(leaks)});
+  reconciler->start();
+  providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota),
+                                                     std::move(reconciler)});
   usage_.recount(section.name);
   deleted_nodes_.look_at_provider(section.name);
 }

@@ -8,6 +8,7 @@
 #include "async/finally.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
+#include "launcher/lost_machines.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
 #include "planning/decision.h"
@@ -107,9 +108,14 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
     Node copy = *node;
     if (co_await provider.is_usable(copy)) continue;
     usable = false;
+    const std::optional<std::string> reason = co_await provider.end_of(copy);
     context_.about(log_, request_id_, copy.id)
-        .warning("Node {} is not usable, taking it out of service",
-                 copy.hostname.value_or(copy.id));
+        .warning("Node {} is not usable, taking it out of service{}{}",
+                 copy.hostname.value_or(copy.id), reason ? ": " : "", reason.value_or(""));
+    if (reason) {
+      say_why(copy, *reason);
+      context_.history.machine_ended(copy.id, *reason);
+    }
     co_await take_out_of_service(std::move(copy), wanted.lock);
   }
   co_return usable;

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "driver/driver.h"
-#include "launcher/leak_worker.h"
 #include "launcher/provider_quota.h"
+#include "launcher/reconciler.h"
 
 namespace nodepool::launcher {
 
 struct ProviderInService {
   std::shared_ptr<driver::Provider> provider;
   std::shared_ptr<ProviderQuota> quota;
-  std::shared_ptr<LeakWorker> leaks;
+  std::shared_ptr<Reconciler> reconciler;
 };
 
 // The providers that are in service now, by name. A reload replaces entries; whoever works with a

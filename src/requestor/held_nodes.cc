@@ -40,28 +40,53 @@ Task<> HeldNodes::lock_and_take(model::NodeRequest request) {
   nodes_ = std::move(nodes);
 }
 
+// A record may have been commented on meanwhile: then it is read once more.
 Task<> HeldNodes::release(std::optional<std::string> hold_reason) {
+  if (nodes_.empty()) co_return;
+  bool is_done = co_await try_release(hold_reason);
+  if (!is_done) {
+    co_await read_again();
+    is_done = co_await try_release(std::move(hold_reason));
+  }
+  nodes_.clear();
+  // An operator has removed or changed a node in spite of its lock. A node that is in use and
+  // unlocked goes back as well.
+  if (!is_done) co_await locked_.release();
+}
+
+// Returns false if somebody else has changed a record.
+Task<bool> HeldNodes::try_release(std::optional<std::string> hold_reason) {
   const NodeState end = hold_reason ? NodeState::hold : NodeState::used;
   Transaction transaction;
-  for (model::Node& node : nodes_) {
+  for (model::Node node : nodes_) {
     node.set_state(end, runtime_.clock.wall_seconds());
     if (hold_reason) node.comment = *hold_reason;
     transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
   }
-  if (transaction.empty()) co_return;
   locked_.release_in(transaction);
-  bool changed_by_others = false;
   try {
     co_await commit_surely(store_, std::move(transaction));
     locked_.released();
   } catch (const StoreError& error) {
     if (!error.is_answer()) throw;
-    changed_by_others = true;
+    co_return false;
   }
-  nodes_.clear();
-  // An operator has removed or changed a node in spite of its lock. A node that is in use and
-  // unlocked goes back as well.
-  if (changed_by_others) co_await locked_.release();
+  co_return true;
+}
+
+// What is gone, or not in use any more, stays as it was: it is refused again.
+Task<> HeldNodes::read_again() {
+  for (model::Node& node : nodes_) {
+    try {
+      const coordination::Entry entry = co_await store_.get(model::node_path(node.id));
+      model::Node now = model::parse_node(node.id, entry);
+      if (now.state == NodeState::in_use) node = std::move(now);
+    } catch (const StoreError& error) {
+      if (!error.is_answer()) throw;
+    } catch (const model::RecordError&) {
+      continue;
+    }
+  }
 }
 
 }  // namespace nodepool::requestor

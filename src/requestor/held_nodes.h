@@ -28,6 +28,8 @@ class HeldNodes {
  private:
   Task<> lock_and_take(model::NodeRequest request);
   Task<> decline(std::string request_id);
+  Task<bool> try_release(std::optional<std::string> hold_reason);
+  Task<> read_again();
 
   async::Runtime runtime_;
   coordination::Store& store_;

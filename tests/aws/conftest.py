@@ -62,12 +62,12 @@ class Request:
 class AwsLauncher(Launcher):
     """A launcher with the embedded store, which finds the cloud."""
 
-    def __init__(self, directory, cloud, providers):
+    def __init__(self, directory, cloud, providers, environment):
         labels = sorted({label['name'] for provider in providers for pool in provider['pools']
                          for label in pool['labels']})
         super().__init__(directory, {'store': f'sqlite://{directory}/nodepool.db',
                                      'labels': [{'name': label} for label in labels],
-                                     'providers': providers}, cloud.environment())
+                                     'providers': providers}, environment)
         self.requests = []
 
     def nodes(self):
@@ -92,11 +92,12 @@ class AwsLauncher(Launcher):
 
 @pytest.fixture
 def nodepool(cloud, tmp_path):
-    """Starts launchers, each with a store of its own: nodepool(provider, …)."""
+    """Starts launchers, each with a store of its own: nodepool(provider, …). `environment`: what else but the keys."""
     launchers = []
 
-    def start(*providers):
-        launcher = AwsLauncher(tmp_path / f'launcher{len(launchers)}', cloud, providers)
+    def start(*providers, environment=None):
+        found = cloud.environment() if environment is None else {**cloud.place(), **environment}
+        launcher = AwsLauncher(tmp_path / f'launcher{len(launchers)}', cloud, providers, found)
         launchers.append(launcher)
         launcher.start()
         return launcher

@@ -174,3 +174,18 @@ def test_what_nobody_knows_is_deleted(nodepool, sky, cloud):
         {'ResourceType': 'instance', 'Tags': left}])
     wait_until('the instance is gone', lambda: [i['InstanceId'] for i in cloud.instances()] == [node['external_id']], 300)
     wait_until('the volume is gone', lambda: volume not in [v['VolumeId'] for v in cloud.volumes()], 300)
+
+
+def test_a_machine_that_ends_by_itself_says_so_on_its_node(nodepool, sky, cloud):
+    launcher = nodepool(sky())
+    lease = launcher.ask('small').lease()
+    (node,) = lease['nodes']
+    cloud.ec2.terminate_instances(InstanceIds=[node['external_id']])
+    wait_until('the node says so', lambda: [each['comment'] for each in launcher.nodes()] != [None], 120)
+    (found,) = launcher.nodes()
+    assert found['state'] == 'in-use'
+    assert node['external_id'] in found['comment']
+    assert 'Client.UserInitiatedShutdown' in found['comment']
+    assert found['comment'] in launcher.run('history', node['id'])
+    launcher.release(lease)
+    launcher.await_no_nodes()

@@ -12,11 +12,11 @@
 
 #include "async/event_loop.h"
 #include "async/task_scope.h"
-#include "builder/command_line.h"
 #include "builder/conversion.h"
 #include "builder/format_converter.h"
 #include "builder/image_store.h"
 #include "builder/program_builders.h"
+#include "config/command_line.h"
 #include "tests/support/child.h"
 #include "tests/support/temporary_directory.h"
 
@@ -468,11 +468,11 @@ TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
 }
 
 TEST(CommandLine, is_split_as_a_shell_does) {
-  EXPECT_THAT(split_command("a  b\tc"), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(split_command(R"(a 'b  c' "d \"e\" \n" f\ g h'i'"j" '')"),
+  EXPECT_THAT(config::split_command("a  b\tc"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(config::split_command(R"(a 'b  c' "d \"e\" \n" f\ g h'i'"j" '')"),
               ElementsAre("a", "b  c", R"(d "e" \n)", "f g", "hij", ""));
-  EXPECT_THROW(split_command("a 'b"), std::runtime_error);
-  EXPECT_THROW(split_command("  "), std::runtime_error);
+  EXPECT_THROW(config::split_command("a 'b"), std::runtime_error);
+  EXPECT_THROW(config::split_command("  "), std::runtime_error);
 }
 
 TEST(Conversion, starts_from_raw_or_qcow2) {

@@ -3,9 +3,9 @@
 
 #include <stdexcept>
 
-#include "builder/command_line.h"
 #include "builder/gearman_payload.h"
 #include "builder/image_store.h"
+#include "config/command_line.h"
 #include "model/image_paths.h"
 #include "tests/fuzz/target.h"
 
@@ -17,7 +17,7 @@ void read(std::string_view input) {
   } catch (const std::runtime_error&) {
   }
   try {
-    builder::split_command(input);
+    config::split_command(input);
   } catch (const std::runtime_error&) {
   }
   const auto build = builder::parse_build_name(input);

@@ -77,7 +77,13 @@ class CloudProvider final : public driver::LaunchingProvider {
     co_await launch.save();
   }
 
-  Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
+  Task<bool> is_usable(model::Node node) override {
+    co_return !cloud_->ended.contains(node.external_id_text());
+  }
+  Task<std::optional<std::string>> end_of(model::Node node) override {
+    const auto found = cloud_->ended.find(node.external_id_text());
+    co_return found == cloud_->ended.end() ? std::nullopt : std::optional(found->second);
+  }
   void node_reused(const model::Node& node) override {
     cloud_->told.push_back("reused " + node.id + " for " + node.allocated_to.value_or("nobody"));
   }

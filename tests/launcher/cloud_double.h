@@ -27,9 +27,11 @@ struct Cloud {
   std::vector<std::size_t> together;  // how many nodes were asked for at once, each time
   async::Duration delete_time{};
   std::set<std::string> machines;  // external ids
-  int launches = 0;                // asked for so far
-  int questions = 0;               // for the limits
-  std::vector<std::string> told;   // what providers were told
+  // Machines that have ended by themselves: why, by external id. They are not usable.
+  std::map<std::string, std::string> ended;
+  int launches = 0;               // asked for so far
+  int questions = 0;              // for the limits
+  std::vector<std::string> told;  // what providers were told
 };
 
 // A driver that launches: pools with `labels` (a list of names) and `max-servers`.

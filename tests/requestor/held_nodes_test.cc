@@ -59,6 +59,20 @@ TEST_F(HeldNodesTest, are_given_back_though_somebody_has_changed_one) {
   EXPECT_THAT(run(launcher_.lock_line("0000000001")), IsEmpty());
 }
 
+TEST_F(HeldNodesTest, are_held_though_somebody_has_commented_on_one) {
+  HeldNodes held(runtime_, *store_);
+  run(held.accept(fulfilled({"small", "large"})));
+  model::Node node = run(launcher_.node("0000000000"));
+  node.comment = "its machine has ended";
+  run(launcher_store_.set(model::node_path(node.id), to_record(node), node.stat.version));
+  run(held.release("the tests have failed"));
+  for (const char* id : {"0000000000", "0000000001"}) {
+    EXPECT_EQ(run(launcher_.node(id)).state, NodeState::hold);
+    EXPECT_EQ(run(launcher_.node(id)).comment, "the tests have failed");
+    EXPECT_THAT(run(launcher_.lock_line(id)), IsEmpty());
+  }
+}
+
 TEST_F(HeldNodesTest, survive_lost_answers) {
   HeldNodes held(runtime_, *store_);
   model::NodeRequest request = fulfilled({"small"});

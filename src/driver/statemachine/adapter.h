@@ -121,6 +121,9 @@ class Adapter {
   // it is deleted. By default it is.
   virtual Task<bool> is_usable(model::Node node);
 
+  // See Provider. To be answered from a listing that all nodes share, seconds old at most.
+  virtual Task<std::optional<std::string>> end_of(model::Node node);
+
   // No host keys could be read from the machine.
   virtual void nodescan_failed(const model::Json& external_id);
 

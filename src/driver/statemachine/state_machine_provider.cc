@@ -237,6 +237,11 @@ Task<bool> StateMachineProvider::is_usable(model::Node node) {
   co_return co_await adapter_->is_usable(std::move(node));
 }
 
+Task<std::optional<std::string>> StateMachineProvider::end_of(model::Node node) {
+  const RunningCall call(*this);
+  co_return co_await adapter_->end_of(std::move(node));
+}
+
 Task<std::optional<model::Node>> StateMachineProvider::take_back(NodeRecord& record) {
   const RunningCall call(*this);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;

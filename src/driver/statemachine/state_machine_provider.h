@@ -44,6 +44,7 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<> remove_leak(Leak leak) override;
   ImageSupport* images() override { return adapter_->images(); }
   Task<bool> is_usable(model::Node node) override;
+  Task<std::optional<std::string>> end_of(model::Node node) override;
   Task<std::optional<model::Node>> take_back(NodeRecord& record) override;
   void node_reused(const model::Node& node) override { adapter_->node_reused(node); }
   void node_deleted(const model::Node& node) override { adapter_->node_deleted(node); }

@@ -170,16 +170,33 @@ Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id
   co_return co_await ec2_.console_output(parse_external_id(external_id).instance);
 }
 
-// A spot instance may have been taken away while its node was waiting.
-Task<bool> AwsAdapter::is_usable(model::Node node) {
-  const std::string id = parse_external_id(node.external_id).instance;
+// The machine of a node, as a listing shows it that is some seconds old at most.
+Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node) {
+  std::string id;
+  try {
+    id = parse_external_id(node.external_id).instance;
+  } catch (const CloudError&) {
+    id.clear();  // it is none of EC2's
+  }
+  if (id.empty()) co_return std::nullopt;
   const auto list = co_await context_.view.instances().get(context_.pace.list_age);
   const Ec2Instance* instance = list->find(id);
-  if (instance != nullptr && instance->state == "running") co_return true;
-  context_.log.warning("Instance {} of node {} is {}: {}", id, node.id,
-                       instance == nullptr ? "gone" : instance->state,
-                       instance == nullptr ? "it is not listed" : instance->reason);
+  co_return instance == nullptr ? std::nullopt : std::optional(*instance);
+}
+
+Task<bool> AwsAdapter::is_usable(model::Node node) {
+  const std::optional<Ec2Instance> instance = co_await find(node);
+  if (instance && instance->state == "running") co_return true;
+  context_.log.warning("Node {}: {}", node.id,
+                       instance ? state_in_words(*instance) : "its instance is not listed");
   co_return false;
+}
+
+// What is not listed may have ended long ago, or be another account's: nobody knows.
+Task<std::optional<std::string>> AwsAdapter::end_of(model::Node node) {
+  const std::optional<Ec2Instance> instance = co_await find(std::move(node));
+  if (!instance || !instance->has_ended()) co_return std::nullopt;
+  co_return state_in_words(*instance);
 }
 
 }  // namespace nodepool::drivers::aws

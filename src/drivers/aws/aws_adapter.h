@@ -43,10 +43,13 @@ class AwsAdapter final : public driver::Adapter {
                                                         std::string label) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
   async::Task<bool> is_usable(model::Node node) override;
+  async::Task<std::optional<std::string>> end_of(model::Node node) override;
   driver::ImageSupport* images() override { return &images_; }
   async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
 
  private:
+  async::Task<std::optional<Ec2Instance>> find(model::Node node);
+
   std::shared_ptr<const AwsConfig> config_;
   std::shared_ptr<CloudEndpoint> endpoint_;
   CloudEndpoint::Membership membership_;

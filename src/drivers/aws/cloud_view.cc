@@ -8,7 +8,7 @@ using async::Task;
 
 namespace {
 
-// Most that one call of DescribeInstanceTypes takes.
+// Fewer than one call of DescribeInstanceTypes takes: 200 values of a filter.
 constexpr std::size_t kMostTypes = 100;
 
 }  // namespace

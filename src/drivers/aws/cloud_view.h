@@ -10,6 +10,7 @@
 
 #include "async/runtime.h"
 #include "async/shared_answer.h"
+#include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/listing.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/api/service_quotas.h"
@@ -47,6 +48,8 @@ class CloudView {
 
   // In which launches and removals wait for what they have asked for.
   driver::Listing<Things<Ec2Instance>>& instances() { return instances_; }
+  // How long instances take to end, to look at them when that is expected.
+  driver::BootTimes& removal_times() { return removal_times_; }
   async::Task<std::shared_ptr<const Things<Ec2Volume>>> volumes(async::Duration max_age) {
     return volumes_.get(max_age);
   }
@@ -87,6 +90,7 @@ class CloudView {
   ServiceQuotas& service_quotas_;
   const Pace& pace_;
   driver::Listing<Things<Ec2Instance>> instances_;
+  driver::BootTimes removal_times_;
   async::SharedAnswer<Things<Ec2Volume>> volumes_;
   async::SharedAnswer<Things<DedicatedHost>> hosts_;
   async::SharedAnswer<std::map<std::string, double>> quotas_;

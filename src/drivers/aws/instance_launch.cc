@@ -28,12 +28,7 @@ CloudError failure_of(const Ec2Instance& instance) {
   CloudError::Kind kind = CloudError::Kind::failed;
   if (says("LimitExceeded")) kind = CloudError::Kind::quota;
   if (says("InsufficientInstanceCapacity")) kind = CloudError::Kind::no_capacity;
-  return {kind, fmt::format("instance {} is {}: {}", instance.id, instance.state,
-                            instance.reason.empty() ? "EC2 does not say why" : instance.reason)};
-}
-
-bool may_pass(const CloudError& error) {
-  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
+  return {kind, state_in_words(instance)};
 }
 
 }  // namespace
@@ -84,7 +79,13 @@ MachineOrder InstanceLaunch::order() const {
 }
 
 Task<std::string> InstanceLaunch::make_host() {
-  const std::string id = co_await context_.ec2.allocate_host(host_query(order()));
+  std::string id;
+  try {
+    id = co_await context_.ec2.allocate_host(host_query(order()));
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::quota) context_.view.forget();
+    throw;
+  }
   machine_.set_external_id(to_json({.instance = {}, .host = id}));
   co_return id;
 }
@@ -102,8 +103,8 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
-    const auto list = co_await context_.view.hosts(context_.pace.poll);
-    const DedicatedHost* host = list->find(host_id_);
+    const auto list = co_await hosts_if_answered(context_, context_.pace.poll);
+    const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
     if (host != nullptr && host->state != "pending") {
       throw CloudError(CloudError::Kind::failed,
@@ -208,8 +209,19 @@ Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineCo
   try {
     co_return co_await context.view.instances().next(awaited);
   } catch (const CloudError& error) {
-    if (!may_pass(error)) throw;
+    if (error.kind() == CloudError::Kind::permanent) throw;
     context.log.warning("Instances cannot be listed for now: {}", error.what());
+  }
+  co_return nullptr;
+}
+
+Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(MachineContext context,
+                                                                      async::Duration max_age) {
+  try {
+    co_return co_await context.view.hosts(max_age);
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::permanent) throw;
+    context.log.warning("Dedicated hosts cannot be listed for now: {}", error.what());
   }
   co_return nullptr;
 }

@@ -57,15 +57,20 @@ class InstanceLaunch {
   MachineContext context_;
   driver::CreateSpec spec_;
   driver::StateMachine& machine_;
-  std::string host_id_;                   // of the dedicated host, once there is one
-  async::Clock::TimePoint requested_at_;  // the machine; or when this run began
+  std::string host_id_;                    // of the dedicated host, once there is one
+  async::Clock::TimePoint requested_at_;   // the machine; or when this run began
   driver::Awaited awaited_;
 };
 
-// The next list of instances, once there is one. nullptr if EC2 does not answer now: whoever waits
-// for something there looks again later. Throws CloudError for any other failure.
+// The next list of instances, once there is one. nullptr if EC2 does not answer now, or with what
+// nobody can read: whoever waits for something there looks again later. Throws
+// CloudError(permanent): it may not be asked.
 async::Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(
     MachineContext context, driver::Awaited& awaited);
+
+// The same of dedicated hosts, for one that was asked for no longer than `max_age` ago.
+async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(
+    MachineContext context, async::Duration max_age);
 
 // What a machine that is there takes, with its disks. What is on a dedicated host takes that.
 async::Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance);

@@ -1,5 +1,9 @@
 #include "drivers/aws/instance_removal.h"
 
+#include <algorithm>
+
+#include "driver/cloud_error.h"
+
 namespace nodepool::drivers::aws {
 
 using async::Task;
@@ -7,12 +11,35 @@ using async::Task;
 namespace {
 
 Task<> wait_until_terminated(MachineContext context, std::string id) {
+  driver::BootTimes& times = context.view.removal_times();
   driver::Awaited awaited = context.view.instances().await_removal();
+  awaited.expected = times.expectation();
+  // Nobody waits for it as people wait for a machine that is to come up.
+  if (awaited.expected) {
+    awaited.expected->step = std::max(awaited.expected->step, context.pace.poll);
+  }
   while (true) {
     const auto list = co_await instances_if_answered(context, awaited);
     if (!list) continue;
     const Ec2Instance* instance = list->find(id);
-    if (instance == nullptr || instance->is_gone()) co_return;
+    if (instance != nullptr && !instance->is_gone()) continue;
+    const auto taken = awaited.taken(context.runtime.clock.now());
+    if (taken && instance != nullptr) times.learn(*taken);
+    co_return;
+  }
+}
+
+// EC2 does not know it. One that was made a moment ago need not be known everywhere yet, but is
+// listed then; any other is gone, or was never this account's.
+Task<> make_sure_that_it_is_gone(MachineContext context, std::string id) {
+  const auto list = co_await context.view.instances().get(context.pace.poll);
+  const Ec2Instance* instance = list->find(id);
+  if (instance != nullptr && !instance->is_going()) {
+    throw driver::CloudError(driver::CloudError::Kind::transient,
+                             "EC2 does not know instance " + id + ", and lists it");
+  }
+  if (instance == nullptr) {
+    context.log.warning("Instance {} is not there: there is nothing to delete", id);
   }
 }
 
@@ -20,9 +47,9 @@ Task<> release_host(MachineContext context, std::string id) {
   const bool was_there = co_await context.ec2.release_host(id);
   if (!was_there) co_return;
   while (true) {
-    const auto list = co_await context.view.hosts(async::Duration::zero());
-    const DedicatedHost* host = list->find(id);
-    if (host == nullptr || host->is_gone()) co_return;
+    const auto list = co_await hosts_if_answered(context, async::Duration::zero());
+    const DedicatedHost* host = list ? list->find(id) : nullptr;
+    if (list && (host == nullptr || host->is_gone())) co_return;
     co_await context.runtime.clock.sleep_for(context.pace.poll);
   }
 }
@@ -31,9 +58,12 @@ Task<> release_host(MachineContext context, std::string id) {
 
 Task<> remove_machine(MachineContext context, ExternalId id, std::function<void()> accepted) {
   if (!id.instance.empty()) {
-    const bool was_there = co_await context.terminator.terminate(id.instance);
-    if (was_there && accepted) accepted();
-    if (was_there) co_await wait_until_terminated(context, id.instance);
+    if (co_await context.terminator.terminate(id.instance)) {
+      if (accepted) accepted();
+      co_await wait_until_terminated(context, id.instance);
+    } else {
+      co_await make_sure_that_it_is_gone(context, id.instance);
+    }
   }
   if (!id.host.empty()) co_await release_host(context, id.host);
 }

@@ -61,8 +61,8 @@ Task<> Terminator::work() {
   is_working_ = false;
 }
 
-// Whether all orders have ended. One that is not there, or is protected, keeps all others: then
-// they go one by one.
+// Whether all orders have ended. One that is not there, is protected, or that the account may not
+// touch, keeps all others: then they go one by one.
 Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) {
   std::vector<std::string> ids;
   ids.reserve(batch.size());
@@ -71,8 +71,9 @@ Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) 
   try {
     co_await ec2_.terminate(std::move(ids));
   } catch (const CloudError& error) {
-    const bool is_of_one =
-        error.kind() == CloudError::Kind::not_found || error.kind() == CloudError::Kind::failed;
+    using Kind = CloudError::Kind;
+    const bool is_of_one = error.kind() == Kind::not_found || error.kind() == Kind::failed ||
+                           error.kind() == Kind::permanent;
     if (is_of_one) co_return false;
     failure = std::current_exception();
   } catch (...) {

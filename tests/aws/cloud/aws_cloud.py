@@ -36,10 +36,13 @@ class AwsCloud:
                                 aws_access_key_id=KEYS['AWS_ACCESS_KEY_ID'],
                                 aws_secret_access_key=KEYS['AWS_SECRET_ACCESS_KEY'])
 
-    def environment(self):
-        """Of a program that is to find it."""
-        return {**KEYS, 'AWS_ENDPOINT_URL': self.url, 'AWS_CONFIG_FILE': '/nonexistent',
+    def place(self):
+        """The environment of a program that is to find it, and has no keys."""
+        return {'AWS_ENDPOINT_URL': self.url, 'AWS_CONFIG_FILE': '/nonexistent',
                 'AWS_SHARED_CREDENTIALS_FILE': '/nonexistent', 'AWS_EC2_METADATA_DISABLED': 'true'}
+
+    def environment(self):
+        return {**KEYS, **self.place()}
 
     def answers(self):
         assert self.process.poll() is None, 'moto has ended'

@@ -12,6 +12,7 @@ namespace nodepool::drivers::contract {
 namespace {
 
 using aws::StandIn;
+using model::Node;
 
 constexpr const char* kConfiguration = R"(
 labels: [{name: small}, {name: built}]
@@ -102,6 +103,8 @@ class AwsFixture : public CloudFixture {
     cloud_.instances[id].state = "running";
   }
 
+  void end_machine(const std::string& id) override { cloud_.interrupt(id); }
+
   // The wire is silent when every call that waits for an answer is one that the cloud holds back.
   bool wait_for_wire() override {
     const bool cloud_ran = loop_.poll();
@@ -110,7 +113,6 @@ class AwsFixture : public CloudFixture {
     return cloud_ran || calls > cloud_.held_back();
   }
 
- protected:
   StandIn& cloud() { return cloud_; }
 
  private:
@@ -149,9 +151,76 @@ class SlowFixture final : public AwsFixture {
 
 INSTANTIATE_TEST_SUITE_P(aws, DriverContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, QuotaContract, testing::Values(backend<AwsFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, EndContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, ImageContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, WireContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
+
+// What AWS alone does.
+class AwsContract : public DriverContract {
+ protected:
+  StandIn& aws() { return static_cast<AwsFixture&>(*cloud_).cloud(); }
+
+  // Launches so many nodes side by side, and returns their ids.
+  std::vector<std::string> launch_many(int count) {
+    std::vector<std::string> ids;
+    std::vector<std::shared_ptr<harness::Job>> jobs;
+    for (int i = 0; i < count; ++i) ids.push_back(add_node());
+    for (const std::string& id : ids) jobs.push_back(process_->launch(id));
+    for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+    return ids;
+  }
+  void take_back_many(const std::vector<std::string>& ids) {
+    std::vector<std::shared_ptr<harness::Job>> jobs;
+    for (const std::string& id : ids) jobs.push_back(process_->take_back(id));
+    for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
+  }
+  int calls() {
+    int sum = 0;
+    for (const auto& [action, count] : aws().counts()) sum += count;
+    return sum;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(aws, AwsContract, testing::Values(backend<AwsFixture>()));
+
+// The page of a proxy, say.
+TEST_P(AwsContract, a_listing_that_nobody_can_read_fails_no_launch) {
+  aws().boot_time = std::chrono::minutes(1);
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(std::chrono::seconds(10));
+  aws().fail("DescribeInstances", std::vector<StandIn::Failure>(5, {200, "Page"}));
+  EXPECT_EQ(finish(job)->failure(), "");
+  expect_one_machine(id);
+  EXPECT_EQ(aws().count("RunInstances"), 1);
+  aws().fail("DescribeInstances", std::vector<StandIn::Failure>(5, {200, "Page"}));
+  take_back(id);
+}
+
+// What was made a moment ago is not known everywhere yet.
+TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
+  const Node node = launch_new();
+  aws().fail("TerminateInstances", {{400, "InvalidInstanceID.NotFound"}});
+  take_back_in_the_end(node.id, 2);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+// The aim is 1.1 calls for a node's life, where many are wanted at a time.
+TEST_P(AwsContract, a_hundred_nodes_cost_little_more_than_a_call_each) {
+  aws().room = 1000;
+  aws().boot_time = std::chrono::seconds(20);
+  aws().shutdown_time = std::chrono::seconds(30);
+  start();
+  take_back_many(launch_many(10));  // how long they take is known from now on
+  aws().forget_calls();
+  const std::vector<std::string> ids = launch_many(100);
+  const int launching = calls();
+  take_back_many(ids);
+  EXPECT_EQ(aws().count("RunInstances"), 100);
+  EXPECT_EQ(aws().count("TerminateInstances"), 2) << "50 at a time";
+  EXPECT_LE(calls(), 110) << testing::PrintToString(aws().counts()) << ", launching: " << launching;
+}
 
 }  // namespace nodepool::drivers::contract

@@ -27,7 +27,8 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
 //
-// and the same for QuotaContract, ImageContract and WireContract where they concern the driver.
+// and the same for QuotaContract, EndContract, ImageContract and WireContract where they concern
+// the driver.
 //
 // All runs in the installation's virtual time. A driver whose cloud is a server on the loopback
 // overrides wait_for_wire(), so that time passes only while the wire is silent.
@@ -92,6 +93,8 @@ class CloudFixture {
   virtual void set_room(std::size_t machines) = 0;
   // Makes a machine with kLabel's needs that Nodepool knows nothing of.
   virtual void add_machine(driver::Metadata metadata) = 0;
+  // The cloud takes a machine away, and says so. (EndContract)
+  virtual void end_machine(const std::string& /*id*/) {}
 
   // --- time
 
@@ -178,6 +181,9 @@ class DriverContract : public testing::TestWithParam<Backend> {
 
 // For drivers whose cloud has a quota, tells it, and refuses what goes beyond.
 class QuotaContract : public DriverContract {};
+
+// For drivers that learn from their listing that a machine has ended by itself.
+class EndContract : public DriverContract {};
 
 // For drivers that take images.
 class ImageContract : public DriverContract {};

@@ -150,5 +150,35 @@ TEST_P(DriverContract, a_provider_that_is_stopped_waits_for_its_calls) {
   expect_one_machine(id);
 }
 
+// --- machines that end by themselves
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EndContract);
+
+TEST_P(EndContract, a_machine_that_its_cloud_has_taken_away_says_so) {
+  const Node node = launch_new();
+  const Node other = launch_new();
+  EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
+  cloud_->end_machine(node.external_id_text());
+  for (int look = 0; look < 2; ++look) {  // on its way, and gone
+    process_->pass(std::chrono::seconds(20));
+    const auto reason = process_->run(provider().end_of(node));
+    EXPECT_THAT(reason.value_or(""), testing::HasSubstr(node.external_id_text()));
+    EXPECT_FALSE(process_->run(provider().is_usable(node)));
+  }
+  EXPECT_EQ(process_->run(provider().end_of(other)), std::nullopt);
+  EXPECT_TRUE(process_->run(provider().is_usable(other)));
+  take_back(node.id);
+  expect_one_machine(other.id);
+}
+
+TEST_P(EndContract, nobody_knows_of_a_machine_that_is_not_shown) {
+  Node node = launch_new();
+  node.external_id = model::json_string("unheard-of");
+  EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
+  node.external_id = {"7"};
+  EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
+  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+}
+
 }  // namespace
 }  // namespace nodepool::drivers::contract

@@ -29,6 +29,10 @@ std::string_view variable_name(ServiceKind service) {
       return "S3";
     case ServiceKind::ebs:
       return "EBS";
+    case ServiceKind::sso:
+      return "SSO";
+    case ServiceKind::sso_oidc:
+      return "SSO_OIDC";
   }
   return {};
 }
@@ -45,17 +49,21 @@ std::string_view host_name(ServiceKind service) {
       return "s3";
     case ServiceKind::ebs:
       return "ebs";
+    case ServiceKind::sso:
+      return "portal.sso";
+    case ServiceKind::sso_oidc:
+      return "oidc";
   }
   return {};
 }
 
-std::string Account::endpoint(ServiceKind service) const {
+std::string Account::endpoint(ServiceKind service, const std::string& in_region) const {
   const auto configured = endpoints.find(service);
   if (configured != endpoints.end()) {
     const std::string& url = configured->second;
     return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
   }
-  return fmt::format("https://{}.{}.{}", host_name(service), region, domain_of(region));
+  return fmt::format("https://{}.{}.{}", host_name(service), in_region, domain_of(in_region));
 }
 
 }  // namespace nodepool::drivers::aws

@@ -18,12 +18,25 @@ struct Keys {
   friend bool operator==(const Keys&, const Keys&) = default;
 };
 
+// A sign-in to IAM Identity Center. `aws sso login` leaves its token in a file.
+struct SsoSource {
+  std::string region;  // of the Identity Center
+  std::string account_id;
+  std::string role_name;
+  std::string token_file;
+  std::string sign_in;  // the command by which a person signs in
+
+  friend bool operator==(const SsoSource&, const SsoSource&) = default;
+};
+
 // Where the keys come from.
 struct CredentialSource {
   enum class Kind {
     keys,               // as they stand in a file or in the environment
     assumed_role,       // of STS, asked with the keys of `base`
     web_identity,       // of STS, for the token in `token_file`
+    single_sign_on,     // of IAM Identity Center, for the token of a sign-in
+    program,            // of a program's output
     container,          // of the address that a container is given
     instance_metadata,  // of the instance that this process runs on
   };
@@ -38,12 +51,18 @@ struct CredentialSource {
   std::string token_file = {};   // of a web identity, or a container's authorization
   std::string token = {};        // a container's authorization, if there is no file
   std::string url = {};          // of the container's or the instance's service
+  SsoSource sso = {};
+  std::vector<std::string> command = {};  // the program and its arguments
 
   friend bool operator==(const CredentialSource&, const CredentialSource&) = default;
 };
 
 // The services that are called, by the names that the variables AWS_ENDPOINT_URL_… have for them.
-enum class ServiceKind { ec2, service_quotas, sts, s3, ebs };
+enum class ServiceKind { ec2, service_quotas, sts, s3, ebs, sso, sso_oidc };
+inline constexpr ServiceKind kAllServices[] = {ServiceKind::ec2,     ServiceKind::service_quotas,
+                                               ServiceKind::sts,     ServiceKind::s3,
+                                               ServiceKind::ebs,     ServiceKind::sso,
+                                               ServiceKind::sso_oidc};
 
 // "EC2", "SERVICE_QUOTAS", …
 std::string_view variable_name(ServiceKind service);
@@ -58,7 +77,9 @@ struct Account {
   std::string ca_file = {};                           // empty: the system's authorities
 
   // "https://ec2.eu-central-1.amazonaws.com": without a slash at its end.
-  std::string endpoint(ServiceKind service) const;
+  std::string endpoint(ServiceKind service) const { return endpoint(service, region); }
+  // The same of a service that is in another region.
+  std::string endpoint(ServiceKind service, const std::string& in_region) const;
 
   friend bool operator==(const Account&, const Account&) = default;
 };

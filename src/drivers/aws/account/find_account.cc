@@ -1,10 +1,14 @@
 #include "drivers/aws/account/find_account.h"
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
+#include <array>
 #include <charconv>
 #include <set>
+#include <stdexcept>
 
+#include "config/command_line.h"
 #include "drivers/aws/account/profile_files.h"
 
 namespace nodepool::drivers::aws {
@@ -24,6 +28,18 @@ std::string value_of(const ProfileKeys& keys, std::string_view key) {
 
 bool is_true(const std::string& text) {
   return text == "true" || text == "True" || text == "TRUE" || text == "1";
+}
+
+// Where `aws sso login` leaves the token of a session, or of a start URL.
+std::string sso_token_file(const config::Environment& environment, const std::string& name) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const int done =
+      ::EVP_Digest(name.data(), name.size(), digest.data(), &size, ::EVP_sha1(), nullptr);
+  if (done != 1) throw std::runtime_error("SHA-1 cannot be computed");
+  std::string file = variable(environment, "HOME") + "/.aws/sso/cache/";
+  for (unsigned int i = 0; i < size; ++i) file += fmt::format("{:02x}", digest.at(i));
+  return file + ".json";
 }
 
 class Finder {
@@ -73,11 +89,11 @@ class Finder {
     if (!is_explicit_) {
       if (auto keys = environment_keys()) return *keys;
     }
-    if (auto source = profile_source(profile_)) return *source;
+    if (auto role = role_of(profile_)) return *role;
     if (!is_explicit_) {
       if (auto source = web_identity(environment_identity())) return *source;
     }
-    if (auto keys = file_keys(profile_)) return *keys;
+    if (auto source = own_source(profile_)) return *source;
     if (auto source = container()) return *source;
     return metadata();
   }
@@ -124,15 +140,58 @@ class Finder {
     return source;
   }
 
-  // A role of the profile's, whoever it is assumed from.
-  std::optional<CredentialSource> profile_source(const std::string& profile) {
+  // What the profile has for itself: a sign-in, keys, a program.
+  std::optional<CredentialSource> own_source(const std::string& profile) const {
+    if (auto sign_in = sso_of(profile)) return sign_in;
     const ProfileKeys keys = keys_of(profile);
-    for (const char* key : {"sso_session", "sso_start_url", "credential_process"}) {
-      if (keys.contains(key)) {
-        throw AccountError(
-            fmt::format("profile `{}`: `{}` is not supported by this version", profile, key));
-      }
+    const auto credentials = files_.credentials.find(profile);
+    const bool has_credentials = credentials != files_.credentials.end() &&
+                                 credentials->second.contains("aws_access_key_id");
+    const auto command = keys.find("credential_process");
+    if (has_credentials || command == keys.end()) return file_keys(profile);
+    CredentialSource source;
+    source.kind = Kind::program;
+    try {
+      source.command = config::split_command(command->second);
+    } catch (const std::runtime_error&) {  // its text may hold a secret
+      throw AccountError(fmt::format("profile `{}`: `credential_process` is no command", profile));
     }
+    return source;
+  }
+
+  // Reference: AWS SDKs and Tools Reference Guide, IAM Identity Center credential provider.
+  std::optional<CredentialSource> sso_of(const std::string& profile) const {
+    const ProfileKeys keys = keys_of(profile);
+    if (!keys.contains("sso_account_id") && !keys.contains("sso_role_name")) return std::nullopt;
+    const std::string session = value_of(keys, "sso_session");
+    const auto of_session = files_.sso_sessions.find(session);
+    if (!session.empty() && of_session == files_.sso_sessions.end()) {
+      throw AccountError(
+          fmt::format("profile `{}`: there is no section `sso-session {}`", profile, session));
+    }
+    const auto needed = [&](const ProfileKeys& from, const char* key) {
+      std::string value = value_of(from, key);
+      if (!value.empty()) return value;
+      throw AccountError(
+          fmt::format("profile `{}`: there is no `{}` for its sign-in", profile, key));
+    };
+    const ProfileKeys& center = session.empty() ? keys : of_session->second;
+    CredentialSource source;
+    source.kind = Kind::single_sign_on;
+    source.sso = {.region = needed(center, "sso_region"),
+                  .account_id = needed(keys, "sso_account_id"),
+                  .role_name = needed(keys, "sso_role_name"),
+                  .token_file = {},
+                  .sign_in = session.empty() ? "aws sso login --profile " + profile
+                                             : "aws sso login --sso-session " + session};
+    const std::string start_url = needed(center, "sso_start_url");
+    source.sso.token_file = sso_token_file(environment_, session.empty() ? start_url : session);
+    return source;
+  }
+
+  // A role of the profile's, whoever it is assumed from.
+  std::optional<CredentialSource> role_of(const std::string& profile) {
+    const ProfileKeys keys = keys_of(profile);
     if (!keys.contains("role_arn")) return std::nullopt;
     if (keys.contains("mfa_serial")) {
       throw AccountError(
@@ -169,12 +228,12 @@ class Finder {
     const std::string source = value_of(keys, "source_profile");
     const std::string kind = value_of(keys, "credential_source");
     if (!source.empty()) {
-      if (source != profile) {
-        if (auto role = profile_source(source)) return *role;
-      }
+      // Keys of its own go over a role that it names as well.
       if (auto found = file_keys(source)) return *found;
+      if (auto role = source == profile ? std::nullopt : role_of(source)) return *role;
+      if (auto found = own_source(source)) return *found;
       throw AccountError(
-          fmt::format("profile `{}`: source_profile `{}` has no keys", profile, source));
+          fmt::format("profile `{}`: source_profile `{}` has no credentials", profile, source));
     }
     std::optional<CredentialSource> base;
     if (kind == "Environment") base = environment_keys();
@@ -253,8 +312,7 @@ Account find_account(const std::optional<std::string>& profile,
   }
   account.credentials = finder.credentials();
   account.ca_file = finder.ca_file();
-  for (const ServiceKind service : {ServiceKind::ec2, ServiceKind::service_quotas, ServiceKind::sts,
-                                    ServiceKind::s3, ServiceKind::ebs}) {
+  for (const ServiceKind service : kAllServices) {
     std::string url = finder.endpoint(service);
     if (!url.empty()) account.endpoints.emplace(service, std::move(url));
   }

@@ -139,6 +139,7 @@ ProfileFiles read_profile_files(const config::Environment& environment) {
                                       : trimmed(std::string_view(name).substr(space));
     if (kind == "profile") files.profiles[std::string(rest)] = keys;
     if (kind == "services") files.services[std::string(rest)] = keys;
+    if (kind == "sso-session") files.sso_sessions[std::string(rest)] = keys;
     if (name == "default") files.profiles["default"] = keys;
   }
   return files;

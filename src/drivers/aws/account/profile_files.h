@@ -14,9 +14,10 @@ using ProfileKeys = std::map<std::string, std::string, std::less<>>;
 
 // The files that AWS' own programs read, as they are now; empty where there are none.
 struct ProfileFiles {
-  std::map<std::string, ProfileKeys, std::less<>> credentials;  // by profile
-  std::map<std::string, ProfileKeys, std::less<>> profiles;     // of `config`, by profile
-  std::map<std::string, ProfileKeys, std::less<>> services;     // of `config`: `[services NAME]`
+  std::map<std::string, ProfileKeys, std::less<>> credentials;   // by profile
+  std::map<std::string, ProfileKeys, std::less<>> profiles;      // of `config`, by profile
+  std::map<std::string, ProfileKeys, std::less<>> services;      // of `config`: `[services NAME]`
+  std::map<std::string, ProfileKeys, std::less<>> sso_sessions;  // … `[sso-session NAME]`
 };
 
 // The sections of such a file. Throws AccountError, with the line but not its text: it may hold a

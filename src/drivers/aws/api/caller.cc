@@ -66,24 +66,29 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
   const std::string what = call.about.empty() ? name_of(call) : name_of(call) + " " + call.about;
   const bool may_repeat = !call.creates || call.has_token;
   CallPace& pace = state_.pace(call.service);
+  Outcome outcome;
   co_await pace.turn(call.precedence);
-  const Credentials::Pointer keys = co_await state_.credentials().get();
+  Credentials::Pointer keys;
+  try {
+    keys = co_await state_.credentials().get();
+  } catch (const CloudError& error) {
+    outcome.error.emplace(error);
+  }
+  if (!keys) co_return outcome;
   http::Request signed_request = request(call);
   const SigningScope scope{.region = state_.account().region,
                            .service = std::string(host_name(call.service)),
                            .time = runtime_.clock.wall_seconds()};
   sign(signed_request, keys->keys, scope, sha256_hex(call.body));
   const std::vector<std::string> secrets = signed_request.secrets;
-  Outcome outcome;
   try {
     outcome.response = co_await client_.send(std::move(signed_request));
   } catch (const http::HttpError& error) {
     CloudError::Kind kind = CloudError::Kind::failed;
     const bool is_unknown = error.kind() == HttpKind::unknown_outcome;
-    if (error.kind() == HttpKind::not_sent) kind = CloudError::Kind::transient;
-    if (is_unknown) {
-      kind = call.creates ? CloudError::Kind::unknown_outcome : CloudError::Kind::transient;
-    }
+    const bool has_arrived = is_unknown || error.kind() == HttpKind::too_large;
+    if (error.kind() == HttpKind::not_sent || is_unknown) kind = CloudError::Kind::transient;
+    if (has_arrived && call.creates) kind = CloudError::Kind::unknown_outcome;
     outcome.error.emplace(kind, what + ": " + error.what());
     outcome.is_worth_another = error.kind() == HttpKind::not_sent || (is_unknown && may_repeat);
     co_return outcome;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
-#include <fstream>
-#include <iterator>
+#include <exception>
 #include <optional>
 
 #include "cloud/answer.h"
+#include "cloud/helper_program.h"
+#include "cloud/iso_time.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/query.h"
 #include "drivers/aws/api/refusal.h"
@@ -29,21 +29,15 @@ constexpr double kUsualLife = 3600;  // seconds
 constexpr auto kForEver = std::chrono::hours(24 * 365 * 10);
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
-// Seconds since the epoch of "2026-11-23T11:00:00Z"; nothing if it is something else.
-std::optional<double> parse_time(const std::string& text) {
-  std::tm parts{};
-  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (end == nullptr) return std::nullopt;
-  return static_cast<double>(::timegm(&parts));
-}
-
 Credentials::Current lasting_until(Keys keys, const std::string& expiration,
                                    const async::Clock& clock) {
-  const std::optional<double> end = parse_time(expiration);
+  const std::optional<double> end = cloud::parse_iso_time(expiration);
   const double life = end ? std::max(0.0, *end - clock.wall_seconds()) : kUsualLife;
   return {.keys = std::move(keys),
           .renew_at = cloud::renewal_time(clock.now(), std::chrono::duration<double>(life))};
 }
+
+constexpr std::size_t kLargestToken = std::size_t{64} << 10;  // bytes
 
 std::string trimmed(std::string text) {
   const std::size_t last = text.find_last_not_of(" \t\r\n");
@@ -59,9 +53,23 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
     : runtime_(runtime),
       account_(account),
       threads_(threads),
-      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, std::move(log),
-              std::move(on_attempt)),
-      current_(runtime, "AWS credentials", [this] { return ask(account_.credentials); }) {}
+      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, std::move(on_attempt)),
+      sign_in_(runtime, account, threads, std::move(log),
+               [this](http::Request request) { return send(std::move(request)); }),
+      current_(runtime, "AWS credentials", [this] { return ask_account(); }) {}
+
+// Whatever goes wrong, there are no credentials.
+Task<Credentials::Current> Credentials::ask_account() {
+  std::string failure;
+  try {
+    co_return co_await ask(account_.credentials);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  throw CloudError(CloudError::Kind::auth, failure);
+}
 
 Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
   switch (source.kind) {
@@ -71,6 +79,10 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
       return assume_role(source);
     case SourceKind::web_identity:
       return assume_with_identity(source);
+    case SourceKind::single_sign_on:
+      return ask_sso(source);
+    case SourceKind::program:
+      return ask_program(source);
     case SourceKind::container:
       return ask_container(source);
     case SourceKind::instance_metadata:
@@ -145,6 +157,36 @@ Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSou
   co_return co_await ask_sts(std::move(request), nullptr, "AssumeRoleWithWebIdentityResult");
 }
 
+Task<Credentials::Current> Credentials::ask_sso(const CredentialSource& source) {
+  const SsoSignIn::Found found = co_await sign_in_.keys(source.sso);
+  co_return Current{
+      .keys = found.keys,
+      .renew_at = cloud::renewal_time(
+          runtime_.clock.now(), std::chrono::duration<double>(
+                                    std::max(0.0, found.expires - runtime_.clock.wall_seconds())))};
+}
+
+// Reference: AWS SDKs and Tools Reference Guide, process credential provider. Keys that do not say
+// when they end are good until they are refused.
+Task<Credentials::Current> Credentials::ask_program(const CredentialSource& source) {
+  cloud::HelperProgram program{.what = "credential_process:", .arguments = source.command};
+  Task<std::string> running = cloud::output_of(runtime_, std::move(program));
+  const std::string output = co_await std::move(running);
+  const cloud::Element got =
+      cloud::parse_answer("credential_process", {.status = 200, .headers = {}, .body = output});
+  if (got.number("Version") != 1) {
+    throw CloudError(CloudError::Kind::auth, "credential_process: Version is not 1");
+  }
+  Keys keys{.access_key_id = got.text("AccessKeyId"),
+            .secret_access_key = got.text("SecretAccessKey"),
+            .session_token = got.text_or("SessionToken")};
+  const std::string expiration = got.text_or("Expiration");
+  if (expiration.empty()) {
+    co_return Current{.keys = std::move(keys), .renew_at = runtime_.clock.now() + kForEver};
+  }
+  co_return lasting_until(std::move(keys), expiration, runtime_.clock);
+}
+
 Task<Credentials::Current> Credentials::ask_container(const CredentialSource& source) {
   std::string token = source.token;
   if (!source.token_file.empty()) token = co_await read_token(source.token_file);
@@ -184,11 +226,7 @@ Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& sou
 }
 
 Task<std::string> Credentials::read_token(std::string path) {
-  const auto read = [path] {
-    std::ifstream file(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    return trimmed(std::move(text));
-  };
+  const auto read = [path] { return trimmed(read_at_most(path, kLargestToken).value_or("")); };
   std::string token = co_await threads_.run("reading a token", read);
   if (token.empty()) {
     throw CloudError(CloudError::Kind::auth, path + ": there is no token in this file");

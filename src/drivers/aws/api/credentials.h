@@ -6,6 +6,7 @@
 #include "async/thread_pool.h"
 #include "cloud/token_cache.h"
 #include "drivers/aws/account/account.h"
+#include "drivers/aws/api/sso_sign_in.h"
 #include "http/client.h"
 #include "telemetry/log.h"
 
@@ -35,9 +36,12 @@ class Credentials {
   async::Task<> stop() { return current_.stop(); }
 
  private:
+  async::Task<Current> ask_account();
   async::Task<Current> ask(const CredentialSource& source);
   async::Task<Current> assume_role(const CredentialSource& source);
   async::Task<Current> assume_with_identity(const CredentialSource& source);
+  async::Task<Current> ask_sso(const CredentialSource& source);
+  async::Task<Current> ask_program(const CredentialSource& source);
   async::Task<Current> ask_container(const CredentialSource& source);
   async::Task<Current> ask_instance(const CredentialSource& source);
   async::Task<http::Response> send(http::Request request);
@@ -48,6 +52,7 @@ class Credentials {
   const Account& account_;
   async::ThreadPool& threads_;
   http::Client client_;
+  SsoSignIn sign_in_;
   cloud::TokenCache<Current> current_;
 };
 

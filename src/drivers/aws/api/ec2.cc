@@ -56,7 +56,7 @@ Ami read_image(const XmlElement& item) {
 
 std::vector<Ami> read_images(const XmlElement& answer) {
   std::vector<Ami> images;
-  for (const XmlElement& item : answer.items("imagesSet")) images.push_back(read_image(item));
+  for (const XmlElement& item : answer.list("imagesSet")) images.push_back(read_image(item));
   return images;
 }
 
@@ -76,6 +76,16 @@ std::string from_base64(std::string text) {
 }
 
 }  // namespace
+
+std::string state_in_words(const Ec2Instance& instance) {
+  std::string text = "instance " + instance.id + " is " + instance.state + ": ";
+  const bool says_code = instance.reason.find(instance.reason_code) != std::string::npos;
+  if (!says_code) text += instance.reason_code;
+  if (!says_code && !instance.reason.empty()) text += ": ";
+  text += instance.reason;
+  if (instance.reason.empty() && instance.reason_code.empty()) text += "EC2 does not say why";
+  return presentable(std::move(text));
+}
 
 Ec2Instance read_instance(const XmlElement& item) {
   Ec2Instance instance;
@@ -125,7 +135,7 @@ Task<> Ec2::ask_pages(std::string action, Query query, Take take) {
 Task<std::vector<Ec2Instance>> Ec2::instances() {
   std::vector<Ec2Instance> found;
   const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& reservation : answer.items("reservationSet")) {
+    for (const XmlElement& reservation : answer.list("reservationSet")) {
       for (const XmlElement& item : reservation.items("instancesSet")) {
         found.push_back(read_instance(item));
       }
@@ -140,7 +150,7 @@ Task<std::vector<Ec2Instance>> Ec2::instances() {
 Task<std::vector<Ec2Volume>> Ec2::volumes() {
   std::vector<Ec2Volume> found;
   const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.items("volumeSet")) {
+    for (const XmlElement& item : answer.list("volumeSet")) {
       found.push_back({.id = item.text("volumeId"),
                        .state = item.text_or("status"),
                        .type = item.text_or("volumeType"),
@@ -186,7 +196,7 @@ Task<std::vector<Ami>> Ec2::own_images() {
 Task<std::vector<Snapshot>> Ec2::own_snapshots() {
   std::vector<Snapshot> found;
   const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.items("snapshotSet")) {
+    for (const XmlElement& item : answer.list("snapshotSet")) {
       found.push_back({.id = item.text("snapshotId"), .tags = read_tags(item)});
     }
   };
@@ -224,9 +234,9 @@ Task<> Ec2::delete_snapshot(std::string id) {
 Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> names) {
   std::vector<InstanceType> types;
   Query query;
-  query.add_list("InstanceType", names);
+  query.add_filter("instance-type", names);
   const Take take = [&types](const XmlElement& answer) {
-    for (const XmlElement& item : answer.items("instanceTypeSet")) {
+    for (const XmlElement& item : answer.list("instanceTypeSet")) {
       const XmlElement vcpus = item.child("vCpuInfo");
       types.push_back(
           {.name = item.text("instanceType"),
@@ -266,7 +276,9 @@ Task<std::string> Ec2::create_fleet(Query query) {
   }
   const std::vector<XmlElement> errors = answer.items("errorSet");
   if (errors.empty()) {
-    throw CloudError(CloudError::Kind::failed, "ec2: CreateFleet: it has no instance");
+    const bool is_fleet = !answer.text_or("fleetId").empty();
+    throw CloudError(is_fleet ? CloudError::Kind::failed : CloudError::Kind::unknown_outcome,
+                     "ec2: CreateFleet: it has no instance");
   }
   const Refusal refusal{.code = errors.front().text_or("errorCode"),
                         .message = errors.front().text_or("errorMessage")};
@@ -289,7 +301,7 @@ Task<std::string> Ec2::allocate_host(Query query) {
 Task<std::vector<DedicatedHost>> Ec2::hosts() {
   std::vector<DedicatedHost> found;
   const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.items("hostSet")) {
+    for (const XmlElement& item : answer.list("hostSet")) {
       const XmlElement properties = item.child("hostProperties");
       found.push_back(
           {.id = item.text("hostId"),
@@ -335,7 +347,7 @@ Task<> Ec2::create_template(Query query) {
 Task<std::vector<LaunchTemplate>> Ec2::templates() {
   std::vector<LaunchTemplate> found;
   const Take take = [&found](const XmlElement& answer) {
-    for (const XmlElement& item : answer.items("launchTemplates")) {
+    for (const XmlElement& item : answer.list("launchTemplates")) {
       found.push_back({.name = item.text("launchTemplateName"), .tags = read_tags(item)});
     }
   };

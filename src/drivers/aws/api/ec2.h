@@ -31,7 +31,13 @@ struct Ec2Instance {
 
   bool is_gone() const { return state == "terminated"; }
   bool is_going() const { return is_gone() || state == "shutting-down"; }
+  // Whether it has been stopped, or is going; not of a state that nobody has heard of.
+  bool has_ended() const { return is_going() || state == "stopping" || state == "stopped"; }
 };
+
+// "instance i-1 is terminated: Server.SpotInstanceTermination: Spot instance termination": one
+// line, not too long.
+std::string state_in_words(const Ec2Instance& instance);
 
 struct Ec2Volume {
   std::string id;
@@ -107,7 +113,8 @@ class Ec2 {
   // Return at once if they are not there.
   async::Task<> deregister_image(std::string id);
   async::Task<> delete_snapshot(std::string id);
-  // Of these names. CloudError(permanent): one of them does not exist.
+  // Of these names. Those that are not there are left out: a filter finds nothing where a list of
+  // names would be refused as a whole.
   async::Task<std::vector<InstanceType>> instance_types(std::vector<std::string> names);
 
   // Makes one machine of all the parameters, among them a ClientToken, and returns its id.

@@ -70,6 +70,12 @@ std::vector<XmlElement> XmlElement::items(std::string_view name) const {
   return child(name).all("item");
 }
 
+std::vector<XmlElement> XmlElement::list(std::string_view name) const {
+  const XmlElement found = child(name);
+  if (!found.exists()) fail(name, "is missing");
+  return found.all("item");
+}
+
 std::vector<XmlElement> XmlElement::all(std::string_view name) const {
   std::vector<XmlElement> found;
   for (const pugi::xml_node node : node_.children()) {

@@ -31,6 +31,9 @@ class XmlElement {
   bool exists() const { return !node_.empty(); }
   // The children `item` of a child: EC2's form of a list.
   std::vector<XmlElement> items(std::string_view name) const;
+  // The same of a child that has to be there, also if it has none: what an answer is about. An
+  // answer without it is not EC2's.
+  std::vector<XmlElement> list(std::string_view name) const;
   // The children with this name.
   std::vector<XmlElement> all(std::string_view name) const;
   // The text of the element itself.

@@ -91,11 +91,73 @@ TEST_F(AccountTest, roles_that_lead_nowhere_are_refused) {
   write_config(
       "[profile alone]\nrole_arn = r\n[profile a]\nrole_arn = r\nsource_profile = b\n"
       "[profile b]\nrole_arn = r\nsource_profile = a\n[profile long]\nrole_arn = r\n"
-      "source_profile = b\nduration_seconds = 10\n[profile sso]\nsso_session = s\n");
+      "source_profile = b\nduration_seconds = 10\n[profile mfa]\nrole_arn = r\nmfa_serial = m\n");
   EXPECT_THAT(error("alone"), HasSubstr("neither `source_profile` nor `credential_source`"));
   EXPECT_THAT(error("a"), HasSubstr("is its own `source_profile`"));
   EXPECT_THAT(error("long"), HasSubstr("`duration_seconds` is no number from 900 on"));
-  EXPECT_THAT(error("sso"), HasSubstr("`sso_session` is not supported by this version"));
+  EXPECT_THAT(error("mfa"), HasSubstr("`mfa_serial`: nobody is there to enter a token"));
+}
+
+TEST_F(AccountTest, a_sign_in_is_that_of_a_session_or_of_the_profile) {
+  set("HOME", "/home/ada");
+  environment_.erase(environment_.begin());
+  write_config(
+      "[profile ci]\nsso_session = corp\nsso_account_id = 123\nsso_role_name = builder\n"
+      "[sso-session corp]\nsso_start_url = https://corp/start\nsso_region = east-1\n"
+      "[profile old]\nsso_start_url = https://corp/start\nsso_region = east-1\n"
+      "sso_account_id = 123\nsso_role_name = builder\naws_access_key_id = never\n");
+  CredentialSource source = find("ci").credentials;
+  EXPECT_EQ(source.kind, Kind::single_sign_on);
+  EXPECT_EQ(source.sso, (SsoSource{.region = "east-1",
+                                   .account_id = "123",
+                                   .role_name = "builder",
+                                   .token_file = "/home/ada/.aws/sso/cache/"
+                                                 "ee0bfd2552fbd840c02cc48b6e823320543c450f.json",
+                                   .sign_in = "aws sso login --sso-session corp"}));
+  source = find("old").credentials;
+  EXPECT_EQ(source.kind, Kind::single_sign_on);
+  EXPECT_EQ(source.sso.token_file,
+            "/home/ada/.aws/sso/cache/717f6b50ccf65f10839b090b78b6ff0786091a96.json");
+  EXPECT_EQ(source.sso.sign_in, "aws sso login --profile old");
+  EXPECT_EQ(find("ci").endpoint(ServiceKind::sso, source.sso.region),
+            "https://portal.sso.east-1.amazonaws.com");
+  EXPECT_EQ(find("ci").endpoint(ServiceKind::sso_oidc, source.sso.region),
+            "https://oidc.east-1.amazonaws.com");
+}
+
+TEST_F(AccountTest, a_sign_in_that_lacks_something_is_refused) {
+  write_config(
+      "[profile a]\nsso_session = none\nsso_account_id = 1\nsso_role_name = r\n"
+      "[profile b]\nsso_start_url = u\nsso_region = e\nsso_account_id = 1\n"
+      "[profile c]\nsso_session = s\nsso_account_id = 1\nsso_role_name = r\n"
+      "[sso-session s]\nsso_start_url = u\n");
+  EXPECT_THAT(error("a"), HasSubstr("there is no section `sso-session none`"));
+  EXPECT_THAT(error("b"), HasSubstr("there is no `sso_role_name`"));
+  EXPECT_THAT(error("c"), HasSubstr("there is no `sso_region`"));
+}
+
+TEST_F(AccountTest, a_program_is_run_where_there_are_no_keys_in_the_credentials) {
+  write_config(
+      "[profile ci]\ncredential_process = /opt/keys --for \"the ci\"\naws_access_key_id = a\n"
+      "aws_secret_access_key = b\n[profile broken]\ncredential_process = /opt/keys 'hush\n"
+      "[profile role]\nrole_arn = r\nsource_profile = shared\n"
+      "[profile shared]\ncredential_process = /opt/shared\n");
+  const CredentialSource source = find("ci").credentials;
+  EXPECT_EQ(source.kind, Kind::program);
+  EXPECT_THAT(source.command, testing::ElementsAre("/opt/keys", "--for", "the ci"));
+  EXPECT_THAT(error("broken"), HasSubstr("`credential_process` is no command"));
+  EXPECT_THAT(error("broken"), Not(HasSubstr("hush")));
+  EXPECT_EQ(find("role").credentials.base.at(0).kind, Kind::program);
+  write_credentials("[ci]\naws_access_key_id = c\naws_secret_access_key = d\n");
+  EXPECT_EQ(find("ci").credentials.keys, (Keys{"c", "d", ""}));
+}
+
+TEST_F(AccountTest, keys_of_a_source_profile_go_over_its_role) {
+  write_config(
+      "[profile ci]\nrole_arn = arn:role\nsource_profile = base\n"
+      "[profile base]\nrole_arn = arn:other\nsource_profile = none\naws_access_key_id = a\n"
+      "aws_secret_access_key = b\n");
+  EXPECT_EQ(find("ci").credentials.base.at(0).keys, (Keys{"a", "b", ""}));
 }
 
 TEST_F(AccountTest, a_web_identity_a_container_and_at_last_the_instance) {

@@ -80,7 +80,7 @@ const std::map<std::string, std::regex>& known_parameters() {
       {"DescribeInstances", std::regex("MaxResults|NextToken")},
       {"DescribeVolumes", std::regex("MaxResults|NextToken")},
       {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+))")},
-      {"DescribeInstanceTypes", std::regex(R"(InstanceType\.\d+|NextToken)")},
+      {"DescribeInstanceTypes", std::regex(R"(Filter\.1\.(Name|Value\.\d+)|NextToken)")},
       {"TerminateInstances", std::regex(R"(InstanceId\.\d+)")},
       {"DeleteVolume", std::regex("VolumeId")},
       {"GetConsoleOutput", std::regex("InstanceId")},
@@ -107,6 +107,12 @@ std::string tag_set(const std::map<std::string, std::string>& tags) {
 
 int StandIn::count(const std::string& action) const {
   return static_cast<int>(calls(action).size());
+}
+
+std::map<std::string, int> StandIn::counts() const {
+  std::map<std::string, int> counts;
+  for (const auto& [action, calls] : calls_) counts[action] = static_cast<int>(calls.size());
+  return counts;
 }
 
 std::vector<Parameters> StandIn::calls(const std::string& action) const {
@@ -231,11 +237,13 @@ std::string StandIn::shown(Instance& instance) {
     instance.state = instance.is_broken ? "terminated" : "running";
     instance.ended = runtime_.clock.now();
   }
+  if (instance.is_broken && instance.state == "terminated") instance.reason_code = broken_code;
   const std::string reason =
-      instance.is_broken && instance.state == "terminated"
-          ? fmt::format("<stateReason><code>{}</code><message>{}: broken</message></stateReason>",
-                        broken_code, broken_code)
-          : std::string();
+      instance.reason_code.empty()
+          ? std::string()
+          : fmt::format(
+                "<stateReason><code>{0}</code><message>{0}: by itself</message></stateReason>",
+                instance.reason_code);
   const std::string number = instance.id.substr(instance.id.size() - 2);
   const bool is_spot = value_of(instance.wanted, "InstanceMarketOptions.MarketType") == "spot";
   const std::string zone = value_of(instance.wanted, "Placement.AvailabilityZone");
@@ -250,6 +258,13 @@ std::string StandIn::shown(Instance& instance) {
       std::stoi(number), std::stoi(number),
       is_spot ? "<instanceLifecycle>spot</instanceLifecycle>" : "", instance.volume,
       tag_set(instance.tags));
+}
+
+void StandIn::interrupt(const std::string& id) {
+  Instance& instance = instances.at(id);
+  instance.state = "shutting-down";
+  instance.ended = runtime_.clock.now();
+  instance.reason_code = "Server.SpotInstanceTermination";
 }
 
 StandIn::Reply StandIn::run_instances(const Parameters& query) {
@@ -390,11 +405,8 @@ StandIn::Reply StandIn::describe_images(const Parameters& query) {
 
 StandIn::Reply StandIn::describe_types(const Parameters& query) {
   std::string items;
-  for (const std::string& name : list_of(query, "InstanceType")) {
-    if (!name.starts_with("t3.")) {
-      return refusal(400, "InvalidInstanceType",
-                     "The following supplied types do not exist: " + name);
-    }
+  for (const std::string& name : list_of(query, "Filter.1.Value")) {
+    if (!name.starts_with("t3.")) continue;
     items += fmt::format(
         "<item><instanceType>{}</instanceType><vCpuInfo><defaultVCpus>2</defaultVCpus>"
         "<defaultCores>1</defaultCores></vCpuInfo><memoryInfo><sizeInMiB>4096</sizeInMiB>"
@@ -412,6 +424,7 @@ StandIn::Reply StandIn::terminate(const Parameters& query) {
       return refusal(400, "InvalidInstanceID.NotFound",
                      "The instance ID '" + id + "' does not exist");
     }
+    if (forbidden.contains(id)) return refusal(403, "UnauthorizedOperation", "not this one");
   }
   for (const std::string& id : ids) {
     Instance& instance = instances[id];

@@ -25,6 +25,7 @@ class StandIn {
     std::string image;
     std::string volume;
     bool is_broken = false;
+    std::string reason_code;  // why it has ended by itself; empty: it has not
     async::Clock::TimePoint made{};
     async::Clock::TimePoint ended{};
     std::map<std::string, std::string> tags;
@@ -48,6 +49,9 @@ class StandIn {
 
   // How often an action was called, and with which parameters.
   int count(const std::string& action) const;
+  // Of all actions.
+  std::map<std::string, int> counts() const;
+  void forget_calls() { calls_.clear(); }
   std::vector<Parameters> calls(const std::string& action) const;
 
   // The next calls of this action are refused with these codes, or (0) the connection is cut, or
@@ -75,11 +79,15 @@ class StandIn {
   async::Duration terminated_time = std::chrono::minutes(1);  // how long they are listed yet
   std::size_t broken = 0;  // so many of those that are made next do not come up
   std::string broken_code = "Server.InternalError";
-  std::size_t room = 10;    // for instances: 2 virtual CPUs each
-  std::size_t page = 1000;  // instances
+  std::set<std::string> forbidden;  // instances that may not be ended
+  std::size_t room = 10;            // for instances: 2 virtual CPUs each
+  std::size_t page = 1000;          // instances
   std::set<std::string> images = {"ami-1"};
   std::map<std::string, OwnThing> own_images;
   std::map<std::string, OwnThing> snapshots;
+
+  // AWS takes a spot instance away.
+  void interrupt(const std::string& id);
 
   // What is shutting down is terminated when its time has come.
   void settle();

@@ -1,9 +1,9 @@
-#include "builder/command_line.h"
+#include "config/command_line.h"
 
 #include <optional>
 #include <stdexcept>
 
-namespace nodepool::builder {
+namespace nodepool::config {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::vector<std::string> split_command(std::string_view text) {
   return words;
 }
 
-}  // namespace nodepool::builder
+}  // namespace nodepool::config

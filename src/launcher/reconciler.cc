@@ -1,0 +1,50 @@
+#include "launcher/reconciler.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+constexpr auto kInterval = std::chrono::seconds(60);
+
+}  // namespace
+
+Reconciler::Reconciler(const WorkerContext& context, HistoryRecorder& history,
+                       std::shared_ptr<driver::Provider> provider, telemetry::Logger log)
+    : runtime_(context.runtime),
+      provider_(std::move(provider)),
+      log_(std::move(log)),
+      lost_machines_(context, history, *provider_, log_),
+      scope_(runtime_, [logger = log_](const std::string& name, const std::string& error) {
+        logger.error("{}: {}", name, error);
+      }) {}
+
+void Reconciler::start() {
+  if (provider_->launches()) scope_.spawn("reconcile " + provider_->config().name(), run());
+}
+
+Task<> Reconciler::stop() {
+  co_await scope_.stop();
+}
+
+// Side by side in time: both look at the same listing.
+Task<> Reconciler::run() {
+  while (true) {
+    co_await attempt("machines that have ended", lost_machines_.look());
+    co_await attempt("leaked resources", provider_->launching()->remove_leaks());
+    co_await runtime_.clock.sleep_for(kInterval);
+  }
+}
+
+Task<> Reconciler::attempt(std::string what, Task<> work) {
+  std::string failure;
+  try {
+    co_await std::move(work);
+  } catch (const async::Cancelled&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!failure.empty()) log_.warning("Could not look for {}: {}", what, failure);
+}
+
+}  // namespace nodepool::launcher
