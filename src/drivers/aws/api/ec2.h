@@ -63,6 +63,9 @@ struct Ami {
 
 struct Snapshot {
   std::string id;
+  std::string state;        // "pending", "completed", "error"
+  std::string description;  // AWS' own, of what it has imported
+  std::int64_t size = 0;    // GiB
   driver::Metadata tags;
 };
 
@@ -107,6 +110,8 @@ class Ec2 {
   // Return at once if they are not there.
   async::Task<> deregister_image(std::string id);
   async::Task<> delete_snapshot(std::string id);
+  // Puts tags on things that are there already, over those that they have.
+  async::Task<> create_tags(std::vector<std::string> ids, driver::Metadata tags);
   // Of these names. CloudError(permanent): one of them does not exist.
   async::Task<std::vector<InstanceType>> instance_types(std::vector<std::string> names);
 
@@ -140,6 +145,9 @@ class Ec2 {
 
   Caller& caller_;
 };
+
+// The tags of something in an answer.
+driver::Metadata read_tags(const XmlElement& item);
 
 // How a machine stands in an answer: for Ec2, and for tests of hostile answers.
 Ec2Instance read_instance(const XmlElement& item);
