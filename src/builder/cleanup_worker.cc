@@ -130,6 +130,12 @@ CleanupPlan CleanupWorker::plan(const std::string& image) const {
   for (const auto& [name, managed] : context_.managed_images) {
     if (!context_.providers.contains(name)) continue;
     question.providers[name] = managed.images.contains(image);
+    if (context_.providers.at(name)->images().resumes_uploads()) question.resuming.insert(name);
+  }
+  for (const ImageBuild* build : question.builds) {
+    const std::set<std::string>* formats = context_.local_formats(image, build->id);
+    const bool has_files = formats != nullptr && !formats->empty();
+    if (build->builder_id == context_.builder_id && !has_files) question.lost.insert(build->id);
   }
   for (const ImageUpload* upload : question.uploads) {
     const bool is_locked =

@@ -67,13 +67,28 @@ class UploadCleanup {
 
   bool is_recent(const ImageUpload* upload) const { return recent_.contains(upload); }
 
+  // Whoever has the files goes on with it, if it is the upload that is wanted next.
+  bool is_to_be_resumed(const ImageUpload* upload) const {
+    const ImageBuild* newest = newest_ready(question_.builds);
+    if (newest == nullptr || newest->id != upload->build_id) return false;
+    if (!question_.configured || question_.lost.contains(newest->id)) return false;
+    if (!question_.resuming.contains(upload->provider)) return false;
+    Uploads same;
+    for (const ImageUpload* other : question_.uploads) {
+      if (other->build_id == newest->id && other->provider == upload->provider) {
+        same.push_back(other);
+      }
+    }
+    return cut_off_upload(same) == upload;
+  }
+
   void plan(const ImageUpload* upload, bool build_is_kept, bool build_stays) {
     const auto provider = question_.providers.find(upload->provider);
     if (provider == question_.providers.end()) return;
     const bool listed = provider->second;
     if (upload->state == UploadState::uploading) {
       if (question_.being_uploaded.contains({upload->build_id, upload->provider})) return;
-      plan_.abandoned.push_back(upload);
+      if (!listed || !is_to_be_resumed(upload)) plan_.abandoned.push_back(upload);
     } else if (upload->state == UploadState::deleting) {
       plan_.to_remove.push_back(upload);
     } else if (upload->state == UploadState::failed && build_is_kept && listed) {
@@ -142,6 +157,14 @@ BuildVerdict judge_build(const BuildQuestion& question) {
   if (question.requested) return {.due = 0, .reason = BuildReason::requested};
   return {.due = newest->state_time + static_cast<double>(question.image.rebuild_age),
           .reason = BuildReason::too_old};
+}
+
+const ImageUpload* cut_off_upload(const Uploads& uploads) {
+  const auto newest = std::ranges::max_element(uploads, {}, &ImageUpload::id);
+  if (newest == uploads.end() || (*newest)->state != UploadState::uploading) return nullptr;
+  const bool is_ready = std::ranges::any_of(
+      uploads, [](const ImageUpload* upload) { return upload->state == UploadState::ready; });
+  return is_ready ? nullptr : *newest;
 }
 
 UploadVerdict judge_upload(const UploadQuestion& question) {

@@ -81,6 +81,10 @@ struct UploadQuestion {
 // Whether the newest build is to be uploaded to a provider now.
 UploadVerdict judge_upload(const UploadQuestion& question);
 
+// The upload that was cut off and is to be gone on with, where one of the build to the provider is
+// to be uploaded; null if there is none. `uploads`: those of the build to the provider.
+const model::ImageUpload* cut_off_upload(const Uploads& uploads);
+
 // --- clean-up
 
 struct CleanupQuestion {
@@ -93,6 +97,10 @@ struct CleanupQuestion {
   bool being_built = false;
   std::set<std::pair<std::string, std::string>> being_uploaded = {};  // build id, provider
   std::set<const model::ImageUpload*> in_use = {};  // there may be nodes that are made from them
+  // The providers that go on with uploads that were cut off; and the builds whose files should be
+  // on this disk, and are not.
+  std::set<std::string, std::less<>> resuming = {};
+  std::set<std::string, std::less<>> lost = {};
 };
 
 // What is to be done to the image's records. What follows from that is found when it is done.

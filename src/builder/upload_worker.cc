@@ -47,10 +47,11 @@ driver::Metadata ownership(const ImageUpload& upload) {
           {std::string(driver::kProviderNameKey), upload.provider}};
 }
 
-std::string cloud_name(std::string name, const ImageUpload& upload, double now) {
+// That of an upload that is taken up again is what it was.
+std::string cloud_name(std::string name, const ImageUpload& upload) {
   replace(name, "{image_name}", upload.image);
   replace(name, "{upload_id}", upload.id);
-  replace(name, "{timestamp}", std::to_string(static_cast<std::int64_t>(now)));
+  replace(name, "{timestamp}", std::to_string(static_cast<std::int64_t>(upload.state_time)));
   return name;
 }
 
@@ -155,19 +156,15 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
           .hook = managed.post_upload_hook};
   const std::string format = managed.format;
   const std::string name_format = managed.name_format;
-  job.upload.image = image;
-  job.upload.build_id = build.id;
-  job.upload.provider = name;
-  job.upload.set_state(UploadState::uploading, context_.now());
-  job.upload.username = build.username;
-  job.upload.python_path = build.python_path;
-  job.upload.shell_type = build.shell_type;
+  const bool resumes = job.provider->images().resumes_uploads();
   const UploadPlace under_way(image, build.id, name);
   context_.uploads_under_way.insert(under_way);
   try {
-    job.upload = co_await context_.records.create(job.upload, lock);
+    std::optional<ImageUpload> resumed;
+    if (resumes) resumed = co_await resume(uploads);
+    job.upload = resumed ? *resumed : co_await context_.records.create(begun(build, name), lock);
     job.upload.format = format;
-    job.upload.external_name = cloud_name(name_format, job.upload, context_.now());
+    job.upload.external_name = cloud_name(name_format, job.upload);
     agenda_.orders().begin(pair, build.id);
     co_await perform(std::move(job), slot);
   } catch (...) {
@@ -176,6 +173,30 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   }
   context_.uploads_under_way.erase(under_way);
   agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
+}
+
+ImageUpload UploadWorker::begun(const ImageBuild& build, const std::string& provider) const {
+  ImageUpload upload;
+  upload.image = build.image;
+  upload.build_id = build.id;
+  upload.provider = provider;
+  upload.set_state(UploadState::uploading, context_.now());
+  upload.username = build.username;
+  upload.python_path = build.python_path;
+  upload.shell_type = build.shell_type;
+  return upload;
+}
+
+// What a builder that is gone has begun. The record gets another version: if that builder is alive
+// after all, and has only lost its lock, it cannot write it any more.
+Task<std::optional<ImageUpload>> UploadWorker::resume(std::vector<ImageUpload> uploads) {
+  Uploads known;
+  for (const ImageUpload& upload : uploads) known.push_back(&upload);
+  const ImageUpload* found = cut_off_upload(known);
+  if (found == nullptr) co_return std::nullopt;
+  const ImageUpload upload = *found;
+  if (!co_await context_.records.write(upload)) co_return std::nullopt;
+  co_return co_await context_.records.upload(upload);
 }
 
 Task<> UploadWorker::perform(Job job, UploadSlot& slot) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "async/slots.h"
 #include "async/task_scope.h"
@@ -48,6 +49,8 @@ class UploadWorker {
   Task<> look_after(UploadPair pair, UploadSlot& slot);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock,
                        UploadSlot& slot);
+  model::ImageUpload begun(const model::ImageBuild& build, const std::string& provider) const;
+  Task<std::optional<model::ImageUpload>> resume(std::vector<model::ImageUpload> uploads);
   Task<> perform(Job job, UploadSlot& slot);
   Task<> give_up(model::ImageUpload upload, std::string failure);
   // What is done to the cloud; then the image is fit for use. Throws.

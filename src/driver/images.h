@@ -99,9 +99,15 @@ class ImageSupport {
 
   // Uploads the file as `name`, with `metadata` (ownership, and what the operator wants), and
   // returns the cloud's id of the image once machines can be made from it. What was begun and
-  // failed is deleted; what was cancelled, by the caller.
+  // failed is deleted; what was cancelled, by the caller. Nobody else uploads with this metadata at
+  // the same time.
   virtual async::Task<std::string> upload(ProviderImage image, std::string name, ImageFile file,
                                           Metadata metadata, Progress progress) = 0;
+
+  // Whether upload() goes on with what it finds of a call with the same name and metadata that was
+  // cut off, by whichever process: then its record is taken up again. Otherwise an upload that was
+  // cut off is begun anew with another record, and what it has left goes as a leak.
+  virtual bool resumes_uploads() const { return false; }
 
   // Returns when the image is gone, also when it was not there.
   virtual async::Task<> remove(std::string name, std::string external_id) = 0;

@@ -11,6 +11,7 @@ using model::BuildState;
 using model::ImageBuild;
 using model::ImageUpload;
 using model::UploadState;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -334,6 +335,40 @@ TEST(CleanupDecision, uploads_go_in_steps) {
   Records last;
   last.build("b1", BuildState::deleting, 1);
   EXPECT_THAT(plan_for(last, kListed), ElementsAre("gone b1"));
+}
+
+TEST(CleanupDecision, an_upload_that_can_be_gone_on_with_stays_as_long_as_it_is_wanted) {
+  Records records;
+  records.build("b1", BuildState::ready, 1);
+  records.upload("b1", "sky", "1", UploadState::failed);
+  records.upload("b1", "sky", "2", UploadState::uploading);
+  CleanupQuestion question = kListed;
+  question.resuming = {"sky"};
+  EXPECT_THAT(plan_for(records, question), ElementsAre("unwanted b1/sky/1"));
+  CleanupQuestion lost = question;
+  lost.lost = {"b1"};
+  EXPECT_THAT(plan_for(records, lost), ElementsAre("abandoned b1/sky/2", "unwanted b1/sky/1"));
+  CleanupQuestion unlisted = question;
+  unlisted.providers["sky"] = false;
+  EXPECT_THAT(plan_for(records, unlisted), Contains("abandoned b1/sky/2"));
+  CleanupQuestion unknown = question;
+  unknown.configured = false;
+  EXPECT_THAT(plan_for(records, unknown), Contains("abandoned b1/sky/2"));
+  records.build("b2", BuildState::ready, 2);
+  EXPECT_THAT(plan_for(records, question), Contains("abandoned b1/sky/2"))
+      << "there is a newer one";
+}
+
+TEST(UploadDecision, only_the_last_upload_is_gone_on_with) {
+  Records records;
+  records.build("b1", BuildState::ready, 1);
+  EXPECT_EQ(cut_off_upload(records.uploads()), nullptr);
+  records.upload("b1", "sky", "1", UploadState::uploading);
+  EXPECT_EQ(cut_off_upload(records.uploads())->id, "1");
+  records.upload("b1", "sky", "2", UploadState::uploading);
+  EXPECT_EQ(cut_off_upload(records.uploads())->id, "2");
+  records.upload("b1", "sky", "3", UploadState::failed);
+  EXPECT_EQ(cut_off_upload(records.uploads()), nullptr) << "that one was begun after it";
 }
 
 TEST(CleanupDecision, what_is_in_progress_stays_and_what_was_left_goes) {

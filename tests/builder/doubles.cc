@@ -84,7 +84,11 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
                            Progress progress) override {
     // What has been begun is in the cloud, and stays there when the task is cancelled: nothing can
     // be waited for then.
-    std::string id = "image-" + std::to_string(++sky_->uploads);
+    std::string id;
+    for (const auto& [known, image] : sky_->images) {
+      if (sky_->resumes && image.name == name && image.metadata == metadata) id = known;
+    }
+    if (id.empty()) id = "image-" + std::to_string(++sky_->uploads);
     sky_->images[id] = {std::move(name), file, std::move(metadata)};
     const async::Duration half = sky_->upload_time / 2;
     co_await context_.runtime.clock.sleep_for(half);
@@ -97,6 +101,8 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
     progress(file.size);
     co_return id;
   }
+
+  bool resumes_uploads() const override { return sky_->resumes; }
 
   Task<> remove(std::string /*name*/, std::string external_id) override {
     ++sky_->deletions;

@@ -26,6 +26,7 @@ struct Sky {
   std::set<std::string> cannot_start;  // providers
   async::Duration upload_time{};
   std::set<std::string> broken;         // providers whose calls fail
+  bool resumes = false;                 // uploads that were cut off are gone on with
   bool cannot_delete = false;           // deletions fail
   int uploads = 0;                      // begun so far
   int deletions = 0;                    // asked for so far

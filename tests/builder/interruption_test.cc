@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "model/image_paths.h"
 #include "tests/builder/builder_fixture.h"
@@ -72,6 +73,39 @@ TEST_F(InterruptionTest,
   pass(minutes(10));
   ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
   EXPECT_NE(uploads().front().id, left);
+}
+
+TEST_F(InterruptionTest,
+       an_upload_of_a_dead_builder_is_gone_on_with_by_who_has_the_files_where_the_cloud_can) {
+  sky_->resumes = true;
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  const std::string left = uploads(UploadState::uploading).front().id;
+  kill("nb1");
+  start(yaml(kDeb, kSky), "nb2");
+  pass(minutes(10));
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1)) << "whoever has the files may come back";
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(10));
+  ASSERT_THAT(uploads(), SizeIs(1));
+  EXPECT_EQ(uploads().front().state, UploadState::ready);
+  EXPECT_EQ(uploads().front().id, left);
+  EXPECT_EQ(sky_->uploads, 1) << "the cloud is asked for the same one";
+}
+
+TEST_F(InterruptionTest, an_upload_of_a_dead_builder_is_given_up_when_its_files_are_gone) {
+  sky_->resumes = true;
+  sky_->upload_time = minutes(10);
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(5));
+  kill("nb1");
+  for (const std::string& file : files("nb1")) {
+    std::filesystem::remove_all(directory_.path() / "nb1" / file);
+  }
+  start(yaml(kDeb, kSky), "nb1");
+  pass(minutes(1));
+  EXPECT_THAT(uploads(), IsEmpty());
 }
 
 TEST_F(InterruptionTest, a_stopped_builder_leaves_failures_and_no_half_files) {

@@ -38,11 +38,14 @@ AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsC
       caller_(runtime, endpoint_->state(), log, on_attempt),
       ec2_(caller_),
       ebs_(caller_),
-      templates_(ec2_, *config_, std::move(installation)),
+      imports_(caller_),
+      s3_(caller_, config_->bucket()),
+      templates_(ec2_, *config_, installation),
       context_{
           runtime,    *config_,          ec2_,          endpoint_->view(), endpoint_->terminator(),
           templates_, endpoint_->pace(), std::move(log)},
-      images_(runtime, *config_, ec2_, ebs_, threads, context_.log),
+      images_(runtime, *config_, {ec2_, ebs_, imports_, s3_}, std::move(installation), threads,
+              context_.log),
       has_hosts_(wants_hosts(*config_)),
       codes_(relevant_codes(*config_)) {}
 

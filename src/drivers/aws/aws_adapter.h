@@ -11,7 +11,7 @@
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/cloud_endpoint.h"
 #include "drivers/aws/config/aws_config.h"
-#include "drivers/aws/image_store.h"
+#include "drivers/aws/images/image_store.h"
 #include "drivers/aws/instance_launch.h"
 #include "telemetry/log.h"
 
@@ -56,6 +56,8 @@ class AwsAdapter final : public driver::Adapter {
   Caller caller_;
   Ec2 ec2_;
   Ebs ebs_;
+  Imports imports_;
+  S3 s3_;
   LaunchTemplates templates_;
   MachineContext context_;
   ImageStore images_;

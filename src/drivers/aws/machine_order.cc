@@ -71,16 +71,6 @@ void add_disk(Query& query, const Ami::RootDevice& root, const VolumeOptions& wa
 
 }  // namespace
 
-void add_tags(Query& query, int number, std::string_view type, const driver::Metadata& tags) {
-  const std::string specification = fmt::format("TagSpecification.{}", number);
-  query.add(specification + ".ResourceType", std::string(type));
-  int tag = 0;
-  for (const auto& [key, value] : tags) {
-    const std::string name = fmt::format("{}.Tag.{}", specification, ++tag);
-    query.add(name + ".Key", key).add(name + ".Value", value);
-  }
-}
-
 Query instance_query(const MachineOrder& order) {
   Query query;
   query.add("ImageId", order.image_id).add("MinCount", "1").add("MaxCount", "1");

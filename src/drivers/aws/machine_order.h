@@ -38,7 +38,4 @@ std::string template_name(const Query& data);
 // For AllocateHosts.
 Query host_query(const MachineOrder& order);
 
-// `TagSpecification.NUMBER`: for the next thing of this type.
-void add_tags(Query& query, int number, std::string_view type, const driver::Metadata& tags);
-
 }  // namespace nodepool::drivers::aws

@@ -32,9 +32,11 @@ class AwsCloud:
         with log.open('w') as output:
             self.process = subprocess.Popen([python, SERVER, str(self.port)], stdout=output, stderr=output)
         wait_until('moto answers', self.answers, PATIENCE)
-        self.ec2 = boto3.client('ec2', region_name=REGION, endpoint_url=self.url, config=AS_SUITE,
-                                aws_access_key_id=KEYS['AWS_ACCESS_KEY_ID'],
-                                aws_secret_access_key=KEYS['AWS_SECRET_ACCESS_KEY'])
+        self.ec2, self.s3 = (
+            boto3.client(service, region_name=REGION, endpoint_url=self.url, config=AS_SUITE,
+                         aws_access_key_id=KEYS['AWS_ACCESS_KEY_ID'],
+                         aws_secret_access_key=KEYS['AWS_SECRET_ACCESS_KEY'])
+            for service in ('ec2', 's3'))
 
     def place(self):
         """The environment of a program that is to find it, and has no keys."""
@@ -66,6 +68,13 @@ class AwsCloud:
         """The next calls of each action fail so: fail(RunInstances=[{'status': 400, 'code': '…'}])."""
         self.suite('failures', actions)
 
+    def hold(self, **actions):
+        """So many calls of each action pass yet: hold(UploadPart=1). Without any, all pass."""
+        self.suite('hold', actions)
+
+    def hold_imports(self, held):
+        self.suite('imports', {'held': held})
+
     def set_quotas(self, **services):
         self.suite('quotas', services)
 
@@ -82,7 +91,7 @@ class AwsCloud:
 
     def reset(self):
         """As it was when it was started."""
-        self.suite('failures', {})
+        self.suite('reset', {})
         urllib.request.urlopen(urllib.request.Request(f'{self.url}/moto-api/reset', method='POST'), timeout=PATIENCE)
 
     def stop(self):

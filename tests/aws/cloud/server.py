@@ -3,7 +3,8 @@
     server.py PORT
 
 Its own calls, besides AWS': GET /suite/problems, POST /suite/failures with {action: [{"status": …, "code": …}, …]},
-POST /suite/quotas with {service: {code: value}}, GET /suite/calls.
+POST /suite/quotas with {service: {code: value}}, GET /suite/calls; POST /suite/hold with {action: number of calls}:
+calls after these wait until they are released by another one; POST /suite/imports with {"held": whether they go on}.
 """
 import collections
 import io
@@ -12,14 +13,13 @@ import sys
 import threading
 import urllib.parse
 
-from moto.core.responses import ActionResult
-from moto.ec2.responses import EC2Response
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from moto.servicequotas.exceptions import NoSuchResource
 from moto.servicequotas.responses import ServiceQuotasResponse
 from werkzeug.serving import run_simple
 from werkzeug.wrappers import Request, Response
 
+import imports as imports_of_moto
 from judge import Judge
 
 ACCESS_KEY, SECRET_KEY = 'AKIDSUITE', 'of-the-suite'
@@ -35,22 +35,8 @@ def list_service_quotas(self):
                                   for code, value in quotas[service].items()]})
 
 
-def register_image(self):
-    """moto's own leaves out the tags."""
-    image = self.ec2_backend.register_image(self._get_param('Name'), '')
-    image.add_tags(self._parse_tag_specification().get('image', {}))
-    return ActionResult({'ImageId': image.id})
-
-
-def describe_import_tasks(self):
-    """Nobody imports anything here; the Python Nodepool looks."""
-    return ActionResult({})
-
-
 ServiceQuotasResponse.list_service_quotas = list_service_quotas
-EC2Response.register_image = register_image
-EC2Response.describe_import_image_tasks = describe_import_tasks
-EC2Response.describe_import_snapshot_tasks = describe_import_tasks
+imports_of_moto.install()
 
 
 class Suite:
@@ -63,6 +49,8 @@ class Suite:
         self.problems = []
         self.failures = {}
         self.calls = collections.Counter()
+        self.released = threading.Condition(self.lock)
+        self.held = {}
 
     def __call__(self, environ, start_response):
         request = Request(environ)
@@ -73,13 +61,21 @@ class Suite:
         headers = {name.lower(): value for name, value in request.headers.items()}
         is_of_suite = request.path.startswith('/moto-api/') or headers.get('user-agent', '').startswith('suite')
         if not is_of_suite:
-            problems = self.judge.problems(request.method, request.url, headers, body)
-            action = self.action(request.method, request.path, headers, body)
+            action = self.judge.action(request.method, request.url, headers, body)
+            problems = self.judge.problems(action, request.method, request.url, headers, body)
             with self.lock:
+                is_lost = self.is_held(action)
+                self.released.wait_for(lambda: not self.is_held(action))
+                if self.held.get(action):
+                    self.held[action] -= 1
                 self.problems += problems
-                self.calls[action] += 1
+                self.calls[action] += not is_lost
                 failures = self.failures.get(action) or [None]
                 failure = failures.pop(0)
+            if is_lost:  # who has sent it is gone
+                return self.refusal({'status': 503, 'code': 'Unavailable'})(environ, start_response)
+            if failure and failure.get('done'):  # and nobody hears of it
+                self.application(environ, lambda *_: None)
             if failure:
                 return self.refusal(failure)(environ, start_response)
         return self.application(environ, start_response)
@@ -88,18 +84,23 @@ class Suite:
         with self.lock:
             if what == 'failures':
                 self.failures = json.loads(body)
+            if what == 'hold':
+                self.held = json.loads(body)
+                self.released.notify_all()
+            if what == 'imports':
+                imports_of_moto.imports.held = json.loads(body)['held']
+            if what == 'reset':
+                self.failures, self.held = {}, {}
+                self.released.notify_all()
+                imports_of_moto.imports.held = False
+                imports_of_moto.imports.reset()
             if what == 'quotas':
                 for service, values in json.loads(body).items():
                     quotas[service].update(values)
             return Response(json.dumps({'problems': self.problems, 'calls': self.calls}))
 
-    @staticmethod
-    def action(method, path, headers, body):
-        if 'x-amz-target' in headers:
-            return headers['x-amz-target'].partition('.')[2]
-        if path.startswith('/snapshots'):
-            return f'{method} blocks'
-        return dict(urllib.parse.parse_qsl(body.decode('utf-8', 'replace'))).get('Action', '')
+    def is_held(self, action):
+        return self.held.get(action) == 0
 
     @staticmethod
     def refusal(failure):

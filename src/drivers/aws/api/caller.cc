@@ -20,7 +20,8 @@ namespace {
 constexpr const char* kEc2Version = "2016-11-15";
 // Of what creates something, and was not answered: then it is looked for.
 constexpr int kUnansweredAttempts = 2;
-constexpr std::chrono::seconds kDeadline{60};  // of each attempt
+constexpr std::chrono::seconds kDeadline{60};  // of each attempt, besides the time its body takes
+constexpr std::size_t kLeastSpeed = std::size_t{64} << 10;  // bytes a second
 // Between attempts; each is twice the one before, and a random part of it is left out.
 constexpr async::Duration kFirstPause = std::chrono::milliseconds(500);
 
@@ -48,13 +49,14 @@ Caller::Caller(const async::Runtime& runtime, AccountState& state, const telemet
               on_attempt) {}
 
 http::Request Caller::request(const Call& call) const {
-  http::Request request{.method = call.method,
-                        .url = state_.account().endpoint(call.service) + call.path,
-                        .headers = call.headers,
-                        .body = call.body,
-                        .secrets = call.secrets,
-                        .name = name_of(call),
-                        .deadline = kDeadline};
+  http::Request request{
+      .method = call.method,
+      .url = state_.account().endpoint(call.service) + call.path,
+      .headers = call.headers,
+      .body = call.body,
+      .secrets = call.secrets,
+      .name = name_of(call),
+      .deadline = kDeadline + std::chrono::seconds(call.body.size() / kLeastSpeed)};
   const bool may_repeat = !call.creates || call.has_token;
   request.repeatable = may_repeat ? http::Request::Repeatable::yes : http::Request::Repeatable::no;
   request.headers.emplace_back("User-Agent", fmt::format("nodepool/{}", telemetry::version()));
@@ -78,8 +80,10 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
   http::Request signed_request = request(call);
   const SigningScope scope{.region = state_.account().region,
                            .service = std::string(host_name(call.service)),
-                           .time = runtime_.clock.wall_seconds()};
-  sign(signed_request, keys->keys, scope, sha256_hex(call.body));
+                           .time = runtime_.clock.wall_seconds(),
+                           .is_plain = call.service == ServiceKind::s3};
+  const std::string hash = call.body_hash.empty() ? sha256_hex(call.body) : call.body_hash;
+  sign(signed_request, keys->keys, scope, hash);
   const std::vector<std::string> secrets = signed_request.secrets;
   try {
     outcome.response = co_await client_.send(std::move(signed_request));

@@ -24,11 +24,13 @@ class AccountState {
         pace_(runtime),
         quota_pace_(runtime),
         block_pace_(runtime),
+        object_pace_(runtime),
         credentials_(runtime, account, threads, log, on_attempt) {}
 
   const Account& account() const { return account_; }
   CallPace& pace(ServiceKind service) {
     if (service == ServiceKind::ebs) return block_pace_;
+    if (service == ServiceKind::s3) return object_pace_;
     return service == ServiceKind::service_quotas ? quota_pace_ : pace_;
   }
   Credentials& credentials() { return credentials_; }
@@ -43,7 +45,8 @@ class AccountState {
   const Account& account_;
   CallPace pace_;
   CallPace quota_pace_;
-  CallPace block_pace_;  // without a limit, but for what AWS says
+  CallPace block_pace_;   // without a limit, but for what AWS says
+  CallPace object_pace_;  // the same
   Credentials credentials_;
 };
 
@@ -57,6 +60,7 @@ struct Call {
   std::string path = "/";
   http::Headers headers = {};
   std::string body = {};
+  std::string body_hash = {};  // sha256_hex() of the body, if that is known already
   // Whether it makes something that would be there twice if it were made twice.
   bool creates = false;
   // Whether the service itself sees to it that a call that is sent twice is carried out once.

@@ -34,7 +34,8 @@ Task<std::string> Ebs::start(std::int64_t size, std::string description, std::st
 }
 
 Task<> Ebs::put(std::string snapshot, std::uint64_t index, std::string data) {
-  const std::string checksum = cloud::base64(sha256(data));
+  const std::string hash = sha256(data);
+  const std::string checksum = cloud::base64(hash);
   Call call{.service = ServiceKind::ebs,
             .action = "PutSnapshotBlock",
             .about = snapshot,
@@ -45,7 +46,8 @@ Task<> Ebs::put(std::string snapshot, std::uint64_t index, std::string data) {
                         {"X-Amz-Data-Length", std::to_string(data.size())},
                         {"X-Amz-Checksum", checksum},
                         {"X-Amz-Checksum-Algorithm", "SHA256"}},
-            .body = std::move(data)};
+            .body = std::move(data),
+            .body_hash = hexadecimal(hash)};
   const http::Response response = co_await caller_.send(std::move(call));
   const std::string_view arrived = response.header("x-amz-checksum");
   if (!arrived.empty() && arrived != checksum) {

@@ -17,13 +17,6 @@ namespace {
 constexpr int kMostPages = 1000;
 constexpr std::int64_t kPageSize = 1000;
 
-driver::Metadata read_tags(const XmlElement& item) {
-  driver::Metadata tags;
-  for (const XmlElement& tag : item.items("tagSet"))
-    tags[tag.text_or("key")] = tag.text_or("value");
-  return tags;
-}
-
 std::optional<std::int64_t> optional_integer(const XmlElement& element, std::string_view name) {
   const std::optional<double> number = element.optional_number(name);
   if (!number) return std::nullopt;
@@ -85,6 +78,13 @@ std::string state_in_words(const Ec2Instance& instance) {
   text += instance.reason;
   if (instance.reason.empty() && instance.reason_code.empty()) text += "EC2 does not say why";
   return presentable(std::move(text));
+}
+
+driver::Metadata read_tags(const XmlElement& item) {
+  driver::Metadata tags;
+  for (const XmlElement& tag : item.items("tagSet"))
+    tags[tag.text_or("key")] = tag.text_or("value");
+  return tags;
 }
 
 Ec2Instance read_instance(const XmlElement& item) {
@@ -197,7 +197,11 @@ Task<std::vector<Snapshot>> Ec2::own_snapshots() {
   std::vector<Snapshot> found;
   const Take take = [&found](const XmlElement& answer) {
     for (const XmlElement& item : answer.list("snapshotSet")) {
-      found.push_back({.id = item.text("snapshotId"), .tags = read_tags(item)});
+      found.push_back({.id = item.text("snapshotId"),
+                       .state = item.text_or("status"),
+                       .description = item.text_or("description"),
+                       .size = optional_integer(item, "volumeSize").value_or(0),
+                       .tags = read_tags(item)});
     }
   };
   Query query;
@@ -229,6 +233,20 @@ Task<> Ec2::deregister_image(std::string id) {
 
 Task<> Ec2::delete_snapshot(std::string id) {
   return remove("DeleteSnapshot", "SnapshotId", std::move(id));
+}
+
+Task<> Ec2::create_tags(std::vector<std::string> ids, driver::Metadata tags) {
+  Query query;
+  query.add_list("ResourceId", ids);
+  int number = 0;
+  for (const auto& [key, value] : tags) {
+    const std::string tag = "Tag." + std::to_string(++number);
+    query.add(tag + ".Key", key).add(tag + ".Value", value);
+  }
+  Call call{.action = "CreateTags",
+            .about = ids.empty() ? std::string() : ids.front(),
+            .precedence = http::Precedence::creation};
+  co_await caller_.ask(std::move(call), std::move(query));
 }
 
 Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> names) {

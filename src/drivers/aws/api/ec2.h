@@ -69,6 +69,9 @@ struct Ami {
 
 struct Snapshot {
   std::string id;
+  std::string state;        // "pending", "completed", "error"
+  std::string description;  // AWS' own, of what it has imported
+  std::int64_t size = 0;    // GiB
   driver::Metadata tags;
 };
 
@@ -113,6 +116,8 @@ class Ec2 {
   // Return at once if they are not there.
   async::Task<> deregister_image(std::string id);
   async::Task<> delete_snapshot(std::string id);
+  // Puts tags on things that are there already, over those that they have.
+  async::Task<> create_tags(std::vector<std::string> ids, driver::Metadata tags);
   // Of these names. Those that are not there are left out: a filter finds nothing where a list of
   // names would be refused as a whole.
   async::Task<std::vector<InstanceType>> instance_types(std::vector<std::string> names);
@@ -147,6 +152,9 @@ class Ec2 {
 
   Caller& caller_;
 };
+
+// The tags of something in an answer.
+driver::Metadata read_tags(const XmlElement& item);
 
 // How a machine stands in an answer: for Ec2, and for tests of hostile answers.
 Ec2Instance read_instance(const XmlElement& item);

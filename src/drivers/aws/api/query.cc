@@ -43,4 +43,14 @@ std::string Query::text() const {
   return text;
 }
 
+void add_tags(Query& query, int number, std::string_view type, const driver::Metadata& tags) {
+  const std::string specification = fmt::format("TagSpecification.{}", number);
+  query.add(specification + ".ResourceType", std::string(type));
+  int tag = 0;
+  for (const auto& [key, value] : tags) {
+    const std::string name = fmt::format("{}.Tag.{}", specification, ++tag);
+    query.add(name + ".Key", key).add(name + ".Value", value);
+  }
+}
+
 }  // namespace nodepool::drivers::aws

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "driver/images.h"
+
 namespace nodepool::drivers::aws {
 
 // The parameters of a call in AWS' Query form: "TagSpecification.1.Tag.2.Key".
@@ -32,5 +34,8 @@ class Query {
   std::vector<std::pair<std::string, std::string>> parameters_;
   int filters_ = 0;
 };
+
+// `TagSpecification.NUMBER`: for the next thing of this type.
+void add_tags(Query& query, int number, std::string_view type, const driver::Metadata& tags);
 
 }  // namespace nodepool::drivers::aws

@@ -27,13 +27,14 @@ constexpr std::array<std::string_view, 5> kOldKeys = {"ExpiredToken", "ExpiredTo
 constexpr std::array<std::string_view, 6> kAuth = {
     "AuthFailure",        "SignatureDoesNotMatch",      "InvalidSignatureException",
     "InvalidAccessKeyId", "MissingAuthenticationToken", "IncompleteSignature"};
-constexpr std::array<std::string_view, 7> kQuota = {"VcpuLimitExceeded",
+constexpr std::array<std::string_view, 8> kQuota = {"VcpuLimitExceeded",
                                                     "InstanceLimitExceeded",
                                                     "MaxSpotInstanceCountExceeded",
                                                     "VolumeLimitExceeded",
                                                     "MaxIOPSLimitExceeded",
                                                     "HostLimitExceeded",
-                                                    "NetworkInterfaceLimitExceeded"};
+                                                    "NetworkInterfaceLimitExceeded",
+                                                    "ResourceCountLimitExceeded"};
 constexpr std::array<std::string_view, 7> kFull = {"InsufficientInstanceCapacity",
                                                    "InsufficientHostCapacity",
                                                    "InsufficientCapacity",
@@ -43,9 +44,14 @@ constexpr std::array<std::string_view, 7> kFull = {"InsufficientInstanceCapacity
                                                    "UnfulfillableCapacity"};
 constexpr std::array<std::string_view, 3> kForbidden = {"UnauthorizedOperation", "AccessDenied",
                                                         "AccessDeniedException"};
-constexpr std::array<std::string_view, 5> kGone = {"InvalidAMIID.Unavailable", "NoSuchKey",
+constexpr std::array<std::string_view, 8> kGone = {"InvalidAMIID.Unavailable",
+                                                   "NoSuchKey",
                                                    "NoSuchResourceException",
-                                                   "ResourceNotFoundException", "NoSuchBucket"};
+                                                   "ResourceNotFoundException",
+                                                   "NoSuchBucket",
+                                                   "NoSuchUpload",
+                                                   "InvalidConversionTaskId",
+                                                   "InvalidConversionTaskId.Malformed"};
 
 template <std::size_t size>
 bool is_one_of(const std::array<std::string_view, size>& codes, std::string_view code) {
@@ -122,6 +128,7 @@ Kind kind_of(const Refusal& refusal, int status, bool creates) {
     return Kind::not_found;
   }
   if (status == 404 && code.empty()) return Kind::not_found;
+  if (code == "RequestTimeout") return Kind::transient;  // S3 has not had the whole body in time
   if (status >= 500) return creates ? Kind::unknown_outcome : Kind::transient;
   return Kind::failed;
 }

@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return text;
-}
-
 std::string hmac(std::string_view key, std::string_view data) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned int size = 0;
@@ -119,6 +113,12 @@ std::map<std::string, std::string> signed_headers(const http::Request& request,
 
 }  // namespace
 
+std::string hexadecimal(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
 std::string sha256(std::string_view data) {
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned int size = 0;
@@ -131,7 +131,7 @@ std::string sha256(std::string_view data) {
 }
 
 std::string sha256_hex(std::string_view data) {
-  return hex(sha256(data));
+  return hexadecimal(sha256(data));
 }
 
 void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
@@ -171,7 +171,7 @@ void sign(http::Request& request, const Keys& keys, const SigningScope& scope,
   request.headers.emplace_back(
       "Authorization",
       fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}", kAlgorithm,
-                  keys.access_key_id, credential, names, hex(hmac(key, to_sign))));
+                  keys.access_key_id, credential, names, hexadecimal(hmac(key, to_sign))));
 }
 
 }  // namespace nodepool::drivers::aws

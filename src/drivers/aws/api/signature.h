@@ -19,6 +19,7 @@ struct SigningScope {
 // The bytes; and in lower-case hexadecimal.
 std::string sha256(std::string_view data);
 std::string sha256_hex(std::string_view data);
+std::string hexadecimal(std::string_view bytes);
 
 // Adds the headers that prove who sends the request: X-Amz-Date, X-Amz-Security-Token where there
 // is a session, Authorization; all others it has are signed as well, but for User-Agent; Host

@@ -66,6 +66,30 @@ VolumeOptions load_volume(const config::Section& section) {
           .throughput = section.optional_integer("throughput")};
 }
 
+UploadOptions::Method load_method(const config::Section& image, const config::Section& provider) {
+  using Method = UploadOptions::Method;
+  const std::string word = image.text("import-method");
+  if (word == "ebs-direct") {
+    if (provider.text("image-format") != "raw") {
+      throw provider.error("image-format", "`import-method: ebs-direct` takes `raw` only");
+    }
+    return Method::ebs_direct;
+  }
+  if (!provider.section("object-storage")) {
+    throw image.error("import-method",
+                      "`import-method: " + word +
+                          "` needs the provider's `object-storage` with a `bucket-name`; "
+                          "`ebs-direct` needs none");
+  }
+  if (word == "snapshot") return Method::snapshot;
+  if (image.optional_text("imds-support")) {
+    throw image.error("imds-support",
+                      "`import-method: image` leaves this to AWS: it goes with `snapshot` and "
+                      "`ebs-direct` only");
+  }
+  return Method::image;
+}
+
 }  // namespace
 
 // What labels may refer to.
@@ -95,23 +119,18 @@ AwsConfig::AwsConfig(const config::ProviderSection& section, const config::Confi
   }
 }
 
-// Of the ways into EC2 there is one that needs no bucket.
 void AwsConfig::load_uploads(const config::Section& provider, const config::Config& config) {
   driver::ManagedImages managed;
   managed.format = provider.text("image-format");
+  if (const auto storage = provider.section("object-storage")) {
+    bucket_ = storage->text("bucket-name");
+  }
+  import_timeout_ =
+      std::chrono::seconds(provider.optional_integer("image-import-timeout").value_or(0));
   managed.post_upload_hook = provider.optional_text("post-upload-hook").value_or("");
   for (const config::Section& section : provider.sections("diskimages")) {
     const std::string name = section.text("name");
     const config::DiskImage& built = config::find_diskimage(config, section, "name", name);
-    const std::string method = section.text("import-method");
-    if (method != "ebs-direct") {
-      throw section.error("import-method", "`import-method: " + method +
-                                               "` is not supported by this version: take "
-                                               "`ebs-direct`, which needs no bucket");
-    }
-    if (managed.format != "raw") {
-      throw provider.error("image-format", "`import-method: ebs-direct` takes `raw` only");
-    }
     driver::ProviderImage image;
     image.name = name;
     image.pause = section.boolean("pause");
@@ -121,11 +140,11 @@ void AwsConfig::load_uploads(const config::Section& provider, const config::Conf
     image.access.shell_type = section.optional_text("shell-type");
     cloud::load_connection(section, image.access);
     for (auto& [key, value] : section.text_map("tags")) image.meta.emplace(key, value);
-    UploadOptions options;
-    options.architecture = section.text("architecture");
-    options.ena_support = section.boolean("ena-support");
-    options.imds_support = section.optional_text("imds-support").value_or("");
-    options.volume = load_volume(section);
+    UploadOptions options{.method = load_method(section, provider),
+                          .architecture = section.text("architecture"),
+                          .ena_support = section.boolean("ena-support"),
+                          .imds_support = section.optional_text("imds-support").value_or(""),
+                          .volume = load_volume(section)};
     uploads_.insert_or_assign(name, std::move(options));
     managed.images.insert_or_assign(name, std::move(image));
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "async/clock.h"
 #include "config/environment.h"
 #include "driver/statemachine/state_machine_config.h"
 #include "drivers/aws/account/account.h"
@@ -63,6 +64,12 @@ struct AwsLabel {
 
 // How an image that is uploaded becomes an AMI.
 struct UploadOptions {
+  enum class Method {
+    snapshot,    // an object of S3 is imported as a snapshot, of which an AMI is made
+    ebs_direct,  // a snapshot is written block by block
+    image,       // an object of S3 is imported as an AMI
+  };
+  Method method = Method::snapshot;
   std::string architecture = "x86_64";
   bool ena_support = true;
   std::string imds_support;  // "v2.0", or empty
@@ -93,6 +100,10 @@ class AwsConfig final : public driver::StateMachineConfig {
   const AwsLabel& label(std::string_view pool, std::string_view label) const;
 
   const UploadOptions& upload(std::string_view image) const;
+  // Where images are put to be imported; empty: nowhere.
+  const std::string& bucket() const { return bucket_; }
+  // How long an import is asked for anew while too many are under way.
+  async::Duration import_timeout() const { return import_timeout_; }
 
   // Also when the account is another one.
   bool same_as(const driver::ProviderConfig& other) const override;
@@ -111,6 +122,8 @@ class AwsConfig final : public driver::StateMachineConfig {
 
   Account account_;
   double rate_ = 2;
+  std::string bucket_;
+  async::Duration import_timeout_{};
   std::map<std::string, UploadOptions, std::less<>> uploads_;  // by the diskimage's name
   std::map<std::string, AwsPool, std::less<>> aws_pools_;
 };

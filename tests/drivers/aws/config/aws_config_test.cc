@@ -151,14 +151,31 @@ std::string changed(const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
-TEST_F(AwsConfigTest, images_are_written_directly_and_no_other_way) {
+TEST_F(AwsConfigTest, images_are_imported_from_a_bucket_or_written_directly) {
   const std::string image = "labels: [{name: small}]\ndiskimages: [{name: built, username: u}]";
   const auto with = [&image](const std::string& more) {
     std::string text = changed("labels: [{name: small}]", image);
     return text.replace(text.find("    pools:"), 0, more);
   };
+  const std::string bucket = "    object-storage: {bucket-name: images}\n";
   EXPECT_THAT(load_error(with("    diskimages: [{name: built}]\n")),
-              HasSubstr("`import-method: snapshot` is not supported by this version"));
+              HasSubstr("`import-method: snapshot` needs the provider's `object-storage`"));
+  EXPECT_THAT(load_error(with(bucket + "    diskimages: [{name: built, import-method: image,\n"
+                                       "                  imds-support: v2.0}]\n")),
+              HasSubstr("imds-support"));
+  using Method = UploadOptions::Method;
+  const auto imported =
+      load(with(bucket + "    image-format: vmdk\n"
+                         "    image-import-timeout: 60\n"
+                         "    diskimages: [{name: built, imds-support: v2.0}]\n"));
+  EXPECT_EQ(imported->upload("built").method, Method::snapshot);
+  EXPECT_EQ(imported->managed_images()->format, "vmdk");
+  EXPECT_EQ(imported->bucket(), "images");
+  EXPECT_EQ(imported->import_timeout(), 60s);
+  EXPECT_EQ(load(with(bucket + "    diskimages: [{name: built, import-method: image}]\n"))
+                ->upload("built")
+                .method,
+            Method::image);
   EXPECT_THAT(load_error(with("    image-format: vhd\n"
                               "    diskimages: [{name: built, import-method: ebs-direct}]\n")),
               HasSubstr("takes `raw` only"));
@@ -170,6 +187,9 @@ TEST_F(AwsConfigTest, images_are_written_directly_and_no_other_way) {
   EXPECT_EQ(built.access.username, "u");
   EXPECT_EQ(built.access.python_path, "p");
   EXPECT_THAT(built.meta, ElementsAre(Pair("a", "1")));
+  EXPECT_EQ(config->upload("built").method, Method::ebs_direct);
+  EXPECT_EQ(config->bucket(), "");
+  EXPECT_EQ(config->import_timeout(), 0s);
   EXPECT_EQ(config->upload("built").architecture, "arm64");
   EXPECT_EQ(config->upload("built").imds_support, "v2.0");
   EXPECT_EQ(config->upload("built").volume.type, "gp3");

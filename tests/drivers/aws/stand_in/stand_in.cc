@@ -90,6 +90,17 @@ const std::map<std::string, std::regex>& known_parameters() {
            R"(BlockDeviceMapping\.1\.(DeviceName|Ebs\.(DeleteOnTermination|SnapshotId|VolumeType|VolumeSize|Iops|Throughput))|)"
            R"(TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
       {"DeregisterImage", std::regex("ImageId")},
+      {"CreateTags", std::regex(R"(ResourceId\.\d+|Tag\.\d+\.(Key|Value))")},
+      {"ImportSnapshot",
+       std::regex(R"(Description|DiskContainer\.(Format|UserBucket\.(S3Bucket|S3Key))|ClientToken|)"
+                  R"(TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
+      {"ImportImage",
+       std::regex(
+           R"(Description|Architecture|DiskContainer\.1\.(Format|UserBucket\.(S3Bucket|S3Key))|)"
+           R"(ClientToken|TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
+      {"DescribeImportSnapshotTasks", std::regex(R"(ImportTaskId\.1|NextToken)")},
+      {"DescribeImportImageTasks", std::regex(R"(ImportTaskId\.1|NextToken)")},
+      {"CancelImportTask", std::regex("ImportTaskId")},
       {"DescribeSnapshots", std::regex(R"(Owner\.1|MaxResults|NextToken)")},
       {"DeleteSnapshot", std::regex("SnapshotId")}};
   return known;
@@ -153,8 +164,10 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   Parameters query;
   if (target.empty()) query = parse_form(call.body);
   const bool is_ebs = call.target.starts_with("/snapshots");
-  if (is_ebs) query.clear();
+  const bool is_s3 = header("authorization").contains("/s3/aws4_request");
+  if (is_ebs || is_s3) query.clear();
   const std::string action = is_ebs           ? "ebs"
+                             : is_s3          ? ImageServices::action(call)
                              : target.empty() ? value_of(query, "Action")
                                               : target.substr(target.find('.') + 1);
   query.erase("Action");
@@ -167,7 +180,7 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   if (failure && failure->status > 0) {
     reply = refusal(failure->status, failure->code, "as the test wants it");
   } else if (is_signed && (!failure || failure->status == -1)) {
-    reply = is_ebs ? ebs(call) : route(action, query);
+    reply = is_ebs ? ebs(call) : is_s3 ? image_services.serve(action, call) : route(action, query);
   }
   if (latency > async::Duration::zero()) {
     ++held_back_;
@@ -175,7 +188,7 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     --held_back_;
   }
   if (failure && failure->status <= 0) co_return std::string();
-  co_return http::answer(reply.status, reply.body);
+  co_return http::answer(reply.status, reply.body, reply.headers);
 }
 
 StandIn::Reply StandIn::route(const std::string& action, const Parameters& query) {
@@ -194,6 +207,12 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
   if (action == "GetConsoleOutput") {
     return {200,
             "<GetConsoleOutputResponse><output>bG9naW46\n</output></GetConsoleOutputResponse>"};
+  }
+  if (action == "CreateTags") return create_tags(query);
+  if (action.contains("Import")) {
+    const bool is_image = action == "ImportImage";
+    return image_services.import(
+        action, query, tags_of(query, is_image ? "import-image-task" : "import-snapshot-task"));
   }
   if (action == "RegisterImage") return register_image(query);
   if (action == "DescribeSnapshots") return describe_own("snapshotSet", "snapshotId", snapshots);
@@ -340,20 +359,36 @@ StandIn::Reply StandIn::ebs(const http::HttpServer::Call& call) {
   if (rest.empty()) {
     const auto wanted = nlohmann::json::parse(call.body);
     const std::string id = new_id("snap");
+    snapshots[id].state = "pending";
     for (const auto& tag : wanted["Tags"]) {
       snapshots[id].tags[tag["Key"].get<std::string>()] = tag["Value"].get<std::string>();
     }
     return {201, nlohmann::json{{"SnapshotId", id}, {"BlockSize", 524288}}.dump()};
   }
   if (rest.starts_with("/completion/")) {
-    const bool is_there = snapshots.contains(rest.substr(std::string("/completion/").size()));
-    return {is_there ? 202 : 404, R"({"Status": "completed"})"};
+    const auto found = snapshots.find(rest.substr(std::string("/completion/").size()));
+    if (found == snapshots.end()) return {404, "{}"};
+    found->second.state = "completed";
+    return {202, R"({"Status": "completed"})"};
   }
   const std::size_t blocks = rest.find("/blocks/");
   const auto snapshot = snapshots.find(rest.substr(1, blocks - 1));
   if (snapshot == snapshots.end() || call.body.size() != 524288) return {400, "{}"};
-  snapshot->second.blocks.insert(std::stoi(rest.substr(blocks + 8)));
+  if (snapshot->second.state != "pending") return {400, "{}"};
+  ++snapshot->second.blocks[std::stoi(rest.substr(blocks + 8))];
   return {201, "{}"};
+}
+
+StandIn::Reply StandIn::create_tags(const Parameters& query) {
+  for (const std::string& id : list_of(query, "ResourceId")) {
+    auto& things = own_images.contains(id) ? own_images : snapshots;
+    if (!things.contains(id)) return refusal(400, "InvalidID", id);
+    for (int i = 1; query.contains(fmt::format("Tag.{}.Key", i)); ++i) {
+      things[id].tags[value_of(query, fmt::format("Tag.{}.Key", i))] =
+          value_of(query, fmt::format("Tag.{}.Value", i));
+    }
+  }
+  return {200, "<CreateTagsResponse><return>true</return></CreateTagsResponse>"};
 }
 
 StandIn::Reply StandIn::register_image(const Parameters& query) {
@@ -362,6 +397,7 @@ StandIn::Reply StandIn::register_image(const Parameters& query) {
   const std::string id = new_id("ami");
   own_images[id] = {.name = value_of(query, "Name"),
                     .snapshot = snapshot,
+                    .description = {},
                     .tags = tags_of(query, "image"),
                     .blocks = {}};
   return {200,
@@ -379,8 +415,10 @@ StandIn::Reply StandIn::describe_own(const std::string& set, const std::string& 
                   "<blockDeviceMapping><item><deviceName>/dev/sda1</deviceName><ebs>"
                   "<snapshotId>{}</snapshotId></ebs></item></blockDeviceMapping>",
                   thing.snapshot);
-    items += fmt::format("<item><{0}>{1}</{0}><name>{2}</name>{3}{4}</item>", id_name, id,
-                         thing.name, mapping, tag_set(thing.tags));
+    items += fmt::format(
+        "<item><{0}>{1}</{0}><name>{2}</name><status>{3}</status><description>{4}</description>"
+        "<volumeSize>1</volumeSize>{5}{6}</item>",
+        id_name, id, thing.name, thing.state, thing.description, mapping, tag_set(thing.tags));
   }
   return {200, fmt::format("<Response><{0}>{1}</{0}></Response>", set, items)};
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/drivers/aws/stand_in/image_services.h"
 #include "tests/support/http_server.h"
 
 namespace nodepool::drivers::aws {
@@ -32,16 +33,9 @@ class StandIn {
     Parameters wanted;  // the parameters it was made with
   };
 
-  // An AMI or a snapshot of the account's own.
-  struct OwnThing {
-    std::string name;
-    std::string snapshot;  // of an AMI
-    std::map<std::string, std::string> tags;
-    std::set<int> blocks;  // that were written, of a snapshot
-  };
-
   explicit StandIn(const async::Runtime& runtime)
-      : runtime_(runtime),
+      : image_services(runtime, own_images, snapshots),
+        runtime_(runtime),
         server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
 
   std::string url() const { return server_.url(); }
@@ -85,6 +79,7 @@ class StandIn {
   std::set<std::string> images = {"ami-1"};
   std::map<std::string, OwnThing> own_images;
   std::map<std::string, OwnThing> snapshots;
+  ImageServices image_services;
 
   // AWS takes a spot instance away.
   void interrupt(const std::string& id);
@@ -96,13 +91,11 @@ class StandIn {
   std::string add_volume(const std::map<std::string, std::string>& tags);
 
  private:
-  struct Reply {
-    int status = 200;
-    std::string body;
-  };
+  using Reply = ImageServices::Reply;
 
   async::Task<std::string> serve(const http::HttpServer::Call& call);
   Reply ebs(const http::HttpServer::Call& call);
+  Reply create_tags(const Parameters& query);
   Reply register_image(const Parameters& query);
   Reply describe_own(const std::string& set, const std::string& id_name,
                      const std::map<std::string, OwnThing>& things) const;

@@ -1,0 +1,120 @@
+#include "drivers/aws/api/imports.h"
+
+#include <set>
+
+#include "driver/cloud_error.h"
+#include "drivers/aws/api/ec2.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr int kMostTaskPages = 1000;
+
+ImportTask read_snapshot_task(const XmlElement& item) {
+  const XmlElement detail = item.child("snapshotTaskDetail");
+  ImportTask task{.kind = ImportKind::snapshot,
+                  .id = item.text("importTaskId"),
+                  .status = detail.text_or("status"),
+                  .message = detail.text_or("statusMessage"),
+                  .image_id = {},
+                  .snapshot_ids = {},
+                  .tags = read_tags(item)};
+  std::string made = detail.text_or("snapshotId");
+  if (!made.empty()) task.snapshot_ids.push_back(std::move(made));
+  return task;
+}
+
+ImportTask read_image_task(const XmlElement& item) {
+  ImportTask task{.kind = ImportKind::image,
+                  .id = item.text("importTaskId"),
+                  .status = item.text_or("status"),
+                  .message = item.text_or("statusMessage"),
+                  .image_id = item.text_or("imageId"),
+                  .snapshot_ids = {},
+                  .tags = read_tags(item)};
+  for (const XmlElement& detail : item.items("snapshotDetailSet")) {
+    std::string made = detail.text_or("snapshotId");
+    if (!made.empty()) task.snapshot_ids.push_back(std::move(made));
+  }
+  return task;
+}
+
+// One page of a list, and the token of the next.
+struct Page {
+  std::vector<ImportTask> tasks;
+  std::string next;
+};
+
+Task<Page> ask_page(Caller& caller, ImportKind kind, Query query) {
+  const bool is_image = kind == ImportKind::image;
+  Call call{.action = is_image ? "DescribeImportImageTasks" : "DescribeImportSnapshotTasks"};
+  const XmlElement answer = co_await caller.ask(std::move(call), std::move(query));
+  Page page{.tasks = {}, .next = answer.text_or("nextToken")};
+  for (const XmlElement& item :
+       answer.list(is_image ? "importImageTaskSet" : "importSnapshotTaskSet")) {
+    page.tasks.push_back(is_image ? read_image_task(item) : read_snapshot_task(item));
+  }
+  co_return page;
+}
+
+}  // namespace
+
+Task<std::string> Imports::begin(ImportKind kind, Query query) {
+  Call call{.action = kind == ImportKind::image ? "ImportImage" : "ImportSnapshot",
+            .precedence = http::Precedence::creation,
+            .creates = true,
+            .has_token = true};
+  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
+  std::string id = answer.text_or("importTaskId");
+  if (id.empty()) {
+    throw CloudError(CloudError::Kind::unknown_outcome, "ec2: an import: the answer names no task");
+  }
+  co_return id;
+}
+
+Task<std::vector<ImportTask>> Imports::tasks(ImportKind kind) {
+  std::vector<ImportTask> found;
+  std::string next;
+  std::set<std::string> seen;
+  for (int number = 0; number < kMostTaskPages; ++number) {
+    Query query;
+    query.add_if_any("NextToken", next);
+    Page page = co_await ask_page(caller_, kind, std::move(query));
+    for (ImportTask& task : page.tasks) found.push_back(std::move(task));
+    next = std::move(page.next);
+    if (next.empty()) co_return found;
+    if (!seen.insert(next).second) break;
+  }
+  throw CloudError(CloudError::Kind::failed, "ec2: the pages of the import tasks never end");
+}
+
+Task<std::optional<ImportTask>> Imports::task(ImportKind kind, std::string id) {
+  Query query;
+  query.add("ImportTaskId.1", id);
+  try {
+    const Page page = co_await ask_page(caller_, kind, std::move(query));
+    for (const ImportTask& task : page.tasks) {
+      if (task.id == id) co_return task;
+    }
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+  co_return std::nullopt;
+}
+
+Task<> Imports::cancel(std::string id) {
+  Query query;
+  query.add("ImportTaskId", id);
+  Call call{.action = "CancelImportTask", .about = id, .precedence = http::Precedence::removal};
+  try {
+    co_await caller_.ask(std::move(call), std::move(query));
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+  }
+}
+
+}  // namespace nodepool::drivers::aws

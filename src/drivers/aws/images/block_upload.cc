@@ -1,0 +1,135 @@
+#include "drivers/aws/images/block_upload.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "driver/cloud_error.h"
+#include "driver/ownership.h"
+#include "drivers/aws/images/patience.h"
+#include "drivers/aws/images/upload_identity.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+// Blocks that are under way at a time: what one upload holds in memory.
+constexpr int kBlockSenders = 10;
+constexpr async::Duration kCompletionPoll = std::chrono::seconds(2);
+constexpr async::Duration kCompletionLimit = std::chrono::hours(1);
+// How much of the work is done again at most.
+constexpr async::Duration kBetweenMarks = std::chrono::seconds(30);
+// All blocks of the file before this one have been written, as far as they are not empty.
+constexpr std::string_view kSentKey = "nodepool_blocks_sent";
+
+std::uint64_t sent_blocks(const driver::Metadata& tags) {
+  const std::string text = driver::value_of(tags, kSentKey);
+  std::uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return error == std::errc() && end == text.data() + text.size() ? count : 0;
+}
+
+}  // namespace
+
+BlockUpload::BlockUpload(const async::Runtime& runtime, Ebs& ebs, Ec2& ec2, telemetry::Logger log,
+                         std::string name, driver::Metadata metadata)
+    : runtime_(runtime),
+      ebs_(ebs),
+      ec2_(ec2),
+      log_(std::move(log)),
+      name_(std::move(name)),
+      metadata_(std::move(metadata)) {}
+
+Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
+                                std::optional<Snapshot> begun,
+                                driver::ImageSupport::Progress progress) {
+  if (begun) {
+    snapshot_ = *std::move(begun);
+    sent_before_ = sent_blocks(snapshot_.tags);
+    log_.info("Going on with snapshot {} of {} after {} blocks", snapshot_.id, name_, sent_before_);
+  } else {
+    snapshot_ = co_await begin(body->size);
+  }
+  if (snapshot_.state == "completed") co_return snapshot_;
+  if (snapshot_.state == "error") {
+    throw CloudError(CloudError::Kind::failed, "snapshot " + snapshot_.id + " has failed");
+  }
+  const PartSender::Send send = [this](std::uint64_t index, std::string block) {
+    return this->send(index, std::move(block));
+  };
+  const PartSender::Plan plan{.part_size = Ebs::kBlock, .at_once = kBlockSenders};
+  sender_.emplace(runtime_, std::move(body), plan, send, std::move(progress));
+  next_mark_ = runtime_.clock.now() + kBetweenMarks;
+  co_await sender_->run();
+  co_await mark(sender_->count());  // from now on nothing can be written
+  co_await complete();
+  co_return snapshot_;
+}
+
+// The token lets the call be made once more where the answer is lost.
+Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
+  Snapshot snapshot{.id = {},
+                    .state = "pending",
+                    .description = {},
+                    .size = static_cast<std::int64_t>(
+                        std::max<std::uint64_t>(1, (bytes + kGibibyte - 1) / kGibibyte)),
+                    .tags = {}};
+  const std::string token = upload_token(metadata_, "StartSnapshot");
+  const std::function<Task<std::string>()> start = [this, &snapshot, &token] {
+    return ebs_.start(snapshot.size, name_, token, metadata_);
+  };
+  snapshot.id = co_await patiently(runtime_, log_, start);
+  co_return snapshot;
+}
+
+// What is never written is read as zeros.
+Task<> BlockUpload::send(std::uint64_t index, std::string block) {
+  if (block.find_first_not_of('\0') == std::string::npos) co_return;
+  ++written_;
+  if (index < sent_before_) co_return;
+  block.resize(Ebs::kBlock, '\0');
+  const std::function<Task<>()> put = [this, index, &block] {
+    return ebs_.put(snapshot_.id, index, block);
+  };
+  co_await patiently(runtime_, log_, put);
+  co_await mark_at_times();
+}
+
+// That it cannot be marked costs no more than work that is done again.
+Task<> BlockUpload::mark_at_times() {
+  if (runtime_.clock.now() < next_mark_) co_return;
+  next_mark_ = runtime_.clock.now() + kBetweenMarks;
+  const std::uint64_t sent = std::max(sent_before_, sender_->sent_in_a_row());
+  try {
+    co_await mark(sent);
+  } catch (const CloudError& error) {
+    log_.warning("How far the upload of {} is cannot be marked: {}", name_, error.what());
+  }
+}
+
+// The provider's name says to whoever grants permissions that the snapshot is its own.
+Task<> BlockUpload::mark(std::uint64_t blocks) {
+  const std::string provider(driver::kProviderNameKey);
+  co_await ec2_.create_tags({snapshot_.id}, {{std::string(kSentKey), std::to_string(blocks)},
+                                             {provider, driver::value_of(metadata_, provider)}});
+}
+
+Task<> BlockUpload::complete() {
+  const auto until = runtime_.clock.now() + kCompletionLimit;
+  while (true) {
+    const std::function<Task<bool>()> ask = [this] {
+      return ebs_.complete(snapshot_.id, written_);
+    };
+    const bool is_complete = co_await patiently(runtime_, log_, ask);
+    if (is_complete) co_return;
+    if (runtime_.clock.now() >= until) {
+      throw CloudError(CloudError::Kind::failed, "snapshot " + snapshot_.id + " does not complete");
+    }
+    co_await runtime_.clock.sleep_for(kCompletionPoll);
+  }
+}
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "async/runtime.h"
+#include "async/thread_pool.h"
+#include "driver/images.h"
+#include "drivers/aws/api/ebs.h"
+#include "drivers/aws/api/ec2.h"
+#include "drivers/aws/images/part_sender.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::aws {
+
+// One image that becomes a snapshot, written block by block. A tag of the snapshot says from time
+// to time how much of it has been written: so whoever finds it goes on there.
+class BlockUpload {
+ public:
+  // All but the values outlive it. `metadata` is that of the upload.
+  BlockUpload(const async::Runtime& runtime, Ebs& ebs, Ec2& ec2, telemetry::Logger log,
+              std::string name, driver::Metadata metadata);
+
+  // Returns the snapshot, complete. `begun`: what the upload has begun before. Throws CloudError,
+  // what reading the file throws, Cancelled.
+  async::Task<Snapshot> run(std::shared_ptr<const http::StreamedBody> body,
+                            std::optional<Snapshot> begun, driver::ImageSupport::Progress progress);
+
+ private:
+  async::Task<Snapshot> begin(std::uint64_t bytes);
+  async::Task<> send(std::uint64_t index, std::string block);
+  async::Task<> mark_at_times();
+  async::Task<> mark(std::uint64_t blocks);
+  async::Task<> complete();
+
+  async::Runtime runtime_;
+  Ebs& ebs_;
+  Ec2& ec2_;
+  telemetry::Logger log_;
+  std::string name_;
+  driver::Metadata metadata_;
+  Snapshot snapshot_;
+  std::uint64_t sent_before_ = 0;  // blocks, from the first one on
+  std::uint64_t written_ = 0;      // those that are not empty
+  std::optional<PartSender> sender_;
+  async::Clock::TimePoint next_mark_{};
+};
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,73 @@
+#include "drivers/aws/images/bucket_view.h"
+
+#include <optional>
+
+#include "driver/cloud_error.h"
+#include "drivers/aws/images/upload_identity.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+constexpr std::string_view kScheme = "s3://";
+constexpr std::string_view kUploadId = "?uploadId=";
+
+}  // namespace
+
+BucketView::BucketView(S3& s3, std::string provider,
+                       std::shared_ptr<const model::Installation> installation)
+    : s3_(s3), provider_(std::move(provider)), installation_(std::move(installation)) {}
+
+Task<std::vector<driver::CloudImage>> BucketView::list() {
+  std::vector<driver::CloudImage> found;
+  const std::string base = std::string(kScheme) + s3_.bucket() + "/";
+  const std::vector<S3Upload> uploads = co_await s3_.uploads("");
+  for (const S3Upload& upload : uploads) {
+    const auto marks = marks_in_key(upload.key, provider_, *installation_);
+    if (!marks) continue;
+    found.push_back({.id = base + upload.key + std::string(kUploadId) + upload.id,
+                     .name = upload.key,
+                     .metadata = *marks});
+  }
+  const std::vector<S3Object> objects = co_await s3_.objects("");
+  std::map<std::string, Known, std::less<>> known;
+  for (const S3Object& object : objects) {
+    const auto before = known_.find(object.key);
+    Known now{.etag = object.etag, .tags = {}};
+    if (before != known_.end() && before->second.etag == object.etag) {
+      now.tags = before->second.tags;
+    } else {
+      try {
+        now.tags = co_await s3_.tags(object.key);
+      } catch (const CloudError& error) {
+        if (error.kind() != CloudError::Kind::not_found) throw;
+        continue;  // it has just gone
+      }
+    }
+    if (!now.tags.empty()) {
+      found.push_back({.id = base + object.key, .name = object.key, .metadata = now.tags});
+    }
+    known.emplace(object.key, std::move(now));
+  }
+  known_ = std::move(known);
+  co_return found;
+}
+
+bool BucketView::is_id(std::string_view id) {
+  return id.starts_with(kScheme);
+}
+
+Task<> BucketView::remove(std::string id) {
+  const std::string rest = id.substr(std::min(id.size(), kScheme.size() + s3_.bucket().size() + 1));
+  const std::size_t upload = rest.rfind(kUploadId);
+  if (upload == std::string::npos) {
+    co_await s3_.remove(rest);
+    co_return;
+  }
+  co_await s3_.abort({.key = rest.substr(0, upload), .id = rest.substr(upload + kUploadId.size())});
+}
+
+}  // namespace nodepool::drivers::aws

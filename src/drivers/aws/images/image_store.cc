@@ -1,0 +1,280 @@
+#include "drivers/aws/images/image_store.h"
+
+#include <algorithm>
+#include <set>
+
+#include "async/finally.h"
+#include "driver/cloud_error.h"
+#include "driver/ownership.h"
+#include "drivers/aws/images/block_upload.h"
+#include "drivers/aws/images/object_upload.h"
+#include "drivers/aws/images/patience.h"
+#include "drivers/aws/images/upload_identity.h"
+#include "http/file_body.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+using driver::Metadata;
+
+namespace {
+
+constexpr const char* kDevice = "/dev/sda1";
+constexpr std::string_view kSnapshotPrefix = "snap-";
+constexpr std::string_view kImportPrefix = "import-";
+// At a call that nobody has heard the answer of; in between what it makes is looked for.
+constexpr int kRegistrations = 3;
+
+template <typename Thing>
+std::optional<Thing> made_for(const std::vector<Thing>& things, const Metadata& upload) {
+  const auto found = std::ranges::find_if(
+      things, [&](const Thing& thing) { return is_of_upload(thing.tags, upload); });
+  if (found == things.end()) return std::nullopt;
+  return *found;
+}
+
+Query registration(const UploadOptions& wanted, const std::string& name, const Snapshot& snapshot,
+                   const Metadata& metadata) {
+  Query query;
+  query.add("Name", name).add("Architecture", wanted.architecture);
+  query.add("RootDeviceName", kDevice).add("VirtualizationType", "hvm");
+  query.add("EnaSupport", wanted.ena_support).add_if_any("ImdsSupport", wanted.imds_support);
+  const std::string device = "BlockDeviceMapping.1.";
+  query.add(device + "DeviceName", kDevice).add(device + "Ebs.DeleteOnTermination", true);
+  query.add(device + "Ebs.SnapshotId", snapshot.id);
+  query.add(device + "Ebs.VolumeType", wanted.volume.type);
+  query.add(device + "Ebs.VolumeSize",
+            std::max(snapshot.size, wanted.volume.size.value_or(snapshot.size)));
+  if (wanted.volume.iops) query.add(device + "Ebs.Iops", *wanted.volume.iops);
+  if (wanted.volume.throughput) query.add(device + "Ebs.Throughput", *wanted.volume.throughput);
+  add_tags(query, 1, "image", metadata);
+  return query;
+}
+
+}  // namespace
+
+ImageStore::ImageStore(const async::Runtime& runtime, const AwsConfig& config,
+                       const ImageApis& apis,
+                       std::shared_ptr<const model::Installation> installation,
+                       async::ThreadPool& threads, const telemetry::Logger& log)
+    : runtime_(runtime),
+      config_(config),
+      apis_(apis),
+      threads_(threads),
+      log_(log),
+      imports_(runtime, apis.imports, apis.ec2, log),
+      bucket_(apis.s3, config.name(), std::move(installation)) {}
+
+Task<std::string> ImageStore::upload(driver::ProviderImage image, std::string name,
+                                     driver::ImageFile file, Metadata metadata, Progress progress) {
+  Task<std::string> making = make({.options = config_.upload(image.name),
+                                   .name = std::move(name),
+                                   .file = std::move(file),
+                                   .metadata = metadata,
+                                   .progress = std::move(progress)});
+  const auto undo = [&] { return remove_begun(metadata); };
+  co_return co_await async::undo_on_failure(std::move(making), undo);
+}
+
+Task<std::string> ImageStore::make(Job job) {
+  const Inventory begun = co_await inventory();
+  const std::optional<Ami> image = made_for(begun.images, job.metadata);
+  std::string id;
+  if (image) {
+    id = image->id;
+    if (job.progress) job.progress(job.file.size);
+  } else {
+    id = co_await make_by_method(job, made_for(begun.snapshots, job.metadata));
+  }
+  co_await remove_object(job);
+  co_return id;
+}
+
+Task<std::string> ImageStore::make_by_method(Job job, std::optional<Snapshot> begun) {
+  using Method = UploadOptions::Method;
+  if (job.options.method == Method::ebs_direct) {
+    co_return co_await make_by_blocks(job, std::move(begun));
+  }
+  if (job.options.method == Method::snapshot) {
+    co_return co_await make_by_snapshot(job, std::move(begun));
+  }
+  const ImportTask task = co_await run_import(job, ImportKind::image);
+  co_return task.image_id;
+}
+
+Task<std::string> ImageStore::make_by_blocks(Job job, std::optional<Snapshot> begun) {
+  const auto body = co_await http::file_body(threads_, job.file.path);
+  BlockUpload upload(runtime_, apis_.ebs, apis_.ec2, log_, job.name, job.metadata);
+  Snapshot snapshot = co_await upload.run(body, std::move(begun), job.progress);
+  if (job.progress) job.progress(body->size);
+  co_return co_await register_image(job, std::move(snapshot));
+}
+
+Task<std::string> ImageStore::make_by_snapshot(Job job, std::optional<Snapshot> begun) {
+  if (!begun || begun->state != "completed") {
+    const ImportTask task = co_await run_import(job, ImportKind::snapshot);
+    begun = co_await find_snapshot(task.snapshot_ids.front());
+  } else if (job.progress) {
+    job.progress(job.file.size);
+  }
+  co_return co_await register_image(job, *std::move(begun));
+}
+
+// Returns the task, complete.
+Task<ImportTask> ImageStore::run_import(Job job, ImportKind kind) {
+  const std::optional<ImportTask> begun = co_await imports_.find(kind, job.metadata);
+  std::string id;
+  if (begun) {
+    id = begun->id;
+    log_.info("Going on with {} of {}", id, job.name);
+    if (job.progress) job.progress(job.file.size);
+  } else {
+    const std::string key = object_key(job.name, job.file.format, job.metadata);
+    const auto body = co_await http::file_body(threads_, job.file.path);
+    ObjectUpload upload(runtime_, apis_.s3, threads_, log_, key, job.metadata);
+    co_await upload.run(body, job.progress);
+    id = co_await imports_.begin({.kind = kind,
+                                  .name = job.name,
+                                  .format = job.file.format,
+                                  .architecture = job.options.architecture,
+                                  .bucket = apis_.s3.bucket(),
+                                  .key = key,
+                                  .patience = config_.import_timeout(),
+                                  .metadata = job.metadata});
+    log_.info("{} of {} has begun", id, job.name);
+  }
+  co_return co_await imports_.finish(kind, std::move(id), job.metadata);
+}
+
+Task<Snapshot> ImageStore::find_snapshot(std::string id) {
+  const std::vector<Snapshot> snapshots = co_await apis_.ec2.own_snapshots();
+  const auto found = std::ranges::find(snapshots, id, &Snapshot::id);
+  if (found == snapshots.end()) {
+    throw CloudError(CloudError::Kind::failed, "snapshot " + id + " is not shown");
+  }
+  co_return *found;
+}
+
+// An AMI's name is its own in the account: a second one is refused.
+Task<std::string> ImageStore::register_image(Job job, Snapshot snapshot) {
+  const Query query = registration(job.options, job.name, snapshot, job.metadata);
+  for (int attempt = 1;; ++attempt) {
+    std::optional<CloudError> failure;
+    try {
+      co_return co_await apis_.ec2.register_image(query);
+    } catch (const CloudError& error) {
+      failure = error;
+    }
+    const bool is_known = failure->kind() != CloudError::Kind::unknown_outcome && attempt == 1;
+    if (is_known) throw CloudError(*failure);
+    co_await runtime_.clock.sleep_for(kPatientPause);
+    const std::optional<std::string> made = co_await find_image(job.metadata);
+    if (made) co_return *made;
+    if (attempt == kRegistrations) throw CloudError(*failure);
+  }
+}
+
+Task<std::optional<std::string>> ImageStore::find_image(Metadata metadata) {
+  const std::vector<Ami> images = co_await apis_.ec2.own_images();
+  const std::optional<Ami> image = made_for(images, metadata);
+  if (!image) co_return std::nullopt;
+  co_return image->id;
+}
+
+Task<ImageStore::Inventory> ImageStore::inventory() {
+  Inventory found;
+  found.images = co_await apis_.ec2.own_images();
+  found.snapshots = co_await apis_.ec2.own_snapshots();
+  if (config_.bucket().empty()) co_return found;
+  found.tasks = co_await imports_.tasks_of(config_.name());
+  co_await imports_.adopt(found.tasks, found.images, found.snapshots);
+  co_return found;
+}
+
+// If it stays it goes as a leak when the upload has no record any more.
+Task<> ImageStore::remove_object(Job job) {
+  if (job.options.method == UploadOptions::Method::ebs_direct) co_return;
+  try {
+    co_await apis_.s3.remove(object_key(job.name, job.file.format, job.metadata));
+  } catch (const CloudError& error) {
+    log_.error("What {} was imported from cannot be deleted: {}", job.name, error.what());
+  }
+}
+
+// Also what AWS has made without our learning its id.
+Task<> ImageStore::remove_begun(Metadata metadata) {
+  try {
+    const std::vector<driver::CloudImage> all = co_await list();
+    for (const driver::CloudImage& one : all) {
+      if (is_of_upload(one.metadata, metadata)) co_await remove(one.name, one.id);
+    }
+  } catch (const CloudError& error) {
+    log_.error("What a failed upload has begun cannot be deleted: {}", error.what());
+  }
+}
+
+Task<> ImageStore::remove_image(Ami image) {
+  co_await apis_.ec2.deregister_image(image.id);
+  for (const std::string& snapshot : image.snapshot_ids) {
+    co_await apis_.ec2.delete_snapshot(snapshot);
+  }
+}
+
+Task<> ImageStore::remove(std::string name, std::string external_id) {
+  if (BucketView::is_id(external_id)) {
+    co_await bucket_.remove(std::move(external_id));
+    co_return;
+  }
+  if (external_id.starts_with(kImportPrefix)) {
+    co_await apis_.imports.cancel(std::move(external_id));
+    co_return;
+  }
+  if (external_id.starts_with(kSnapshotPrefix)) {
+    co_await apis_.ec2.delete_snapshot(std::move(external_id));
+    co_return;
+  }
+  const std::vector<Ami> images = co_await apis_.ec2.own_images();
+  for (const Ami& image : images) {
+    const bool is_named = external_id.empty() && image.name == name &&
+                          driver::value_of(image.tags, driver::kProviderNameKey) == config_.name();
+    if (image.id == external_id || is_named) co_await remove_image(image);
+  }
+}
+
+// Imports first: what is deleted before its import has ended is made once more.
+Task<std::vector<driver::CloudImage>> ImageStore::list() {
+  const Inventory all = co_await inventory();
+  std::vector<driver::CloudImage> result;
+  for (const ImportTask& task : all.tasks) {
+    if (!task.is_under_way()) continue;
+    result.push_back({.id = task.id, .name = task.id, .metadata = task.tags});
+  }
+  const std::vector<driver::CloudImage> stored = co_await list_bucket();
+  result.insert(result.end(), stored.begin(), stored.end());
+  std::set<std::string> used;
+  for (const Ami& image : all.images) {
+    used.insert(image.snapshot_ids.begin(), image.snapshot_ids.end());
+    result.push_back({.id = image.id, .name = image.name, .metadata = image.tags});
+  }
+  for (const Snapshot& snapshot : all.snapshots) {
+    const bool is_upload = !driver::value_of(snapshot.tags, driver::kUploadIdKey).empty();
+    if (!is_upload || used.contains(snapshot.id)) continue;
+    result.push_back({.id = snapshot.id, .name = snapshot.id, .metadata = snapshot.tags});
+  }
+  co_return result;
+}
+
+// That S3 fails keeps nobody from what is in EC2.
+Task<std::vector<driver::CloudImage>> ImageStore::list_bucket() {
+  std::vector<driver::CloudImage> none;
+  if (config_.bucket().empty()) co_return none;
+  try {
+    co_return co_await bucket_.list();
+  } catch (const CloudError& error) {
+    log_.error("Bucket {} cannot be listed: {}", config_.bucket(), error.what());
+  }
+  co_return none;
+}
+
+}  // namespace nodepool::drivers::aws

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "async/runtime.h"
+#include "async/thread_pool.h"
+#include "driver/images.h"
+#include "drivers/aws/api/ebs.h"
+#include "drivers/aws/api/ec2.h"
+#include "drivers/aws/api/imports.h"
+#include "drivers/aws/api/s3.h"
+#include "drivers/aws/config/aws_config.h"
+#include "drivers/aws/images/bucket_view.h"
+#include "drivers/aws/images/image_import.h"
+#include "model/installation.h"
+#include "telemetry/log.h"
+
+namespace nodepool::drivers::aws {
+
+// The APIs that make images. They outlive whoever has this.
+struct ImageApis {
+  Ec2& ec2;
+  Ebs& ebs;
+  Imports& imports;
+  S3& s3;  // the configured bucket; not to be called if there is none
+};
+
+// Uploaded images: AMIs of snapshots that are written block by block, or imported from S3; or AMIs
+// that are imported. What an upload makes carries its tags. So an upload that was cut off is gone
+// on with, wherever it was.
+class ImageStore final : public driver::ImageSupport {
+ public:
+  // All but the values outlive it.
+  ImageStore(const async::Runtime& runtime, const AwsConfig& config, const ImageApis& apis,
+             std::shared_ptr<const model::Installation> installation, async::ThreadPool& threads,
+             const telemetry::Logger& log);
+
+  async::Task<std::string> upload(driver::ProviderImage image, std::string name,
+                                  driver::ImageFile file, driver::Metadata metadata,
+                                  Progress progress) override;
+  bool resumes_uploads() const override { return true; }
+  async::Task<> remove(std::string name, std::string external_id) override;
+  // Also what is no AMI yet: snapshots, imports that are under way, what lies in the bucket.
+  async::Task<std::vector<driver::CloudImage>> list() override;
+
+ private:
+  // One upload, with what is asked for.
+  struct Job {
+    UploadOptions options;
+    std::string name;
+    driver::ImageFile file;
+    driver::Metadata metadata;
+    Progress progress;
+  };
+
+  // What the account has, and what of it is being imported for the provider.
+  struct Inventory {
+    std::vector<Ami> images;
+    std::vector<Snapshot> snapshots;
+    std::vector<ImportTask> tasks;
+  };
+
+  async::Task<std::string> make(Job job);
+  async::Task<std::string> make_by_method(Job job, std::optional<Snapshot> begun);
+  async::Task<std::string> make_by_blocks(Job job, std::optional<Snapshot> begun);
+  async::Task<std::string> make_by_snapshot(Job job, std::optional<Snapshot> begun);
+  async::Task<ImportTask> run_import(Job job, ImportKind kind);
+  async::Task<Snapshot> find_snapshot(std::string id);
+  async::Task<std::string> register_image(Job job, Snapshot snapshot);
+  async::Task<std::optional<std::string>> find_image(driver::Metadata metadata);
+  async::Task<Inventory> inventory();
+  async::Task<std::vector<driver::CloudImage>> list_bucket();
+  async::Task<> remove_object(Job job);
+  async::Task<> remove_begun(driver::Metadata metadata);
+  async::Task<> remove_image(Ami image);
+
+  async::Runtime runtime_;
+  const AwsConfig& config_;
+  ImageApis apis_;
+  async::ThreadPool& threads_;
+  telemetry::Logger log_;
+  ImageImport imports_;
+  BucketView bucket_;
+};
+
+}  // namespace nodepool::drivers::aws

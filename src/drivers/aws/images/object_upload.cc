@@ -1,0 +1,133 @@
+#include "drivers/aws/images/object_upload.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "cloud/base64.h"
+#include "driver/cloud_error.h"
+#include "drivers/aws/api/signature.h"
+#include "drivers/aws/images/part_sender.h"
+#include "drivers/aws/images/patience.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+using driver::CloudError;
+
+namespace {
+
+// Parts that are under way at a time: what one upload holds in memory.
+constexpr int kPartSenders = 4;
+constexpr std::uint64_t kUsualPart = std::uint64_t{8} << 20;  // bytes
+
+// The same for the same file, by whomever it is sent.
+std::uint64_t part_size(std::uint64_t size) {
+  return std::max(kUsualPart, (size + S3::kMostParts - 1) / S3::kMostParts);
+}
+
+// A part, and its hash, which is no work for the loop.
+struct HashedPart {
+  std::string data;
+  std::string hash;
+};
+
+}  // namespace
+
+ObjectUpload::ObjectUpload(const async::Runtime& runtime, S3& s3, async::ThreadPool& threads,
+                           telemetry::Logger log, std::string key, driver::Metadata metadata)
+    : runtime_(runtime),
+      s3_(s3),
+      threads_(threads),
+      log_(std::move(log)),
+      metadata_(std::move(metadata)),
+      upload_{.key = std::move(key), .id = {}} {}
+
+Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
+                         driver::ImageSupport::Progress progress) {
+  const std::uint64_t size = body->size;
+  if (co_await is_there(size)) {
+    if (progress) progress(size);
+    co_return;
+  }
+  co_await find_or_begin();
+  const PartSender::Send send = [this](std::uint64_t index, std::string part) {
+    return this->send(index, std::move(part));
+  };
+  const PartSender::Plan plan{.part_size = part_size(size), .at_once = kPartSenders};
+  PartSender sender(runtime_, std::move(body), plan, send, std::move(progress));
+  co_await sender.run();
+  co_await complete(size);
+}
+
+// The key is the upload's alone, and an object that was put there in parts is there as a whole.
+Task<bool> ObjectUpload::is_there(std::uint64_t size) {
+  const std::vector<S3Object> objects = co_await s3_.objects(upload_.key);
+  co_return std::ranges::any_of(objects, [&](const S3Object& object) {
+    return object.key == upload_.key && object.size == size;
+  });
+}
+
+// Where nobody heard whether it was begun it is looked for.
+Task<> ObjectUpload::find_or_begin() {
+  constexpr int kAttempts = 3;
+  for (int attempt = 1; !co_await find_begun(); ++attempt) {
+    try {
+      upload_.id = co_await s3_.begin(upload_.key, metadata_);
+      co_return;
+    } catch (const CloudError& error) {
+      if (error.kind() != CloudError::Kind::unknown_outcome || attempt == kAttempts) throw;
+      log_.warning("{}; it is looked for", error.what());
+    }
+    co_await runtime_.clock.sleep_for(kPatientPause);
+  }
+}
+
+Task<bool> ObjectUpload::find_begun() {
+  std::vector<S3Upload> begun = co_await s3_.uploads(upload_.key);
+  std::erase_if(begun, [this](const S3Upload& upload) { return upload.key != upload_.key; });
+  if (begun.empty()) co_return false;
+  upload_ = begun.front();
+  for (std::size_t i = 1; i < begun.size(); ++i) co_await s3_.abort(begun[i]);
+  const std::vector<S3Part> parts = co_await s3_.parts(upload_);
+  for (const S3Part& part : parts) parts_[part.number] = part;
+  log_.info("Going on with the upload of {}, of which {} parts are there", upload_.key,
+            parts_.size());
+  co_return true;
+}
+
+Task<> ObjectUpload::send(std::uint64_t index, std::string part) {
+  const auto hash = [data = std::move(part)]() mutable {
+    std::string digest = sha256(data);
+    return HashedPart{.data = std::move(data), .hash = std::move(digest)};
+  };
+  const HashedPart hashed = co_await threads_.run("checksum of a part", hash);
+  const auto number = static_cast<std::int64_t>(index) + 1;
+  const auto known = parts_.find(number);
+  const bool is_there = known != parts_.end() && known->second.size == hashed.data.size() &&
+                        known->second.sha256 == cloud::base64(hashed.hash);
+  if (is_there) co_return;
+  const std::function<Task<S3Part>()> put = [this, number, &hashed] {
+    return s3_.put_part(upload_, number, hashed.data, hashed.hash);
+  };
+  S3Part sent = co_await patiently(runtime_, log_, put);
+  parts_[number] = std::move(sent);
+}
+
+// Once it has been completed nobody knows the upload any more.
+Task<> ObjectUpload::complete(std::uint64_t size) {
+  std::vector<S3Part> parts;
+  for (const auto& [number, part] : parts_) parts.push_back(part);
+  const std::function<Task<>()> call = [this, &parts] { return s3_.complete(upload_, parts); };
+  std::optional<CloudError> failure;
+  try {
+    co_await patiently(runtime_, log_, call);
+  } catch (const CloudError& error) {
+    if (error.kind() != CloudError::Kind::not_found) throw;
+    failure = error;
+  }
+  if (failure && !co_await is_there(size)) {
+    throw CloudError(CloudError::Kind::failed, failure->what());
+  }
+}
+
+}  // namespace nodepool::drivers::aws

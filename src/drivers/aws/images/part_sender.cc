@@ -1,0 +1,69 @@
+#include "drivers/aws/images/part_sender.h"
+
+#include <algorithm>
+
+#include "async/finally.h"
+#include "async/task_scope.h"
+
+namespace nodepool::drivers::aws {
+
+using async::Task;
+
+PartSender::PartSender(const async::Runtime& runtime,
+                       std::shared_ptr<const http::StreamedBody> body, Plan plan, Send send,
+                       driver::ImageSupport::Progress progress)
+    : runtime_(runtime),
+      body_(std::move(body)),
+      plan_(plan),
+      send_(std::move(send)),
+      progress_(std::move(progress)),
+      count_(std::max<std::uint64_t>(1, (body_->size + plan.part_size - 1) / plan.part_size)) {}
+
+Task<> PartSender::run() {
+  async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
+  senders_ = plan_.at_once;
+  for (int i = 0; i < plan_.at_once; ++i) scope.spawn("sending an image", send_some());
+  Task<> waiting = wait();
+  const auto stop = [&scope] { return scope.stop(); };
+  co_await async::finally(std::move(waiting), stop);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+Task<> PartSender::wait() {
+  while (senders_ > 0) co_await ended_.wait();
+}
+
+Task<> PartSender::send_some() {
+  try {
+    while (!failure_ && next_ < count_) co_await send_one(next_++);
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+  }
+  --senders_;
+  ended_.set();
+}
+
+Task<> PartSender::send_one(std::uint64_t index) {
+  const std::uint64_t begin = index * plan_.part_size;
+  const std::uint64_t size = std::min(plan_.part_size, body_->size - begin);
+  std::string part;
+  part.reserve(size);
+  while (part.size() < size) {
+    part += co_await body_->read(begin + part.size(), size - part.size());
+  }
+  Task<> sending = send_(index, std::move(part));
+  co_await std::move(sending);
+  note_sent(index, size);
+}
+
+void PartSender::note_sent(std::uint64_t index, std::uint64_t bytes) {
+  bytes_ += bytes;
+  ahead_.insert(index);
+  while (!ahead_.empty() && *ahead_.begin() == in_a_row_) {
+    ahead_.erase(ahead_.begin());
+    ++in_a_row_;
+  }
+  if (progress_) progress_(bytes_);
+}
+
+}  // namespace nodepool::drivers::aws

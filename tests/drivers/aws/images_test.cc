@@ -1,0 +1,447 @@
+// Uploads to a stand-in of EC2, EBS and S3: what AWS refuses or does not answer, and builders that
+// die in between.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "async/live_tasks.h"
+#include "driver/cloud_error.h"
+#include "drivers/aws/aws_driver.h"
+#include "drivers/aws/images/upload_identity.h"
+#include "tests/driver/harness/installation.h"
+#include "tests/driver/harness/launcher_process.h"
+#include "tests/drivers/aws/stand_in/stand_in.h"
+#include "tests/drivers/contract/contract.h"
+#include "tests/support/temporary_directory.h"
+
+namespace nodepool::drivers::aws {
+namespace {
+
+using driver::CloudError;
+using driver::Metadata;
+using driver::harness::Job;
+using driver::harness::LauncherProcess;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Key;
+using testing::Le;
+using testing::Pair;
+using testing::SizeIs;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
+
+constexpr const char* kConfiguration = R"(
+diskimages: [{name: trixie, username: ci}]
+providers:
+  - name: sky
+    driver: aws
+    region-name: north-1
+    object-storage: {bucket-name: images}
+    KEYS
+    diskimages: [{name: trixie, import-method: METHOD}]
+    pools: []
+)";
+
+constexpr const char* kName = "trixie-1700000000";
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+constexpr std::size_t kSize = 20 * kMebibyte;  // three parts, forty blocks
+
+Metadata marks(const std::string& upload = "0000000007") {
+  return {{std::string(driver::kBuildIdKey), "b1"},
+          {std::string(driver::kUploadIdKey), upload},
+          {std::string(driver::kProviderNameKey), "sky"},
+          {std::string(driver::kInstallationIdKey), driver::harness::kInstallationId},
+          {"team", "infra"}};
+}
+
+std::string replaced(std::string text, const std::string& word, const std::string& by) {
+  return text.replace(text.find(word), word.size(), by);
+}
+
+class AwsImagesTest : public testing::Test {
+ protected:
+  AwsImagesTest() : cloud_({loop_.executor(), installation_.clock, installation_.random}) {
+    file_.path = directory_.write("image.raw", std::string(kSize, 'x'));
+    file_.format = "raw";
+    file_.size = kSize;
+  }
+
+  // A builder; the one that ran before, if any, dies.
+  driver::ImageSupport& start(const std::string& method, const std::string& keys = "rate: 0") {
+    process_.reset();
+    const std::string text = replaced(replaced(kConfiguration, "METHOD", method), "KEYS", keys);
+    const auto make = [this, text](driver::ProviderContext context) {
+      const AwsDriver driver({{"AWS_ACCESS_KEY_ID", "AKIDTEST"},
+                              {"AWS_SECRET_ACCESS_KEY", "secret"},
+                              {"AWS_ENDPOINT_URL", cloud_.url()}});
+      executor_ = context.runtime.executor;
+      return driver.provider(contract::read_provider(driver, text), std::move(context));
+    };
+    process_ = std::make_unique<LauncherProcess>(installation_, make, [this] { return wire(); });
+    return *process_->provider().images();
+  }
+
+  // Silent when every call that waits for an answer is one that the cloud holds back.
+  bool wire() {
+    const bool cloud_ran = loop_.poll();
+    const auto tasks = async::live_tasks(executor_);
+    const auto calls =
+        static_cast<std::size_t>(std::ranges::count_if(tasks, [](const async::LiveTask& task) {
+          return std::ranges::any_of(task.waits, [](const async::LiveTask::Wait& wait) {
+            return wait.what.starts_with("http:");
+          });
+        }));
+    return cloud_ran || calls > cloud_.held_back();
+  }
+
+  async::Task<std::string> uploading(const std::string& upload = "0000000007") {
+    driver::ProviderImage image;
+    image.name = "trixie";
+    return process_->provider().images()->upload(image, kName, file_, marks(upload),
+                                                 [this](std::uint64_t bytes) { sent_ = bytes; });
+  }
+
+  std::string upload() { return process_->run(uploading()); }
+
+  std::string failure_of_upload() {
+    try {
+      upload();
+    } catch (const CloudError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  // Begins an upload, and dies after so long.
+  void die_after(async::Duration time) {
+    std::string id;
+    const auto job = process_->begin(keep(uploading(), id));
+    process_->pass(time);
+    ASSERT_EQ(id, "") << "it was faster";
+    process_.reset();
+  }
+  static async::Task<> keep(async::Task<std::string> uploading, std::string& id) {
+    id = co_await std::move(uploading);
+  }
+
+  std::vector<driver::CloudImage> listed() {
+    return process_->run(process_->provider().images()->list());
+  }
+
+  void expect_only(const std::string& id) {
+    EXPECT_THAT(cloud_.own_images, ElementsAre(Key(id)));
+    const OwnThing& image = cloud_.own_images.at(id);
+    EXPECT_THAT(image.tags, IsSupersetOf(marks()));
+    EXPECT_THAT(cloud_.snapshots, ElementsAre(Key(image.snapshot)));
+    EXPECT_THAT(cloud_.snapshots.at(image.snapshot).tags, IsSupersetOf(marks()));
+    expect_empty_bucket();
+    EXPECT_EQ(sent_, kSize);
+  }
+  void expect_empty_bucket() {
+    EXPECT_THAT(services().objects, IsEmpty());
+    EXPECT_THAT(services().uploads, IsEmpty());
+  }
+  void expect_nothing() {
+    EXPECT_THAT(cloud_.own_images, IsEmpty());
+    EXPECT_THAT(cloud_.snapshots, IsEmpty());
+    expect_empty_bucket();
+  }
+
+  ImageServices& services() { return cloud_.image_services; }
+  void fail(const std::string& action, StandIn::Failure failure, std::size_t times = 1) {
+    cloud_.fail(action, std::vector<StandIn::Failure>(times, failure));
+  }
+
+  test_support::TemporaryDirectory directory_;
+  driver::harness::Installation installation_;
+  async::EventLoop loop_;
+  StandIn cloud_;
+  async::Executor executor_;
+  driver::ImageFile file_;
+  std::uint64_t sent_ = 0;
+  std::unique_ptr<LauncherProcess> process_;
+};
+
+TEST_F(AwsImagesTest, an_object_becomes_a_snapshot_and_that_an_ami) {
+  start("snapshot");
+  services().import_time = minutes(5);
+  const std::string id = upload();
+  expect_only(id);
+  EXPECT_EQ(cloud_.own_images.at(id).name, kName);
+  const auto call = cloud_.calls("ImportSnapshot").at(0);
+  EXPECT_THAT(call,
+              IsSupersetOf({Pair("Description", kName), Pair("DiskContainer.Format", "raw")}));
+  EXPECT_THAT(call.at("DiskContainer.UserBucket.S3Key"),
+              AllOf(StartsWith(std::string(kName) + "."), testing::EndsWith(".raw")));
+  EXPECT_EQ(cloud_.calls("RegisterImage").at(0).at("BlockDeviceMapping.1.Ebs.VolumeSize"), "1");
+  process_->run(process_->provider().images()->remove("", id));
+  expect_nothing();
+}
+
+TEST_F(AwsImagesTest, an_object_becomes_an_ami) {
+  start("image");
+  services().import_time = minutes(5);
+  expect_only(upload());
+  EXPECT_THAT(
+      cloud_.calls("ImportImage").at(0),
+      IsSupersetOf({Pair("Architecture", "x86_64"), Pair("DiskContainer.1.Format", "raw")}));
+  EXPECT_EQ(cloud_.count("RegisterImage"), 0);
+}
+
+TEST_F(AwsImagesTest, an_import_that_fails_leaves_nothing_and_says_why) {
+  for (const char* method : {"snapshot", "image"}) {
+    start(method);
+    services().breaks_imports = true;
+    EXPECT_THAT(failure_of_upload(), HasSubstr("as the test wants it")) << method;
+    expect_nothing();
+    services().tasks.clear();
+  }
+}
+
+TEST_F(AwsImagesTest, a_busy_import_service_is_waited_for_as_long_as_is_configured) {
+  start("snapshot", "image-import-timeout: 3600");
+  fail("ImportSnapshot", {400, "ResourceCountLimitExceeded"}, 30);
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("ImportSnapshot"), 31);
+  cloud_.own_images.clear();
+  cloud_.snapshots.clear();
+  services().tasks.clear();
+  start("snapshot");
+  fail("ImportSnapshot", {400, "ResourceCountLimitExceeded"});
+  EXPECT_THAT(failure_of_upload(), HasSubstr("ResourceCountLimitExceeded"));
+  expect_nothing();
+}
+
+TEST_F(AwsImagesTest, what_nobody_heard_of_is_looked_for) {
+  start("snapshot");
+  for (const char* action : {"CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload",
+                             "ImportSnapshot", "RegisterImage", "DeleteObject"}) {
+    fail(action, {-1});
+  }
+  expect_only(upload());
+  EXPECT_THAT(services().tasks, SizeIs(1));
+  EXPECT_EQ(cloud_.count("CreateMultipartUpload"), 1);
+  EXPECT_EQ(cloud_.count("RegisterImage"), 1);
+}
+
+TEST_F(AwsImagesTest, what_aws_has_not_done_is_done_again) {
+  start("snapshot");
+  for (const char* action : {"CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload",
+                             "ImportSnapshot", "RegisterImage"}) {
+    fail(action, {0});
+  }
+  expect_only(upload());
+}
+
+TEST_F(AwsImagesTest, an_outage_of_some_minutes_is_waited_for) {
+  start("snapshot");
+  fail("UploadPart", {503, "ServiceUnavailable"}, 12);
+  fail("DescribeImportSnapshotTasks", {500, "InternalError"}, 3);
+  expect_only(upload());
+  start("ebs-direct");
+  cloud_.own_images.clear();
+  cloud_.snapshots.clear();
+  fail("ebs", {503, "ServiceUnavailable"}, 12);
+  expect_only(upload());
+}
+
+TEST_F(AwsImagesTest, a_bucket_that_is_not_there_is_named) {
+  start("snapshot");
+  fail("ListObjectsV2", {404, "NoSuchBucket"});
+  EXPECT_THAT(failure_of_upload(), AllOf(HasSubstr("NoSuchBucket"), HasSubstr("images")));
+}
+
+TEST_F(AwsImagesTest, parts_that_are_there_are_not_sent_again) {
+  start("snapshot");
+  cloud_.latency = seconds(10);
+  std::string id;
+  const auto job = process_->begin(keep(uploading(), id));
+  while (cloud_.count("UploadPart") == 0) ASSERT_TRUE(process_->step());
+  process_.reset();
+  ASSERT_THAT(services().uploads, SizeIs(1));
+  start("snapshot");
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("CreateMultipartUpload"), 1);
+  EXPECT_EQ(cloud_.count("UploadPart"), 3);
+}
+
+TEST_F(AwsImagesTest, parts_of_another_content_are_sent_again) {
+  const std::string key = object_key(kName, "raw", marks());
+  services().uploads["upload-x"] = {
+      .key = key,
+      .tags = {},
+      .parts = {{1, {.size = 8 * kMebibyte, .sha256 = "other", .times = 1}}}};
+  start("snapshot");
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("UploadPart"), 3);
+}
+
+TEST_F(AwsImagesTest, an_import_is_waited_for_by_whoever_comes_back) {
+  for (const char* method : {"snapshot", "image"}) {
+    start(method);
+    services().import_time = minutes(30);
+    die_after(minutes(10));
+    start(method);
+    const std::string id = upload();
+    expect_only(id);
+    EXPECT_THAT(services().tasks, SizeIs(1));
+    process_->run(process_->provider().images()->remove("", id));
+    services().tasks.clear();
+    installation_.clock.advance_by(minutes(1));
+  }
+  EXPECT_EQ(cloud_.count("CompleteMultipartUpload"), 2);
+}
+
+TEST_F(AwsImagesTest, what_was_imported_while_nobody_looked_is_used) {
+  start("image");
+  services().import_time = minutes(30);
+  die_after(minutes(10));
+  installation_.clock.advance_by(minutes(30));
+  start("image");
+  expect_only(upload());
+  EXPECT_EQ(cloud_.count("ImportImage"), 1);
+}
+
+TEST_F(AwsImagesTest, blocks_that_are_there_are_not_written_again) {
+  start("ebs-direct");
+  cloud_.latency = seconds(14);  // ten blocks at a time: three rounds until there is a mark
+  std::string id;
+  const auto job = process_->begin(keep(uploading(), id));
+  while (cloud_.count("CreateTags") == 0) ASSERT_TRUE(process_->step());
+  process_->pass(seconds(1));
+  process_.reset();
+  ASSERT_THAT(cloud_.snapshots, SizeIs(1));
+  start("ebs-direct");
+  expect_only(upload());
+  const auto& blocks = cloud_.snapshots.begin()->second.blocks;
+  EXPECT_THAT(blocks, SizeIs(kSize / 524288));
+  EXPECT_EQ(blocks.at(0), 1);
+  EXPECT_EQ(blocks.at(19), 1);
+  EXPECT_THAT(blocks, Each(Pair(testing::_, Le(2))));
+}
+
+TEST_F(AwsImagesTest, a_snapshot_that_has_failed_meanwhile_fails_the_upload) {
+  start("ebs-direct");
+  cloud_.latency = seconds(10);
+  die_after(minutes(1));
+  ASSERT_THAT(cloud_.snapshots, SizeIs(1));
+  cloud_.snapshots.begin()->second.state = "error";
+  start("ebs-direct");
+  EXPECT_THAT(failure_of_upload(), HasSubstr("has failed"));
+  expect_nothing();
+}
+
+// --- what is left
+
+std::string mark_of(const driver::CloudImage& image) {
+  const auto found = image.metadata.find(driver::kUploadIdKey);
+  return found == image.metadata.end() ? "" : found->second;
+}
+
+TEST_F(AwsImagesTest, what_a_builder_that_is_gone_has_imported_gets_the_tags_of_its_own_task) {
+  const auto add_task = [this](const std::string& upload, bool is_image) {
+    const Metadata tags = marks(upload);
+    const std::string key = "key-of-" + upload;
+    services().objects[key] = {.size = 1, .tags = {}};
+    services().tasks["import-" + upload] = {.is_image = is_image,
+                                            .key = key,
+                                            .format = "raw",
+                                            .image = {},
+                                            .snapshot = {},
+                                            .tags = {tags.begin(), tags.end()},
+                                            .made = installation_.clock.now()};
+  };
+  add_task("0000000001", false);
+  add_task("0000000002", true);
+  add_task("0000000003", false);
+  services().import_time = minutes(1);
+  start("snapshot");
+  std::vector<std::string> under_way;
+  for (const driver::CloudImage& image : listed()) under_way.push_back(image.id);
+  EXPECT_THAT(under_way,
+              UnorderedElementsAre("import-0000000001", "import-0000000002", "import-0000000003"));
+  process_->pass(minutes(2));
+  listed();  // looks at the tasks, which end
+  std::multiset<std::string> found;
+  for (const driver::CloudImage& image : listed()) found.insert(mark_of(image));
+  EXPECT_THAT(found, ElementsAre("0000000001", "0000000002", "0000000003"));
+  for (const auto& [id, task] : services().tasks) {
+    EXPECT_EQ(cloud_.snapshots.at(task.snapshot).tags, task.tags) << id;
+  }
+  const auto all = listed();
+  for (const driver::CloudImage& image : all) {
+    process_->run(process_->provider().images()->remove(image.name, image.id));
+  }
+  EXPECT_THAT(cloud_.own_images, IsEmpty());
+  EXPECT_THAT(cloud_.snapshots, IsEmpty());
+}
+
+TEST_F(AwsImagesTest, whatever_was_begun_is_listed_and_can_be_deleted) {
+  const auto die_when = [this](const std::string& action) {
+    start("snapshot");
+    cloud_.latency = seconds(10);
+    services().import_time = minutes(30);
+    const int before = cloud_.count(action);
+    std::string id;
+    const auto job = process_->begin(keep(uploading(), id));
+    while (cloud_.count(action) == before) {
+      if (!process_->step()) throw std::runtime_error("it has ended");
+    }
+    process_.reset();
+    cloud_.latency = {};
+  };
+  for (const char* action : {"UploadPart", "ImportSnapshot"}) {
+    die_when(action);
+    start("snapshot");
+    const auto left = listed();
+    EXPECT_THAT(left, testing::Not(IsEmpty())) << action;
+    for (const driver::CloudImage& image : left) {
+      EXPECT_EQ(mark_of(image), "0000000007");
+      EXPECT_EQ(image.metadata.at(std::string(driver::kInstallationIdKey)),
+                driver::harness::kInstallationId);
+      process_->run(process_->provider().images()->remove(image.name, image.id));
+    }
+    EXPECT_THAT(listed(), IsEmpty()) << action;
+    expect_nothing();
+  }
+}
+
+TEST_F(AwsImagesTest, a_bucket_that_cannot_be_listed_hides_no_ami) {
+  start("snapshot");
+  const std::string id = upload();
+  fail("ListMultipartUploads", {403, "AccessDenied"});
+  EXPECT_THAT(listed(), ElementsAre(Field(&driver::CloudImage::id, id)));
+}
+
+TEST(ObjectKey, says_whose_it_is) {
+  const model::Installation installation{driver::harness::kInstallationId};
+  const std::string key = object_key("a.b-1", "raw", marks());
+  const auto found = marks_in_key(key, "sky", installation);
+  ASSERT_TRUE(found);
+  Metadata expected = marks();
+  expected.erase("team");
+  EXPECT_EQ(*found, expected);
+  EXPECT_FALSE(marks_in_key(key, "sea", installation));
+  EXPECT_FALSE(marks_in_key(key, "sky", model::Installation{"another"}));
+  EXPECT_FALSE(marks_in_key("trixie-1.raw", "sky", installation));
+  EXPECT_FALSE(marks_in_key("", "sky", installation));
+}
+
+TEST(UploadToken, is_the_same_for_the_same_call_of_the_same_upload) {
+  EXPECT_EQ(upload_token(marks(), "a"), upload_token(marks(), "a"));
+  EXPECT_NE(upload_token(marks(), "a"), upload_token(marks(), "b"));
+  EXPECT_NE(upload_token(marks(), "a"), upload_token(marks("0000000008"), "a"));
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::aws
