@@ -146,7 +146,9 @@ bool Node::has_label(std::string_view label) const {
 }
 
 std::string Node::external_id_text() const {
-  return external_id.string_value();
+  if (external_id.is_null()) return {};
+  const std::string text = external_id.string_value();
+  return text.empty() ? external_id.text : text;
 }
 
 std::optional<int> Node::port() const {

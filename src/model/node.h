@@ -92,7 +92,7 @@ struct Node {
 
   bool has_label(std::string_view label) const;
 
-  // The string in external_id; empty if it is none.
+  // The string in external_id; of another value its JSON text, of none the empty string.
   std::string external_id_text() const;
 
   // The port number; nothing if connection_port is not a number.

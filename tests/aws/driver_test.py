@@ -23,7 +23,7 @@ def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, cloud):
     (volume,) = cloud.volumes()
     assert tags(volume)['nodepool_node_id'] == node['id']
     expected = {
-        'external_id': instance['InstanceId'], 'az': instance['Placement']['AvailabilityZone'],
+        'external_id': {'instance': instance['InstanceId']}, 'az': instance['Placement']['AvailabilityZone'],
         'interface_ip': instance['PublicIpAddress'], 'public_ipv4': instance['PublicIpAddress'],
         'private_ipv4': instance['PrivateIpAddress'], 'cloud': 'AWS', 'region': 'us-east-1', 'provider': 'sky',
         'pool': 'main', 'type': ['small'], 'image_id': 'debian', 'username': 'ci', 'connection_type': 'ssh',
@@ -77,7 +77,7 @@ def test_a_fleet_chooses_among_types(nodepool, sky, cloud):
         {'name': 'any-spot', 'fleet': fleet, 'instance-type': None, 'use-spot': True}])
     launcher = nodepool(provider)
     lease = launcher.ask('any', 'any-spot').lease()
-    nodes = {node['external_id']: node for node in lease['nodes']}
+    nodes = {node['external_id']['instance']: node for node in lease['nodes']}
     instances = cloud.instances()
     assert {instance['InstanceId'] for instance in instances} == set(nodes)
     for instance in instances:
@@ -126,7 +126,7 @@ def test_a_refusal_for_want_of_capacity_is_another_attempt(nodepool, sky, cloud)
                              {'status': 503, 'code': 'RequestLimitExceeded'}])
     launcher = nodepool(sky())
     (node,) = launcher.ask('small').lease()['nodes']
-    assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']]
+    assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']['instance']]
 
 
 def test_an_unknown_instance_type_is_declined(nodepool, sky, cloud):
@@ -159,7 +159,7 @@ def test_what_a_killed_launcher_has_begun_is_finished_or_cleared_away(nodepool, 
     launcher.kill()
     launcher.start()
     (node,) = request.lease()['nodes']
-    assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']]
+    assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']['instance']]
 
 
 def test_what_nobody_knows_is_deleted(nodepool, sky, cloud):
@@ -172,7 +172,7 @@ def test_what_nobody_knows_is_deleted(nodepool, sky, cloud):
         {'ResourceType': 'volume', 'Tags': left}])['VolumeId']
     cloud.ec2.run_instances(ImageId=cloud.instances()[0]['ImageId'], MinCount=1, MaxCount=1, TagSpecifications=[
         {'ResourceType': 'instance', 'Tags': left}])
-    wait_until('the instance is gone', lambda: [i['InstanceId'] for i in cloud.instances()] == [node['external_id']], 300)
+    wait_until('the instance is gone', lambda: [i['InstanceId'] for i in cloud.instances()] == [node['external_id']['instance']], 300)
     wait_until('the volume is gone', lambda: volume not in [v['VolumeId'] for v in cloud.volumes()], 300)
 
 
@@ -180,11 +180,11 @@ def test_a_machine_that_ends_by_itself_says_so_on_its_node(nodepool, sky, cloud)
     launcher = nodepool(sky())
     lease = launcher.ask('small').lease()
     (node,) = lease['nodes']
-    cloud.ec2.terminate_instances(InstanceIds=[node['external_id']])
+    cloud.ec2.terminate_instances(InstanceIds=[node['external_id']['instance']])
     wait_until('the node says so', lambda: [each['comment'] for each in launcher.nodes()] != [None], 120)
     (found,) = launcher.nodes()
     assert found['state'] == 'in-use'
-    assert node['external_id'] in found['comment']
+    assert node['external_id']['instance'] in found['comment']
     assert 'Client.UserInitiatedShutdown' in found['comment']
     assert found['comment'] in launcher.run('history', node['id'])
     launcher.release(lease)

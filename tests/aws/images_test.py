@@ -118,7 +118,7 @@ def test_an_image_is_built_uploaded_and_used(with_images, cloud):
     assert image['Name'].startswith('trixie-')
     (instance,) = cloud.instances()
     assert instance['ImageId'] == image['ImageId']
-    assert node['external_id'] == instance['InstanceId']
+    assert node['external_id'] == {'instance': instance['InstanceId']}
     assert node['username'] == 'ci'
     assert calls['PUT blocks'] == 2, 'what is empty is not sent'
 

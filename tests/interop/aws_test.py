@@ -23,7 +23,6 @@ CHANGING = {
         'VolumeId', 'CreateTime', 'Attachments.*.VolumeId', 'Attachments.*.AttachTime')},
     'cloud.host.AllocationTime': 'a time'}
 DIFFERENT = {
-    'record.external_id*': 'ours is text, as in older releases, unless there is a host; either takes both',
     '*.Tags.nodepool_installation_id': 'ours say more exactly whose they are',
     '*.Tags.nodepool_node_created': 'the same'}
 

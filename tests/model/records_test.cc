@@ -66,7 +66,8 @@ TEST(NodeRecordTest, old_and_odd_forms_are_read) {
       "1",
       {R"({"state": "ready", "connection_port": {"token": "t"}, "external_id": {"i": 1}})", {}});
   EXPECT_EQ(pod.port(), std::nullopt);
-  EXPECT_EQ(pod.external_id_text(), "");
+  EXPECT_EQ(pod.external_id_text(), R"({"i": 1})");
+  EXPECT_EQ(parse_node("1", {R"({"state": "ready"})", {}}).external_id_text(), "");
   EXPECT_THAT(to_record(pod), HasSubstr(R"("connection_port": {"token": "t"})"));
 }
 

@@ -219,7 +219,8 @@ CreateSpec MachineLaunch::spec() const {
 
 void MachineLaunch::describe_image() {
   model::Node& node = launch_.node();
-  node.image_id = image_ ? image_->record : label().cloud_image;
+  if (image_) node.image_id = image_->record;
+  if (!image_ && !label().cloud_image.empty()) node.image_id = label().cloud_image;
   describe_connection({});
 }
 

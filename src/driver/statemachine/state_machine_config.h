@@ -15,7 +15,7 @@ namespace nodepool::driver {
 // What the framework needs to know of a label of a pool.
 struct MachineLabel {
   std::string diskimage;    // the one that is uploaded to the provider; or
-  std::string cloud_image;  // the name of the configuration's entry
+  std::string cloud_image;  // the name of the configuration's entry; empty: it has none
   ImageAccess access;
   bool host_key_checking = true;
   bool console_log = false;

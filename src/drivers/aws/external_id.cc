@@ -7,11 +7,9 @@
 namespace nodepool::drivers::aws {
 
 model::Json to_json(const ExternalId& id) {
-  nlohmann::ordered_json json = id.instance;
-  if (!id.host.empty()) {
-    json = {{"host", id.host}};
-    if (!id.instance.empty()) json["instance"] = id.instance;
-  }
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (!id.host.empty()) json["host"] = id.host;
+  if (!id.instance.empty()) json["instance"] = id.instance;
   return model::Json::parse(json.dump());
 }
 

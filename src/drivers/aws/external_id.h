@@ -14,11 +14,12 @@ struct ExternalId {
   friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 
-// A node's external id: the instance's id as text; with a host an object, as the Python Nodepool
-// has it for all nodes: {"host": "h-…", "instance": "i-…"}.
+// A node's external id, as the Python Nodepool 11 has it: {"host": "h-…", "instance": "i-…"}, without
+// what there is not.
 model::Json to_json(const ExternalId& id);
 
-// Reads both forms. Throws CloudError(permanent) if it is neither.
+// Reads also what older releases wrote: the instance's id, as text. Throws CloudError(permanent) if
+// it is neither.
 ExternalId parse_external_id(const model::Json& json);
 
 }  // namespace nodepool::drivers::aws

@@ -103,8 +103,8 @@ TEST(CallPace, without_a_limit_one_is_found) {
   EXPECT_EQ(pace.rate(), 10);
 }
 
-TEST(ExternalId, is_text_or_an_object) {
-  EXPECT_EQ(to_json({.instance = "i-1", .host = {}}).text, "\"i-1\"");
+TEST(ExternalId, is_an_object_and_was_text) {
+  EXPECT_EQ(to_json({.instance = "i-1", .host = {}}).text, R"({"instance": "i-1"})");
   EXPECT_EQ(to_json({.instance = "i-1", .host = "h-1"}).text,
             R"({"host": "h-1", "instance": "i-1"})");
   EXPECT_EQ(parse_external_id({R"({"instance": "i-1"})"}),

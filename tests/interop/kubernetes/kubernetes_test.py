@@ -24,7 +24,6 @@ CHANGING = {
     'cloud.pods.*.spec.volumes.*.name': 'that of the token: the cluster draws it',
     'cloud.pods.*.spec.containers.*.volumeMounts.*.name': 'the same'}
 DIFFERENT = {
-    'record.image_id': 'ours says what the pod is made from',
     '*metadata.managedFields*': 'what the client calls itself, and when',
     '*metadata.labels.nodepool_installation_id': 'ours say more exactly whose they are',
     '*metadata.labels.nodepool_node_created': 'the same'}

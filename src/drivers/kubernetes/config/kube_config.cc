@@ -189,7 +189,6 @@ KubeLabel KubeConfig::load_label(const config::Section& section,
 driver::MachineLabel KubeConfig::machine_of(const config::Section& section,
                                             const KubeLabel& label) const {
   driver::MachineLabel machine;
-  machine.cloud_image = label.image;
   machine.access.python_path = section.text("python-path");
   machine.access.shell_type = section.optional_text("shell-type");
   machine.access.connection_type = "kubectl";
