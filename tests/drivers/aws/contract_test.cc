@@ -6,6 +6,7 @@
 
 #include "async/live_tasks.h"
 #include "drivers/aws/aws_driver.h"
+#include "drivers/aws/external_id.h"
 #include "tests/drivers/aws/stand_in/stand_in.h"
 
 namespace nodepool::drivers::contract {
@@ -50,6 +51,10 @@ class AwsFixture : public CloudFixture {
                                  {"AWS_ENDPOINT_URL", cloud_.url()}});
     launcher_ = context.runtime.executor;
     return driver.provider(read_provider(driver, kConfiguration), std::move(context));
+  }
+
+  std::string machine_of(const model::Node& node) override {
+    return aws::parse_external_id(node.external_id).instance;
   }
 
   std::vector<Machine> machines() override {

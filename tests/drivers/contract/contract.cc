@@ -102,7 +102,7 @@ void DriverContract::expect_one_machine(const std::string& id) {
   const model::Node found = node(id);
   EXPECT_EQ(found.state, model::NodeState::ready);
   EXPECT_TRUE(found.launch_journal.is_null()) << found.launch_journal.text;
-  EXPECT_THAT(machines_of(id), testing::ElementsAre(found.external_id_text()));
+  EXPECT_THAT(machines_of(id), testing::ElementsAre(cloud_->machine_of(found)));
 }
 
 driver::Metadata DriverContract::marks(const std::string& provider, const std::string& node_id) {

@@ -83,6 +83,8 @@ class CloudFixture {
 
   // All machines that are not gone.
   virtual std::vector<Machine> machines() = 0;
+  // The id that the node's machine has among them; by its record.
+  virtual std::string machine_of(const model::Node& node) { return node.external_id_text(); }
 
   // The next `times` calls that this concerns go wrong; none of those that were to.
   virtual void provoke(Trouble trouble, std::size_t times) = 0;

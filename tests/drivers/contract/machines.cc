@@ -34,7 +34,6 @@ TEST_P(DriverContract, a_node_gets_a_machine_that_says_whose_it_is) {
   expect_one_machine(node.id);
   EXPECT_THAT(cloud_->machines().at(0).metadata, IsSupersetOf(marks(kProvider, node.id)));
   EXPECT_FALSE(node.interface_ip.value_or("").empty());
-  EXPECT_FALSE(node.image_id.value_or("").empty());
   EXPECT_EQ(
       driver::Resources::parse(node.resources).value_or(driver::Resources()).amount("instances"),
       1);
@@ -109,7 +108,7 @@ TEST_P(DriverContract, a_machine_that_comes_up_slowly_is_recorded_meanwhile) {
   process_->pass(minutes(5));
   EXPECT_FALSE(job->ended);
   EXPECT_EQ(node(id).state, NodeState::building);
-  EXPECT_THAT(machines_of(id), testing::ElementsAre(node(id).external_id_text()));
+  EXPECT_THAT(machines_of(id), testing::ElementsAre(cloud_->machine_of(node(id))));
   EXPECT_EQ(finish(job)->failure(), "");
   expect_one_machine(id);
 }
@@ -158,11 +157,11 @@ TEST_P(EndContract, a_machine_that_its_cloud_has_taken_away_says_so) {
   const Node node = launch_new();
   const Node other = launch_new();
   EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
-  cloud_->end_machine(node.external_id_text());
+  cloud_->end_machine(cloud_->machine_of(node));
   for (int look = 0; look < 2; ++look) {  // on its way, and gone
     process_->pass(std::chrono::seconds(20));
     const auto reason = process_->run(provider().end_of(node));
-    EXPECT_THAT(reason.value_or(""), testing::HasSubstr(node.external_id_text()));
+    EXPECT_THAT(reason.value_or(""), testing::HasSubstr(cloud_->machine_of(node)));
     EXPECT_FALSE(process_->run(provider().is_usable(node)));
   }
   EXPECT_EQ(process_->run(provider().end_of(other)), std::nullopt);

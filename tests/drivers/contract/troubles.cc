@@ -86,9 +86,9 @@ TEST_P(DriverContract, a_machine_of_an_earlier_node_with_the_same_id_is_not_used
   process_->run(provider().launching()->remove_leaks());
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "");
-  EXPECT_FALSE(before.contains(node(id).external_id_text()));
+  EXPECT_FALSE(before.contains(cloud_->machine_of(node(id))));
   process_->pass(std::chrono::minutes(1));
-  EXPECT_THAT(machine_ids(), ElementsAre(node(id).external_id_text()))
+  EXPECT_THAT(machine_ids(), ElementsAre(cloud_->machine_of(node(id))))
       << "the other is a leak, also of a node that is being launched";
 }
 
@@ -100,7 +100,7 @@ TEST_P(DriverContract, a_machine_that_does_not_say_when_its_node_was_made_is_fou
   cloud_->provoke(Trouble::question_lost, 1);
   const auto job = finish(start().launch(id));
   EXPECT_EQ(job->failure(), "");
-  EXPECT_THAT(machine_ids(), ElementsAre(node(id).external_id_text()));
+  EXPECT_THAT(machine_ids(), ElementsAre(cloud_->machine_of(node(id))));
 }
 
 TEST_P(DriverContract, a_deletion_that_fails_succeeds_another_time) {

@@ -88,15 +88,6 @@ Cluster configured_cluster(const config::Section& provider,
   }
 }
 
-std::string image_in(const Json& spec) {
-  const auto containers = spec.find("containers");
-  if (containers == spec.end() || !containers->is_array() || containers->empty()) return {};
-  const Json& first = containers->front();
-  return first.is_object() && first.contains("image") && first["image"].is_string()
-             ? first["image"].get<std::string>()
-             : std::string();
-}
-
 }  // namespace
 
 KubeConfig::KubeConfig(Kind kind, const config::ProviderSection& section,
@@ -163,7 +154,7 @@ KubeLabel KubeConfig::load_label(const config::Section& section,
   const std::string type = kind_ == Kind::openshiftpods ? std::string("pod") : section.text("type");
   label.has_pod = kind_ == Kind::kubernetes ? type != "namespace" : type == "pod";
   label.spec = json_at(section, "spec");
-  label.image = section.optional_text("image").value_or(image_in(label.spec));
+  label.image = section.optional_text("image").value_or("");
   label.image_pull = section.text("image-pull");
   label.request = amounts_of(section, pool, "");
   label.limit = amounts_of(section, pool, "-limit");
