@@ -57,7 +57,7 @@ class AwsCloud:
             return json.load(answer)
 
     def problems(self):
-        """What AWS would have refused, or taken for something else, of all calls so far."""
+        """What AWS would have refused, or taken for something else, of all calls since the last reset()."""
         return sorted(set(self.suite('problems')['problems']))
 
     def calls(self):

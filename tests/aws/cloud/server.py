@@ -90,7 +90,7 @@ class Suite:
             if what == 'imports':
                 imports_of_moto.imports.held = json.loads(body)['held']
             if what == 'reset':
-                self.failures, self.held = {}, {}
+                self.problems, self.failures, self.held = [], {}, {}
                 self.released.notify_all()
                 imports_of_moto.imports.held = False
                 imports_of_moto.imports.reset()
