@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "api/lease_calls.h"
 #include "api/embedded_files.h"
+#include "api/lease_calls.h"
 #include "api/record_calls.h"
 #include "async/file_watch.h"
 #include "config/yaml.h"

@@ -46,8 +46,8 @@ const config::Fields& label_image_fields();
 const config::Field& user_data_field();
 const config::Field& console_log_field();
 
-// The description of metadata whose values are made of the request (driver/request_template.h), behind
-// that of metadata which are not.
+// The description of metadata whose values are made of the request (driver/request_template.h),
+// behind that of metadata which are not.
 inline constexpr std::string_view kMadeOfRequest =
     "The same, made of the request: `{request.id}`, `{request.labels[0]}`, "
     "`{request.requestor}`, `{request.requestor_data}`, `{request.relative_priority}`, "

@@ -14,8 +14,8 @@ struct ExternalId {
   friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 
-// A node's external id, as the Python Nodepool 11 has it: {"host": "h-…", "instance": "i-…"}, without
-// what there is not.
+// A node's external id, as the Python Nodepool 11 has it: {"host": "h-…", "instance": "i-…"},
+// without what there is not.
 model::Json to_json(const ExternalId& id);
 
 // Reads also what older releases wrote: the instance's id, as text. Throws CloudError(permanent) if

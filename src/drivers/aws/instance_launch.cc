@@ -216,7 +216,7 @@ Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineCo
 }
 
 Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(MachineContext context,
-                                                                      async::Duration max_age) {
+                                                                     async::Duration max_age) {
   try {
     co_return co_await context.view.hosts(max_age);
   } catch (const CloudError& error) {

@@ -57,8 +57,8 @@ class InstanceLaunch {
   MachineContext context_;
   driver::CreateSpec spec_;
   driver::StateMachine& machine_;
-  std::string host_id_;                    // of the dedicated host, once there is one
-  async::Clock::TimePoint requested_at_;   // the machine; or when this run began
+  std::string host_id_;                   // of the dedicated host, once there is one
+  async::Clock::TimePoint requested_at_;  // the machine; or when this run began
   driver::Awaited awaited_;
 };
 

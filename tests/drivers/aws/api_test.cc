@@ -77,7 +77,8 @@ class ScriptedApiTest : public ApiTest {
     return *ec2_;
   }
   std::size_t calls_to_ec2() const {
-    return static_cast<std::size_t>(std::ranges::count(server_.calls(), "/", &Server::Call::target));
+    return static_cast<std::size_t>(
+        std::ranges::count(server_.calls(), "/", &Server::Call::target));
   }
 
   std::vector<std::string> answers_;

@@ -180,8 +180,8 @@ void SharesAuditor::check_release(const Node& before, const BackingRecord& recor
                                        before.id, record.label));
 }
 
-// No two nodes stand on the same place. One that is being launched may still name that of an attempt
-// which has failed, and which the backing node's record has free again.
+// No two nodes stand on the same place. One that is being launched may still name that of an
+// attempt which has failed, and which the backing node's record has free again.
 void SharesAuditor::check_places() const {
   std::map<Place, std::string> taken;
   for (const auto& [node, place] : shares_) {
