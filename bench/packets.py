@@ -1,4 +1,4 @@
-"""Counts what launchers ask of ZooKeeper, by operation: see bench/packets, which builds and starts this.
+"""Counts what the launcher asks of ZooKeeper, by operation: see bench/packets, which builds and starts this.
 
 The launcher speaks to a proxy that reads its packets. The figures do not depend on the machine, but under load on how
 much happens within one turn of its loop.
@@ -15,7 +15,7 @@ import threading
 import time
 
 from installation import Servers, wait_until
-from side_by_side import FOREIGN_NODES, KINDS, Installation, populate, run_clients
+from side_by_side import FOREIGN_NODES, Installation, populate, run_clients
 
 # ZooDefs.OpCode
 NAMES = {-11: 'close', 1: 'create', 2: 'delete', 3: 'exists', 4: 'get', 5: 'set', 8: 'children', 9: 'sync', 11: 'ping', 12: 'children',
@@ -115,10 +115,10 @@ def figures_of(counts, per=1):
     return {name: round(number / per, 3) for name, number in [('packets', packets), *sorted(counts.items())]}
 
 
-def measure_requests(kind, servers, proxy, requests, clients, pause=0):
+def measure_requests(servers, proxy, requests, clients, pause=0):
     """Per request."""
     with tempfile.TemporaryDirectory() as directory:
-        site = Installation(kind, servers, directory, **proxy.section())
+        site = Installation('ours', servers, directory, **proxy.section())
         site.launcher.start()
         site.await_hosts()
         site.await_registration()
@@ -132,10 +132,10 @@ def measure_requests(kind, servers, proxy, requests, clients, pause=0):
         return figures_of(counts, requests)
 
 
-def measure_start(kind, servers, proxy):
+def measure_start(servers, proxy):
     """In all, until the launcher has registered its hosts and has come to rest."""
     with tempfile.TemporaryDirectory() as directory:
-        site = Installation(kind, servers, directory, **proxy.section())
+        site = Installation('ours', servers, directory, **proxy.section())
         populate(site.tree.client)
         proxy.take()
         site.launcher.start()
@@ -146,10 +146,10 @@ def measure_start(kind, servers, proxy):
         return figures_of(counts)
 
 
-def measure_list(kind, servers, proxy):
+def measure_list(servers, proxy):
     """Of one command, in all."""
     with tempfile.TemporaryDirectory() as directory:
-        site = Installation(kind, servers, directory, **proxy.section())
+        site = Installation('ours', servers, directory, **proxy.section())
         populate(site.tree.client)
         proxy.take()
         if site.launcher.run('list').count('\n') < FOREIGN_NODES:
@@ -161,24 +161,21 @@ def measure_list(kind, servers, proxy):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Counts what launchers ask of ZooKeeper.')
-    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
+    parser = argparse.ArgumentParser(description='Counts what the launcher asks of ZooKeeper.')
     parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
     options = parser.parse_args()
-    kinds = [options.only] if options.only else list(KINDS)
     servers = Servers()
     proxy = CountingProxy(servers)
     scenarios = {
-        'burst': lambda kind: measure_requests(kind, servers, proxy, 1000 if kind == 'ours' else 300, 100),
-        'single': lambda kind: measure_requests(kind, servers, proxy, 30, 1, pause=300),
-        'start': lambda kind: measure_start(kind, servers, proxy),
-        'list': lambda kind: measure_list(kind, servers, proxy),
+        'burst': lambda: measure_requests(servers, proxy, 1000, 100),
+        'single': lambda: measure_requests(servers, proxy, 30, 1, pause=300),
+        'start': lambda: measure_start(servers, proxy),
+        'list': lambda: measure_list(servers, proxy),
     }
     result = {'when': time.strftime('%Y-%m-%d'), 'scenarios': {}}
     for name, measure in scenarios.items():
-        result['scenarios'][name] = {kind: measure(kind) for kind in kinds}
-        for kind, figures in result['scenarios'][name].items():
-            print(f'{name}, {kind}: {figures}', flush=True)
+        figures = result['scenarios'][name] = measure()
+        print(f'{name}: {figures}', flush=True)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + '\n')
     servers.close()

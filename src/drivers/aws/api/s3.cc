@@ -209,10 +209,11 @@ Task<std::vector<S3Object>> S3::objects(std::string prefix) {
   std::vector<S3Object> found;
   Pages pages(name);
   while (true) {
-    std::string query = "list-type=2";
+    std::string query;
     if (!pages.next().empty()) {
-      query = "continuation-token=" + cloud::url_text(pages.next()) + "&" + query;
+      query = "continuation-token=" + cloud::url_text(pages.next()) + "&";
     }
+    query += "list-type=2";
     if (!prefix.empty()) query += "&prefix=" + cloud::url_text(prefix);
     Call list = call("ListObjectsV2", "GET", "", query);
     const http::Response response = co_await caller_.send(std::move(list));

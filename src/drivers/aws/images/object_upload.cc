@@ -116,6 +116,7 @@ Task<> ObjectUpload::send(std::uint64_t index, std::string part) {
 // Once it has been completed nobody knows the upload any more.
 Task<> ObjectUpload::complete(std::uint64_t size) {
   std::vector<S3Part> parts;
+  parts.reserve(parts_.size());
   for (const auto& [number, part] : parts_) parts.push_back(part);
   const std::function<Task<>()> call = [this, &parts] { return s3_.complete(upload_, parts); };
   std::optional<CloudError> failure;
