@@ -71,6 +71,16 @@ def await_ready(launcher):
     wait_until('the image is there', lambda: 'ready' in launcher.run('image-list'))
 
 
+def expect_deletable(launcher, lease, cloud, image):
+    """When nobody has a node of it any more."""
+    (upload,) = uploads(launcher)
+    launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id',
+                 upload['id'], '--upload-id', upload['upload_id'])
+    launcher.release(lease)
+    launcher.await_no_nodes()
+    wait_until('the upload is gone', lambda: image['ImageId'] not in [each['ImageId'] for each in own_images(cloud)])
+
+
 def uploads(launcher):
     return json.loads(launcher.run('image-list', '-o', 'json'))
 
@@ -122,12 +132,7 @@ def test_an_image_is_built_uploaded_and_used(with_images, cloud):
     assert node['username'] == 'ci'
     assert calls['PUT blocks'] == 2, 'what is empty is not sent'
 
-    (upload,) = uploads(launcher)
-    launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id',
-                 upload['id'], '--upload-id', upload['upload_id'])
-    launcher.release(lease)
-    launcher.await_no_nodes()
-    wait_until('the upload is gone', lambda: image['ImageId'] not in [each['ImageId'] for each in own_images(cloud)])
+    expect_deletable(launcher, lease, cloud, image)
 
 
 @pytest.mark.parametrize('options', [{}, {'import-method': 'image'}], ids=['snapshot', 'image'])
@@ -146,12 +151,7 @@ def test_an_image_is_imported_and_used(with_images, bucket, cloud, options):
     assert calls['ImportImage' if options else 'ImportSnapshot'] == 1
     assert calls['RegisterImage'] == (0 if options else 1)
 
-    (upload,) = uploads(launcher)
-    launcher.run('image-delete', '--provider', 'sky', '--image', 'trixie', '--strict', '--build-id',
-                 upload['id'], '--upload-id', upload['upload_id'])
-    launcher.release(lease)
-    launcher.await_no_nodes()
-    wait_until('the upload is gone', lambda: image['ImageId'] not in [each['ImageId'] for each in own_images(cloud)])
+    expect_deletable(launcher, lease, cloud, image)
 
 
 def test_a_busy_import_service_is_waited_for(with_images, bucket, cloud):

@@ -245,13 +245,16 @@ TEST_F(AwsImagesTest, what_aws_has_not_done_is_done_again) {
 
 TEST_F(AwsImagesTest, an_outage_of_some_minutes_is_waited_for) {
   start("snapshot");
-  fail("UploadPart", {503, "ServiceUnavailable"}, 12);
-  fail("DescribeImportSnapshotTasks", {500, "InternalError"}, 3);
+  for (const char* action : {"DescribeImages", "ListObjectsV2", "CreateMultipartUpload",
+                             "UploadPart", "DescribeImportSnapshotTasks", "CreateTags"}) {
+    fail(action, {503, "ServiceUnavailable"}, 12);
+  }
   expect_only(upload());
   start("ebs-direct");
   cloud_.own_images.clear();
   cloud_.snapshots.clear();
   fail("ebs", {503, "ServiceUnavailable"}, 12);
+  fail("CreateTags", {503, "ServiceUnavailable"}, 12);
   expect_only(upload());
 }
 

@@ -64,7 +64,8 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   sender_.emplace(runtime_, std::move(body), plan, send, std::move(progress));
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
   co_await sender_->run();
-  co_await mark(sender_->count());  // from now on nothing can be written
+  const std::function<Task<>()> mark_all = [this] { return mark(sender_->count()); };
+  co_await patiently(runtime_, log_, mark_all);  // from now on nothing can be written
   co_await complete();
   co_return snapshot_;
 }

@@ -102,12 +102,7 @@ Task<ImportTask> ImageImport::finish(ImportKind kind, std::string id, Metadata m
   while (true) {
     const std::optional<ImportTask> task = co_await look(kind, id);
     if (task && task->is_complete()) {
-      std::vector<std::string> made = task->snapshot_ids;
-      if (!task->image_id.empty()) made.push_back(task->image_id);
-      if (made.empty()) {
-        throw CloudError(CloudError::Kind::failed, id + " has completed, and has made nothing");
-      }
-      co_await ec2_.create_tags(std::move(made), std::move(metadata));
+      co_await put_tags(*task, std::move(metadata));
       co_return *task;
     }
     if (task && !task->is_under_way()) {
@@ -120,6 +115,19 @@ Task<ImportTask> ImageImport::finish(ImportKind kind, std::string id, Metadata m
     }
     co_await runtime_.clock.sleep_for(kPoll);
   }
+}
+
+Task<> ImageImport::put_tags(ImportTask task, Metadata metadata) {
+  const bool is_image = task.kind == ImportKind::image;
+  if (is_image ? task.image_id.empty() : task.snapshot_ids.empty()) {
+    throw CloudError(CloudError::Kind::failed, task.id + " has completed, and has made nothing");
+  }
+  std::vector<std::string> made = task.snapshot_ids;
+  if (is_image) made.push_back(task.image_id);
+  const std::function<Task<>()> tag = [this, &made, &metadata] {
+    return ec2_.create_tags(made, metadata);
+  };
+  co_await patiently(runtime_, log_, tag);
 }
 
 Task<std::vector<ImportTask>> ImageImport::tasks_of(std::string provider) {

@@ -47,6 +47,7 @@ class ImageImport {
                       std::vector<Snapshot>& snapshots);
 
  private:
+  async::Task<> put_tags(ImportTask task, driver::Metadata metadata);
   async::Task<std::optional<ImportTask>> look(ImportKind kind, std::string id);
   async::Task<> adopt_by(ImportTask task, std::vector<Ami>& images,
                          std::vector<Snapshot>& snapshots);

@@ -1,6 +1,7 @@
 #include "drivers/aws/images/image_store.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "async/finally.h"
@@ -78,7 +79,8 @@ Task<std::string> ImageStore::upload(driver::ProviderImage image, std::string na
 }
 
 Task<std::string> ImageStore::make(Job job) {
-  const Inventory begun = co_await inventory();
+  const std::function<Task<Inventory>()> look = [this] { return inventory(); };
+  const Inventory begun = co_await patiently(runtime_, log_, look);
   const std::optional<Ami> image = made_for(begun.images, job.metadata);
   std::string id;
   if (image) {

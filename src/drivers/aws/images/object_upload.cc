@@ -45,11 +45,11 @@ ObjectUpload::ObjectUpload(const async::Runtime& runtime, S3& s3, async::ThreadP
 Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
                          driver::ImageSupport::Progress progress) {
   const std::uint64_t size = body->size;
-  if (co_await is_there(size)) {
+  const std::function<Task<bool>()> begin = [this, size] { return find_or_begin(size); };
+  if (co_await patiently(runtime_, log_, begin)) {
     if (progress) progress(size);
     co_return;
   }
-  co_await find_or_begin();
   const PartSender::Send send = [this](std::uint64_t index, std::string part) {
     return this->send(index, std::move(part));
   };
@@ -67,19 +67,13 @@ Task<bool> ObjectUpload::is_there(std::uint64_t size) {
   });
 }
 
-// Where nobody heard whether it was begun it is looked for.
-Task<> ObjectUpload::find_or_begin() {
-  constexpr int kAttempts = 3;
-  for (int attempt = 1; !co_await find_begun(); ++attempt) {
-    try {
-      upload_.id = co_await s3_.begin(upload_.key, metadata_);
-      co_return;
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::unknown_outcome || attempt == kAttempts) throw;
-      log_.warning("{}; it is looked for", error.what());
-    }
-    co_await runtime_.clock.sleep_for(kPatientPause);
-  }
+// Returns whether the object is there already. Where nobody has heard whether the upload was begun,
+// the next call finds it.
+Task<bool> ObjectUpload::find_or_begin(std::uint64_t size) {
+  if (co_await is_there(size)) co_return true;
+  const bool is_begun = co_await find_begun();
+  if (!is_begun) upload_.id = co_await s3_.begin(upload_.key, metadata_);
+  co_return false;
 }
 
 Task<bool> ObjectUpload::find_begun() {

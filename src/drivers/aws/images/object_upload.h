@@ -29,7 +29,7 @@ class ObjectUpload {
 
  private:
   async::Task<bool> is_there(std::uint64_t size);
-  async::Task<> find_or_begin();
+  async::Task<bool> find_or_begin(std::uint64_t size);
   async::Task<bool> find_begun();
   async::Task<> send(std::uint64_t index, std::string part);
   async::Task<> complete(std::uint64_t size);
