@@ -5,7 +5,6 @@ clouds and launchers keep. Machines and namespaces are there as soon as the clou
 as what stands in for a kubelet has seen them, so that what is measured is launcher and cloud. The floor of AWS is how
 many machines moto makes and ends when it is asked for nothing else.
 """
-import argparse
 import concurrent.futures
 import http.client
 import json
@@ -20,13 +19,13 @@ import botocore.auth
 import botocore.awsrequest
 import botocore.credentials
 
+import turns
 from api import as_admin
 from aws_cloud import KEYS, REGION, AwsCloud
 from control_plane import ControlPlane
 from installation import Servers, wait_until
 from pods import Kubelet
-from side_by_side import (KINDS, Installation, cpu_seconds, in_turns, memory, print_scenario, run_clients, stolen,
-                          summary, warm)
+from side_by_side import Installation, cpu_seconds, memory, run_clients, warm
 
 CALLERS = 20  # of the floor
 REST = 3  # seconds; longer than the launchers' own looks at the cloud take
@@ -193,38 +192,22 @@ SCENARIOS = {'aws-burst': (Aws, 100, 100), 'aws-few': (Aws, 100, 20), 'aws-singl
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Measures the Python launcher and ours side by side on clouds.')
-    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
-    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
-    parser.add_argument('--scenario', action='append', choices=SCENARIOS, help='only these')
-    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
-    options = parser.parse_args()
-    kinds = [options.only] if options.only else list(KINDS)
-    names = options.scenario or list(SCENARIOS)
+    run = turns.Run(turns.arguments('Measures the Python launcher and ours side by side on clouds.'), SCENARIOS)
     servers = Servers()
-    begun, load = stolen(), os.getloadavg()[0]
     warm(servers)
-    result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(), 'rounds': options.rounds,
-              'load average before': round(load, 2), 'scenarios': {}}
-    for name in names:
+    for name in run.scenarios:
         make_cloud, requests, clients = SCENARIOS[name]
         with tempfile.TemporaryDirectory() as directory:
             cloud = make_cloud(pathlib.Path(directory))
             try:
-                turns = in_turns(options.rounds, lambda kind: measure(kind, servers, cloud, requests, clients), kinds)
-                result['scenarios'][name] = summary(turns)
-                print_scenario(name, result['scenarios'][name])
+                run.measure(name, lambda kind: measure(kind, servers, cloud, requests, clients))
                 if name == 'aws-burst':
-                    floors = summary({'floor': [cloud.floor(requests) for _ in range(options.rounds)]})
-                    result['floor of AWS'] = floors['floor']
-                    print_scenario('moto alone', floors)
+                    floors = turns.summary({'floor': [cloud.floor(requests) for _ in range(run.options.rounds)]})
+                    run.result['floor of AWS'] = floors['floor']
+                    turns.show('moto alone', floors)
             finally:
                 cloud.close()
-    ended = stolen()
-    result['stolen %'] = round((ended[0] - begun[0]) * 100 / (ended[1] - begun[1]), 1)
-    print(f'stolen: {result["stolen %"]} %')
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + '\n')
+    run.end()
     servers.close()
 
 

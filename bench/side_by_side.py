@@ -3,7 +3,6 @@
 Each scenario is measured in turns, so that what else happens on the machine falls upon both, on servers that are
 warm: ZooKeeper runs its first requests in an interpreter. The floor is what the clients write, with nobody to answer.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -16,7 +15,8 @@ import tempfile
 import time
 import urllib.request
 
-from installation import BINARIES, OwnLauncher, PythonLauncher, Servers, Tree, static_provider, wait_until
+import turns
+from installation import BINARIES, Servers, Tree, static_provider, wait_until
 
 HOSTS = 200
 FOREIGN_NODES, FOREIGN_REQUESTS = 10_000, 2_000
@@ -26,7 +26,6 @@ LOOKS = 5
 WARMING = 5_000  # requests
 BOOT_SECONDS = 0.1  # of a fake machine; the Python Nodepool's takes as long
 TICKS = os.sysconf('SC_CLK_TCK')
-KINDS = {'ours': OwnLauncher, 'Python': PythonLauncher}
 
 
 def cpu_seconds(pid):
@@ -89,7 +88,7 @@ class Installation:
         self.servers = servers
         self.tree = Tree(servers)
         self.tree.clear()
-        self.launcher = KINDS[kind](directory / 'launcher', servers, [provider(kind)], ['bench', 'foreign'], more,
+        self.launcher = turns.KINDS[kind](directory / 'launcher', servers, [provider(kind)], ['bench', 'foreign'], more,
                                     environment={'OS_CLIENT_CONFIG_FILE': str(clouds), **(environment or {})})
 
     @property
@@ -257,75 +256,32 @@ def create_many(client, prefix, record, count):
         one.get()
 
 
-def summary(rounds):
-    """Of lists of figures by kind: median, least and most of each."""
-    return {kind: {name: [round(pick(round_[name] for round_ in turns), 4)
-                          for pick in (statistics.median, min, max)]
-                   for name in turns[0]}
-            for kind, turns in rounds.items()}
-
-
-def print_scenario(name, figures):
-    print(f'\n{name}')
-    print(f'{"":28}' + ''.join(f'{kind:>12}{"least":>10}{"most":>10}' for kind in figures), flush=True)
-    for figure in next(iter(figures.values())):
-        print(f'{figure:28}' + ''.join(f'{middle:12.4g}{least:10.4g}{most:10.4g}'
-                                       for middle, least, most in (kind[figure] for kind in figures.values())))
-
-
-def in_turns(rounds, measure, kinds):
-    results = {kind: [] for kind in kinds}
-    for _ in range(rounds):
-        for kind in kinds:
-            results[kind].append(measure(kind))
-    return results
-
-
-def stolen():
-    """Time that the host of a virtual machine gave to others, and all time, of all processors."""
-    fields = [int(field) for field in pathlib.Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:9]]
-    return fields[7], sum(fields)
+SCENARIOS = {
+    'static-burst': lambda kind, servers, _: measure_load(kind, servers, 2000 if kind == 'ours' else 600, 100),
+    'static-single': lambda kind, servers, _: measure_load(kind, servers, 30, 1, pause=1000),
+    'cloud-burst': lambda kind, servers, _: measure_load(kind, servers, 1000 if kind == 'ours' else 100, 100,
+                                                         provider=cloud),
+    'cloud-five': lambda kind, servers, _: measure_load(kind, servers, 200 if kind == 'ours' else 20, 100,
+                                                        provider=cloud, nodes=5),
+    'start': lambda kind, servers, options: measure_start(kind, servers, options.nodes),
+    'list': lambda kind, servers, _: measure_list(kind, servers),
+    'web': lambda kind, servers, _: measure_web(kind, servers),
+}
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Measures the Python launcher and ours side by side.')
-    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
-    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
-    parser.add_argument('--scenario', action='append', help='only these')
-    parser.add_argument('--nodes', type=int, default=FOREIGN_NODES, help='records that are there at the start')
-    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
-    options = parser.parse_args()
-    kinds = [options.only] if options.only else list(KINDS)
+    options = turns.arguments('Measures the Python launcher and ours side by side.')
+    options.add_argument('--nodes', type=int, default=FOREIGN_NODES, help='records that are there at the start')
+    run = turns.Run(options, SCENARIOS)
     servers = Servers()
-    scenarios = {
-        'static-burst': lambda kind: measure_load(kind, servers, 2000 if kind == 'ours' else 600, 100),
-        'static-single': lambda kind: measure_load(kind, servers, 30, 1, pause=1000),
-        'cloud-burst': lambda kind: measure_load(kind, servers, 1000 if kind == 'ours' else 100, 100, provider=cloud),
-        'cloud-five': lambda kind: measure_load(kind, servers, 200 if kind == 'ours' else 20, 100, provider=cloud,
-                                                nodes=5),
-        'start': lambda kind: measure_start(kind, servers, options.nodes),
-        'list': lambda kind: measure_list(kind, servers),
-        'web': lambda kind: measure_web(kind, servers),
-    }
-    begun, load = stolen(), os.getloadavg()[0]
     warm(servers)
-    result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(),
-              'rounds': options.rounds, 'load average before': round(load, 2), 'scenarios': {}}
-    floors = [measure_floor(servers, WARMING, 100) for _ in range(options.rounds)]
-    for name, measure in scenarios.items():
-        if options.scenario and name not in options.scenario:
-            continue
-        figures = summary(in_turns(options.rounds, measure, kinds))
-        print_scenario(name, figures)
-        result['scenarios'][name] = figures
-    floors += [measure_floor(servers, WARMING, 100) for _ in range(options.rounds)]
-    result['floor requests/s'] = [round(pick(floors), 1) for pick in (statistics.median, min, max)]
-    print(f'\nfloor requests/s: {result["floor requests/s"]}')
-    ended = stolen()
-    result['stolen %'] = round((ended[0] - begun[0]) * 100 / (ended[1] - begun[1]), 1)
-    print(f'stolen: {result["stolen %"]} %')
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + '\n')
+    floors = [measure_floor(servers, WARMING, 100) for _ in range(run.options.rounds)]
+    for name in run.scenarios:
+        run.measure(name, lambda kind, measure=SCENARIOS[name]: measure(kind, servers, run.options))
+    floors += [measure_floor(servers, WARMING, 100) for _ in range(run.options.rounds)]
+    run.result['floor requests/s'] = [round(pick(floors), 1) for pick in (statistics.median, min, max)]
+    print(f'\nfloor requests/s: {run.result["floor requests/s"]}')
+    run.end()
     servers.close()
 
 

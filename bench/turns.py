@@ -1,0 +1,73 @@
+"""Launchers measured in turns, so that what else happens on the machine falls upon all of them."""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import time
+
+from installation import OwnLauncher, PythonLauncher
+
+KINDS = {'ours': OwnLauncher, 'Python': PythonLauncher}
+
+
+def arguments(description):
+    """A parser of what each of these programs can be told."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
+    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
+    parser.add_argument('--scenario', action='append', help='only these')
+    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
+    return parser
+
+
+class Run:
+    """The figures of one start of a program, and how far the machine had other things to do."""
+
+    def __init__(self, parser, scenarios):
+        self.options = parser.parse_args()
+        self.scenarios = self.options.scenario or list(scenarios)
+        if unknown := set(self.scenarios) - set(scenarios):
+            parser.error(f'no such scenario: {", ".join(sorted(unknown))}; there are {", ".join(scenarios)}')
+        self.kinds = [self.options.only] if self.options.only else list(KINDS)
+        self.begun = stolen()
+        self.result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(), 'rounds': self.options.rounds,
+                       'load average before': round(os.getloadavg()[0], 2), 'scenarios': {}}
+
+    def measure(self, name, measure):
+        """The figures of a scenario; `measure` returns those of one turn of a kind."""
+        results = {kind: [] for kind in self.kinds}
+        for _ in range(self.options.rounds):
+            for kind in self.kinds:
+                results[kind].append(measure(kind))
+        figures = self.result['scenarios'][name] = summary(results)
+        show(name, figures)
+
+    def end(self):
+        ended = stolen()
+        self.result['stolen %'] = round((ended[0] - self.begun[0]) * 100 / (ended[1] - self.begun[1]), 1)
+        print(f'stolen: {self.result["stolen %"]} %')
+        if self.options.json:
+            self.options.json.write_text(json.dumps(self.result, indent=1) + '\n')
+
+
+def summary(rounds):
+    """Of lists of figures by kind: median, least and most of each."""
+    return {kind: {name: [round(pick(round_[name] for round_ in turns), 4)
+                          for pick in (statistics.median, min, max)]
+                   for name in turns[0]}
+            for kind, turns in rounds.items()}
+
+
+def show(name, figures):
+    print(f'\n{name}')
+    print(f'{"":28}' + ''.join(f'{kind:>12}{"least":>10}{"most":>10}' for kind in figures))
+    for figure in next(iter(figures.values())):
+        print(f'{figure:28}' + ''.join(f'{middle:12.4g}{least:10.4g}{most:10.4g}'
+                                       for middle, least, most in (kind[figure] for kind in figures.values())), flush=True)
+
+
+def stolen():
+    """Time that the host of a virtual machine gave to others, and all time, of all processors."""
+    fields = [int(field) for field in pathlib.Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:9]]
+    return fields[7], sum(fields)
