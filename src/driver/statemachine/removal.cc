@@ -28,21 +28,11 @@ Task<> wait_until_settled(async::Clock& clock, async::Duration settling_time, do
       std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wait)));
 }
 
-}  // namespace
-
-Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
-                     std::optional<double> uncertain_since) {
+// Whatever carries the node's metadata, once it would show what was begun at `uncertain_since`.
+Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
+                            JournalledMachine& machine, double uncertain_since) {
   Adapter& adapter = context.adapter;
-  JournalledMachine machine(context.runtime, record, journal, adapter.settling_time(), context.log,
-                            JournalledMachine::Purpose::removal);
-  machine.tell_when_accepted(std::move(context.accepted));
-  const model::Json external_id = record.node().external_id;
-  if (!external_id.is_null()) {
-    Task<> removing = adapter.remove(external_id, machine);
-    co_await remove_if_there(std::move(removing));
-  }
-  if (!uncertain_since) co_return;
-  co_await wait_until_settled(context.runtime.clock, adapter.settling_time(), *uncertain_since);
+  co_await wait_until_settled(context.runtime.clock, adapter.settling_time(), uncertain_since);
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
     return context.ownership.is_of_node(metadata, record.node());
   };
@@ -53,12 +43,29 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
     Task<> removing = adapter.remove(instance.external_id, machine);
     co_await remove_if_there(std::move(removing));
   }
+  machine.set_scope({});
   const std::vector<Resource> resources = co_await adapter.resources();
   for (const Resource& resource : resources) {
     if (resource.type == kInstanceResource || !is_of_node(resource.metadata)) continue;
     Task<> removing = adapter.remove_resource(resource);
     co_await remove_if_there(std::move(removing));
   }
+}
+
+}  // namespace
+
+Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
+                     std::optional<double> uncertain_since) {
+  JournalledMachine machine(context.runtime, record, journal, context.adapter.settling_time(),
+                            context.log, JournalledMachine::Purpose::removal);
+  machine.tell_when_accepted(std::exchange(context.accepted, nullptr));
+  if (uncertain_since) {
+    co_await remove_what_is_found(context, record, machine, *uncertain_since);
+  }
+  const model::Json external_id = record.node().external_id;
+  if (external_id.is_null()) co_return;
+  Task<> removing = context.adapter.remove(external_id, machine);
+  co_await remove_if_there(std::move(removing));
 }
 
 }  // namespace nodepool::driver

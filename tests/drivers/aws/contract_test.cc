@@ -3,6 +3,7 @@
 #include "tests/drivers/contract/contract.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "async/live_tasks.h"
 #include "drivers/aws/aws_driver.h"
@@ -43,14 +44,18 @@ constexpr std::size_t kUnansweredAttempts = 2;  // … where nobody knows whethe
 class AwsFixture : public CloudFixture {
  public:
   explicit AwsFixture(harness::Installation& installation)
-      : runtime_{loop_.executor(), installation.clock, installation.random}, cloud_(runtime_) {}
+      : AwsFixture(installation, kConfiguration) {}
+  AwsFixture(harness::Installation& installation, const char* configuration)
+      : configuration_(configuration),
+        runtime_{loop_.executor(), installation.clock, installation.random},
+        cloud_(runtime_) {}
 
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
     const aws::AwsDriver driver({{"AWS_ACCESS_KEY_ID", "AKIDTEST"},
                                  {"AWS_SECRET_ACCESS_KEY", "secret"},
                                  {"AWS_ENDPOINT_URL", cloud_.url()}});
     launcher_ = context.runtime.executor;
-    return driver.provider(read_provider(driver, kConfiguration), std::move(context));
+    return driver.provider(read_provider(driver, configuration_), std::move(context));
   }
 
   std::string machine_of(const model::Node& node) override {
@@ -119,6 +124,7 @@ class AwsFixture : public CloudFixture {
   }
 
   StandIn& cloud() { return cloud_; }
+  virtual bool is_paced() const { return false; }
 
  private:
   static bool waits_for_answer(const async::LiveTask& task) {
@@ -136,6 +142,7 @@ class AwsFixture : public CloudFixture {
     cloud_.fail_any(failures);
   }
 
+  const char* configuration_;
   async::EventLoop loop_;
   async::Runtime runtime_;
   StandIn cloud_;
@@ -152,14 +159,82 @@ class SlowFixture final : public AwsFixture {
   std::size_t stride() const override { return 3; }
 };
 
+constexpr const char* kWithHosts = R"(
+labels: [{name: small}]
+providers:
+  - name: fake-contract
+    driver: aws
+    region-name: north-1
+    rate: 0
+    boot-timeout: 60
+    cloud-images: [{name: jammy, username: ci, image-id: ami-1}]
+    pools:
+      - name: main
+        host-key-checking: false
+        availability-zone: north-1a
+        labels:
+          - {name: small, cloud-image: jammy, instance-type: t3.medium, key-name: ci,
+             dedicated-host: true}
+)";
+
+// Each machine has a host of its own, which is made before it and goes after it. One on which there
+// is nothing is a machine for the contract: it costs as much.
+class HostFixture final : public AwsFixture {
+ public:
+  explicit HostFixture(harness::Installation& installation) : AwsFixture(installation, kWithHosts) {
+    cloud().dedicated_hosts.allocation_time = std::chrono::seconds(2);
+  }
+
+  std::vector<Machine> machines() override {
+    std::vector<Machine> all = AwsFixture::machines();
+    for (const auto& [id, host] : cloud().dedicated_hosts.hosts) {
+      if (host.instance.empty()) {
+        all.push_back({id, driver::Metadata(host.tags.begin(), host.tags.end())});
+      }
+    }
+    return all;
+  }
+
+  // The machine's call goes over a connection that has been used for the host's: libcurl itself
+  // makes it once more, over a new one.
+  void provoke(Trouble trouble, std::size_t times) override {
+    if (trouble == Trouble::answer_lost || trouble == Trouble::question_lost) {
+      const StandIn::Failure failure{trouble == Trouble::answer_lost ? -1 : 0};
+      const std::size_t calls = times * kUnansweredAttempts;
+      cloud().fail("AllocateHosts", std::vector<StandIn::Failure>(calls, failure));
+      cloud().fail("RunInstances", std::vector<StandIn::Failure>(calls + times, failure));
+      return;
+    }
+    AwsFixture::provoke(trouble, times);
+  }
+
+  std::size_t stride() const override { return 3; }
+};
+
+// At the default rate.
+class PacedFixture final : public AwsFixture {
+ public:
+  explicit PacedFixture(harness::Installation& installation)
+      : AwsFixture(installation, kAtDefaultRate.c_str()) {}
+
+  bool is_paced() const override { return true; }
+
+ private:
+  static inline const std::string kAtDefaultRate =
+      std::regex_replace(kConfiguration, std::regex("    rate: 0\n"), "");
+};
+
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(aws, DriverContract, testing::Values(backend<AwsFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, DeathContract, testing::Values(backend<AwsFixture>()));
+INSTANTIATE_TEST_SUITE_P(hosts, DeathContract, testing::Values(backend<HostFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, QuotaContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, EndContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, ImageContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(aws, WireContract, testing::Values(backend<AwsFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
+INSTANTIATE_TEST_SUITE_P(slow, DeathContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
 
 // What AWS alone does.
@@ -212,8 +287,17 @@ TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
-// The aim is 1.1 calls for a node's life, where many are wanted at a time.
-TEST_P(AwsContract, a_hundred_nodes_cost_little_more_than_a_call_each) {
+// The aim is 1.1 calls for a node's life, where many are wanted at a time. At the default rate they
+// come up one after the other, for 50 s: some calls more, and nobody waits long.
+class CallsOfAws : public AwsContract {
+ protected:
+  int most() const { return static_cast<const AwsFixture&>(*cloud_).is_paced() ? 125 : 110; }
+};
+
+INSTANTIATE_TEST_SUITE_P(unlimited, CallsOfAws, testing::Values(backend<AwsFixture>()));
+INSTANTIATE_TEST_SUITE_P(default_rate, CallsOfAws, testing::Values(backend<PacedFixture>()));
+
+TEST_P(CallsOfAws, a_hundred_nodes_cost_little_more_than_a_call_each) {
   aws().room = 1000;
   aws().boot_time = std::chrono::seconds(20);
   aws().shutdown_time = std::chrono::seconds(30);
@@ -225,7 +309,8 @@ TEST_P(AwsContract, a_hundred_nodes_cost_little_more_than_a_call_each) {
   take_back_many(ids);
   EXPECT_EQ(aws().count("RunInstances"), 100);
   EXPECT_EQ(aws().count("TerminateInstances"), 2) << "50 at a time";
-  EXPECT_LE(calls(), 110) << testing::PrintToString(aws().counts()) << ", launching: " << launching;
+  EXPECT_LE(calls(), most()) << testing::PrintToString(aws().counts())
+                             << ", launching: " << launching;
 }
 
 }  // namespace nodepool::drivers::contract

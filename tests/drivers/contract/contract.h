@@ -27,8 +27,8 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
 //
-// and the same for QuotaContract, EndContract, ImageContract and WireContract where they concern
-// the driver.
+// and the same for DeathContract, and for QuotaContract, EndContract, ImageContract and
+// WireContract where they concern the driver.
 //
 // All runs in the installation's virtual time. A driver whose cloud is a server on the loopback
 // overrides wait_for_wire(), so that time passes only while the wire is silent.
@@ -180,6 +180,9 @@ class DriverContract : public testing::TestWithParam<Backend> {
   std::unique_ptr<CloudFixture> cloud_;
   std::unique_ptr<harness::LauncherProcess> process_;
 };
+
+// Launchers that die. For all drivers, and for each way in which a driver makes machines.
+class DeathContract : public DriverContract {};
 
 // For drivers whose cloud has a quota, tells it, and refuses what goes beyond.
 class QuotaContract : public DriverContract {};

@@ -15,7 +15,7 @@ using testing::SizeIs;
 // More continuations than a launch takes.
 constexpr std::size_t kMany = 100'000;
 
-TEST_P(DriverContract, another_launcher_finishes_what_a_death_anywhere_has_left) {
+TEST_P(DeathContract, another_launcher_finishes_what_a_death_anywhere_has_left) {
   bool ended = false;
   for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
@@ -31,7 +31,7 @@ TEST_P(DriverContract, another_launcher_finishes_what_a_death_anywhere_has_left)
   }
 }
 
-TEST_P(DriverContract, what_a_death_anywhere_has_left_is_taken_back) {
+TEST_P(DeathContract, what_a_death_anywhere_has_left_is_taken_back) {
   bool ended = false;
   for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
@@ -45,7 +45,7 @@ TEST_P(DriverContract, what_a_death_anywhere_has_left_is_taken_back) {
   }
 }
 
-TEST_P(DriverContract, a_deletion_goes_on_after_a_death_anywhere) {
+TEST_P(DeathContract, a_deletion_goes_on_after_a_death_anywhere) {
   bool ended = false;
   for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
@@ -59,7 +59,7 @@ TEST_P(DriverContract, a_deletion_goes_on_after_a_death_anywhere) {
   }
 }
 
-TEST_P(DriverContract, attempts_that_fail_and_launchers_that_die_leave_one_machine) {
+TEST_P(DeathContract, attempts_that_fail_and_launchers_that_die_leave_one_machine) {
   bool ended = false;
   for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
     SCOPED_TRACE(testing::Message() << "two deaths after " << steps << " continuations each");
@@ -77,7 +77,7 @@ TEST_P(DriverContract, attempts_that_fail_and_launchers_that_die_leave_one_machi
   }
 }
 
-TEST_P(DriverContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_made) {
+TEST_P(DeathContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_made) {
   for (const Trouble trouble : {Trouble::answer_lost, Trouble::question_lost}) {
     bool ended = false;
     for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
@@ -98,7 +98,7 @@ TEST_P(DriverContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_
   }
 }
 
-TEST_P(DriverContract, a_launcher_that_is_stopped_leaves_its_launch_to_the_next) {
+TEST_P(DeathContract, a_launcher_that_is_stopped_leaves_its_launch_to_the_next) {
   cloud_->set_boot_time(minutes(10));
   const std::string id = add_node();
   const auto job = start().launch(id);

@@ -174,6 +174,7 @@ class ExampleFixture final : public CloudFixture {
 
 // Who waits for its turn on the wire, and shows credentials, is the client library.
 INSTANTIATE_TEST_SUITE_P(example, DriverContract, testing::Values(backend<ExampleFixture>()));
+INSTANTIATE_TEST_SUITE_P(example, DeathContract, testing::Values(backend<ExampleFixture>()));
 INSTANTIATE_TEST_SUITE_P(example, QuotaContract, testing::Values(backend<ExampleFixture>()));
 
 }  // namespace nodepool::drivers::contract

@@ -120,6 +120,7 @@ class FakeFixture final : public CloudFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(fake, DriverContract, testing::Values(backend<FakeFixture>()));
+INSTANTIATE_TEST_SUITE_P(fake, DeathContract, testing::Values(backend<FakeFixture>()));
 INSTANTIATE_TEST_SUITE_P(fake, QuotaContract, testing::Values(backend<FakeFixture>()));
 INSTANTIATE_TEST_SUITE_P(fake, ImageContract, testing::Values(backend<FakeFixture>()));
 

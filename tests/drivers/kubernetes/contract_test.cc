@@ -76,9 +76,11 @@ class ForgetfulFixture final : public NamespaceFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
+INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, QuotaContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, WireContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(forgetful, DriverContract, testing::Values(backend<ForgetfulFixture>()));
+INSTANTIATE_TEST_SUITE_P(forgetful, DeathContract, testing::Values(backend<ForgetfulFixture>()));
 INSTANTIATE_TEST_SUITE_P(forgetful, QuotaContract, testing::Values(backend<ForgetfulFixture>()));
 
 }  // namespace nodepool::drivers::contract

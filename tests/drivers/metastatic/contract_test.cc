@@ -156,7 +156,11 @@ class MetastaticFixture final : public CloudFixture {
 
 INSTANTIATE_TEST_SUITE_P(metastatic_alone, DriverContract,
                          testing::Values(backend<MetastaticFixture<1>>()));
+INSTANTIATE_TEST_SUITE_P(metastatic_alone, DeathContract,
+                         testing::Values(backend<MetastaticFixture<1>>()));
 INSTANTIATE_TEST_SUITE_P(metastatic_shared, DriverContract,
+                         testing::Values(backend<MetastaticFixture<3>>()));
+INSTANTIATE_TEST_SUITE_P(metastatic_shared, DeathContract,
                          testing::Values(backend<MetastaticFixture<3>>()));
 
 }  // namespace nodepool::drivers::contract

@@ -127,9 +127,11 @@ class PodFixture final : public KubeFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(openshift, DriverContract, testing::Values(backend<ProjectFixture>()));
+INSTANTIATE_TEST_SUITE_P(openshift, DeathContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, QuotaContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshift, WireContract, testing::Values(backend<ProjectFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, DriverContract, testing::Values(backend<PodFixture>()));
+INSTANTIATE_TEST_SUITE_P(openshiftpods, DeathContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, QuotaContract, testing::Values(backend<PodFixture>()));
 INSTANTIATE_TEST_SUITE_P(openshiftpods, WireContract, testing::Values(backend<PodFixture>()));
 

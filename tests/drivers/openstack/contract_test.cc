@@ -176,15 +176,19 @@ class SlowFixture final : public OpenStackFixture {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(openstack, DriverContract, testing::Values(backend<OpenStackFixture>()));
+INSTANTIATE_TEST_SUITE_P(openstack, DeathContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, QuotaContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, ImageContract, testing::Values(backend<OpenStackFixture>()));
 INSTANTIATE_TEST_SUITE_P(openstack, WireContract, testing::Values(backend<OpenStackFixture>()));
 
 INSTANTIATE_TEST_SUITE_P(floating_ips, DriverContract,
                          testing::Values(backend<FloatingIpFixture>()));
+INSTANTIATE_TEST_SUITE_P(floating_ips, DeathContract,
+                         testing::Values(backend<FloatingIpFixture>()));
 INSTANTIATE_TEST_SUITE_P(floating_ips, WireContract, testing::Values(backend<FloatingIpFixture>()));
 
 INSTANTIATE_TEST_SUITE_P(slow, DriverContract, testing::Values(backend<SlowFixture>()));
+INSTANTIATE_TEST_SUITE_P(slow, DeathContract, testing::Values(backend<SlowFixture>()));
 INSTANTIATE_TEST_SUITE_P(slow, WireContract, testing::Values(backend<SlowFixture>()));
 
 }  // namespace nodepool::drivers::contract

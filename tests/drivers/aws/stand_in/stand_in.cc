@@ -79,6 +79,12 @@ const std::map<std::string, std::regex>& known_parameters() {
            R"(TagSpecification\.[12]\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
       {"DescribeInstances", std::regex("MaxResults|NextToken")},
       {"DescribeVolumes", std::regex("MaxResults|NextToken")},
+      {"AllocateHosts",
+       std::regex(
+           R"(AutoPlacement|AvailabilityZone|InstanceType|Quantity|HostRecovery|)"
+           R"(HostMaintenance|ClientToken|TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
+      {"DescribeHosts", std::regex("NextToken")},
+      {"ReleaseHosts", std::regex(R"(HostId\.1)")},
       {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+))")},
       {"DescribeInstanceTypes", std::regex(R"(Filter\.1\.(Name|Value\.\d+)|NextToken)")},
       {"TerminateInstances", std::regex(R"(InstanceId\.\d+)")},
@@ -209,6 +215,14 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
             "<GetConsoleOutputResponse><output>bG9naW46\n</output></GetConsoleOutputResponse>"};
   }
   if (action == "CreateTags") return create_tags(query);
+  if (action == "AllocateHosts") {
+    return {200, dedicated_hosts.allocate(query, tags_of(query, "dedicated-host"))};
+  }
+  if (action == "DescribeHosts") return {200, dedicated_hosts.describe()};
+  if (action == "ReleaseHosts") {
+    settle();
+    return {200, dedicated_hosts.release(value_of(query, "HostId.1"))};
+  }
   if (action.contains("Import")) {
     const bool is_image = action == "ImportImage";
     return image_services.import(
@@ -232,6 +246,12 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
 std::string StandIn::add_instance(const std::string& type,
                                   const std::map<std::string, std::string>& tags) {
   const std::string id = new_id("i");
+  add_instance(id, type, tags);
+  return id;
+}
+
+StandIn::Instance& StandIn::add_instance(const std::string& id, const std::string& type,
+                                         const std::map<std::string, std::string>& tags) {
   Instance& instance = instances[id];
   instance.id = id;
   instance.type = type;
@@ -239,7 +259,7 @@ std::string StandIn::add_instance(const std::string& type,
   instance.tags = tags;
   instance.volume = add_volume(tags);
   volumes[instance.volume] = id;
-  return id;
+  return instance;
 }
 
 std::string StandIn::add_volume(const std::map<std::string, std::string>& tags) {
@@ -255,6 +275,7 @@ std::string StandIn::shown(Instance& instance) {
   if (instance.state == "pending" && is_due) {
     instance.state = instance.is_broken ? "terminated" : "running";
     instance.ended = runtime_.clock.now();
+    if (instance.is_broken) dedicated_hosts.vacate(instance.id);
   }
   if (instance.is_broken && instance.state == "terminated") instance.reason_code = broken_code;
   const std::string reason =
@@ -268,13 +289,13 @@ std::string StandIn::shown(Instance& instance) {
   const std::string zone = value_of(instance.wanted, "Placement.AvailabilityZone");
   return fmt::format(
       "<item><instanceId>{}</instanceId><instanceState><name>{}</name></instanceState>{}"
-      "<instanceType>{}</instanceType><placement><availabilityZone>{}</availabilityZone></"
-      "placement>"
+      "<instanceType>{}</instanceType><placement><availabilityZone>{}</availabilityZone>"
+      "<hostId>{}</hostId></placement>"
       "<ipAddress>203.0.113.{}</ipAddress><privateIpAddress>10.0.0.{}</privateIpAddress>{}"
       "<blockDeviceMapping><item><ebs><volumeId>{}</volumeId></ebs></item></blockDeviceMapping>{}"
       "</item>",
       instance.id, instance.state, reason, instance.type, zone.empty() ? "north-1a" : zone,
-      std::stoi(number), std::stoi(number),
+      value_of(instance.wanted, "Placement.HostId"), std::stoi(number), std::stoi(number),
       is_spot ? "<instanceLifecycle>spot</instanceLifecycle>" : "", instance.volume,
       tag_set(instance.tags));
 }
@@ -298,8 +319,14 @@ StandIn::Reply StandIn::run_instances(const Parameters& query) {
     if (!images.contains(image) && !own_images.contains(image)) {
       return refusal(400, "InvalidAMIID.NotFound", "no such image");
     }
-    id = add_instance(value_of(query, "InstanceType"), tags_of(query, "instance"));
-    Instance& instance = instances[id];
+    const std::string type = value_of(query, "InstanceType");
+    const std::string host = value_of(query, "Placement.HostId");
+    settle();
+    id = new_id("i");
+    const std::string refused =
+        host.empty() ? std::string() : dedicated_hosts.place(host, type, id);
+    if (!refused.empty()) return refusal(400, refused, host);
+    Instance& instance = add_instance(id, type, tags_of(query, "instance"));
     volume_tags[instance.volume] = tags_of(query, "volume");
     instance.wanted = query;
     instance.is_broken = broken > 0;
@@ -318,6 +345,7 @@ void StandIn::settle() {
     if (instance.state != "shutting-down" || !is_due) continue;
     instance.state = "terminated";
     volumes.erase(instance.volume);
+    dedicated_hosts.vacate(id);
   }
   std::erase_if(instances, [this](const auto& entry) {
     const Instance& instance = entry.second;

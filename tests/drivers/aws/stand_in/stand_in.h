@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/drivers/aws/stand_in/dedicated_hosts.h"
 #include "tests/drivers/aws/stand_in/image_services.h"
 #include "tests/support/http_server.h"
 
@@ -34,7 +35,8 @@ class StandIn {
   };
 
   explicit StandIn(const async::Runtime& runtime)
-      : image_services(runtime, own_images, snapshots),
+      : dedicated_hosts(runtime),
+        image_services(runtime, own_images, snapshots),
         runtime_(runtime),
         server_(runtime, [this](const http::HttpServer::Call& call) { return serve(call); }) {}
 
@@ -79,6 +81,7 @@ class StandIn {
   std::set<std::string> images = {"ami-1"};
   std::map<std::string, OwnThing> own_images;
   std::map<std::string, OwnThing> snapshots;
+  DedicatedHosts dedicated_hosts;
   ImageServices image_services;
 
   // AWS takes a spot instance away.
@@ -108,6 +111,8 @@ class StandIn {
   Reply terminate(const Parameters& query);
   Reply quotas() const;
   static Reply refusal(int status, const std::string& code, const std::string& message);
+  Instance& add_instance(const std::string& id, const std::string& type,
+                         const std::map<std::string, std::string>& tags);
   std::string shown(Instance& instance);
   std::optional<Failure> next_failure(const std::string& action);
   std::string new_id(const std::string& prefix);
