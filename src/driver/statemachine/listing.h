@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +28,8 @@ struct Awaited {
   std::optional<Expectation> expected;
   // What was asked for earlier might show what was there before: only younger listings count.
   bool only_younger = false;
+  // How long the order for it has waited for its turn, and for the cloud's answer.
+  async::Duration queued{};
   std::uint64_t seen = 0;  // the listing that was seen last
   // How long before it was shown it may have been there, at most.
   async::Duration gap{};
@@ -41,9 +45,24 @@ struct Awaited {
 };
 
 // A listing of a cloud, such as all its machines, in which many wait for something. It is asked for
-// when the first of them expects to see it, and all see what is listed.
+// when the first of them expects to see it, and all see what is listed. A listing that takes long
+// is work for the cloud: it is left alone for as long again, but no longer than between two looks
+// of those who know nothing.
+//
+// Where orders queue, one machine after the other comes up, and a look for each would double the
+// calls. So who has queued leaves the look to those who come after him, for a part of the time that
+// he has queued.
 template <typename T>
 class Listing {
+  using TimePoint = async::Clock::TimePoint;
+
+  // Those who wait, and those who will.
+  struct Crowd {
+    std::multiset<TimePoint> dues;
+    int orders = 0;  // that are under way
+    async::Event answered{"a listing"};
+  };
+
  public:
   using Pointer = std::shared_ptr<const T>;
   using Ask = std::function<async::Task<T>()>;
@@ -64,6 +83,33 @@ class Listing {
     return {.since = runtime_.clock.now(), .expected = expected, .seen = number_};
   }
 
+  // Something is being asked for that will be waited for: from when its call queues until that has
+  // been answered. The listing outlives it.
+  class Order {
+   public:
+    explicit Order(Listing& listing)
+        : listing_(listing), crowd_(listing.crowd_), begun_(listing.runtime_.clock.now()) {
+      ++crowd_->orders;
+    }
+    ~Order() {
+      if (--crowd_->orders == 0) crowd_->answered.set();  // nobody comes after those who wait
+    }
+    Order(const Order&) = delete;
+    Order& operator=(const Order&) = delete;
+
+    // Begins to wait, see above.
+    Awaited await(std::optional<Expectation> expected) const {
+      Awaited awaited = listing_.await(expected);
+      awaited.queued = *awaited.since - begun_;
+      return awaited;
+    }
+
+   private:
+    Listing& listing_;
+    std::shared_ptr<Crowd> crowd_;
+    TimePoint begun_;
+  };
+
   // The same for something that an earlier launcher has asked for.
   Awaited await_earlier() const { return {.since = {}, .expected = {}, .seen = number_}; }
 
@@ -77,14 +123,17 @@ class Listing {
     TimePoint due = when_due(awaited);
     while (!is_new_for(awaited)) {
       due = when_due(awaited);
-      if (runtime_.clock.now() >= due) {
+      const Waiting waiting(crowd_, due);
+      const TimePoint look_at = when_looked_at(awaited, due);
+      if (runtime_.clock.now() >= look_at) {
         co_await answer_.next();
       } else {
-        co_await answered_.wait_until(runtime_.clock, due);
+        co_await crowd_->answered.wait_until(runtime_.clock, look_at);
       }
     }
     if (awaited.since) awaited.gap = *looked_at_ - std::max(looked_before_, *awaited.since);
-    awaited.too_late = *looked_at_ > due + std::max(pace_.unknown, awaited.gap / 2);
+    const async::Duration tolerance = awaited.expected ? awaited.expected->step : awaited.gap / 2;
+    awaited.too_late = *looked_at_ > due + std::max(pace_.unknown, tolerance);
     awaited.seen = number_;
     const auto witness = async::witness_of(co_await boost::asio::this_coro::executor);
     if (witness) witness->looked(name_);
@@ -95,14 +144,39 @@ class Listing {
   // when that was expected.
   void look_now() {
     has_changed_ = true;
-    answered_.set();
+    crowd_->answered.set();
   }
 
   // After the last call.
   async::Task<> stop() { return answer_.stop(); }
 
  private:
-  using TimePoint = async::Clock::TimePoint;
+  // How long a look is left to others: this part of the time in the queue, and this part of the
+  // usual time, but no longer than the time in the queue; so long at most.
+  static constexpr int kPartOfQueue = 3;
+  static constexpr int kPartOfUsual = 16;
+  static constexpr async::Duration kMostLeft = std::chrono::seconds(10);
+
+  static async::Duration left_to_others(const Awaited& awaited) {
+    const async::Duration usual = awaited.expected ? awaited.expected->usual : async::Duration();
+    const async::Duration left =
+        awaited.queued / kPartOfQueue + std::min(awaited.queued, usual / kPartOfUsual);
+    return std::min(left, kMostLeft);
+  }
+
+  // Among those who wait, for as long as it lives.
+  class Waiting {
+   public:
+    Waiting(std::shared_ptr<Crowd> crowd, TimePoint due)
+        : crowd_(std::move(crowd)), place_(crowd_->dues.insert(due)) {}
+    ~Waiting() { crowd_->dues.erase(place_); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    std::shared_ptr<Crowd> crowd_;
+    std::multiset<TimePoint>::iterator place_;
+  };
 
   bool is_new_for(const Awaited& awaited) const {
     if (!latest_ || number_ <= awaited.seen) return false;
@@ -110,8 +184,17 @@ class Listing {
   }
 
   TimePoint when_due(const Awaited& awaited) const {
-    if (has_changed_) return looked_at_ ? *looked_at_ + pace_.least : runtime_.clock.now();
-    return next_look(awaited.since, awaited.expected, looked_at_, pace_);
+    const async::Duration rest = std::max(pace_.least, std::min(look_took_, pace_.unknown));
+    if (has_changed_) return looked_at_ ? *looked_at_ + rest : runtime_.clock.now();
+    return next_look(awaited.since, awaited.expected, looked_at_,
+                     {.unknown = pace_.unknown, .least = rest});
+  }
+
+  // The last moment at which one look serves most of those who wait; `due` is among theirs.
+  TimePoint when_looked_at(const Awaited& awaited, TimePoint due) const {
+    if (has_changed_) return due;
+    const TimePoint latest = due + left_to_others(awaited);
+    return crowd_->orders > 0 ? latest : *std::prev(crowd_->dues.upper_bound(latest));
   }
 
   async::Task<Pointer> list() {
@@ -131,7 +214,8 @@ class Listing {
       looked_before_ = looked_at_.value_or(TimePoint::min());
     }
     looked_at_ = runtime_.clock.now();
-    answered_.set();
+    look_took_ = *looked_at_ - begun;
+    crowd_->answered.set();
     if (failure) std::rethrow_exception(failure);
     co_return listed;
   }
@@ -141,12 +225,13 @@ class Listing {
   LookPace pace_;
   Ask ask_;
   async::SharedAnswer<Pointer> answer_;
-  async::Event answered_{"a listing"};
+  std::shared_ptr<Crowd> crowd_ = std::make_shared<Crowd>();  // shared: they may go last
   Pointer latest_;
   std::uint64_t number_ = 0;  // of the latest
   TimePoint shown_since_{};   // when the latest was asked for
   TimePoint looked_before_ = TimePoint::min();
   std::optional<TimePoint> looked_at_;  // when the last one was answered, or failed
+  async::Duration look_took_{};         // the last one
   bool has_changed_ = false;
 };
 

@@ -46,8 +46,9 @@ class CloudView {
   // All outlive it.
   CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas, const Pace& pace);
 
+  using Instances = driver::Listing<Things<Ec2Instance>>;
   // In which launches and removals wait for what they have asked for.
-  driver::Listing<Things<Ec2Instance>>& instances() { return instances_; }
+  Instances& instances() { return instances_; }
   // How long instances take to end, to look at them when that is expected.
   driver::BootTimes& removal_times() { return removal_times_; }
   async::Task<std::shared_ptr<const Things<Ec2Volume>>> volumes(async::Duration max_age) {
@@ -89,7 +90,7 @@ class CloudView {
   Ec2& ec2_;
   ServiceQuotas& service_quotas_;
   const Pace& pace_;
-  driver::Listing<Things<Ec2Instance>> instances_;
+  Instances instances_;
   driver::BootTimes removal_times_;
   async::SharedAnswer<Things<Ec2Volume>> volumes_;
   async::SharedAnswer<Things<DedicatedHost>> hosts_;

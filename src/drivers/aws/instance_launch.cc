@@ -116,6 +116,7 @@ Task<> InstanceLaunch::wait_for_host() {
 
 Task<std::string> InstanceLaunch::make_instance() {
   std::string id;
+  const CloudView::Instances::Order order(context_.view.instances());
   try {
     id = co_await call_for_instance();
   } catch (const CloudError& error) {
@@ -124,7 +125,7 @@ Task<std::string> InstanceLaunch::make_instance() {
     context_.view.forget();  // the image may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
-  awaited_ = context_.view.instances().await(spec_.expectation());
+  awaited_ = order.await(spec_.expectation());
   machine_.set_external_id(to_json({.instance = id, .host = host_id_}));
   co_return id;
 }

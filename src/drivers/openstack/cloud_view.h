@@ -41,8 +41,9 @@ class CloudView {
   // All outlive it.
   CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud, const Pace& pace);
 
+  using Servers = driver::Listing<ServerList>;
   // In which launches and removals wait for what they have asked for.
-  driver::Listing<ServerList>& servers() { return servers_; }
+  Servers& servers() { return servers_; }
   // Empty where the cloud has no such thing.
   async::Task<std::shared_ptr<const std::vector<FloatingIp>>> floating_ips();
   async::Task<std::shared_ptr<const std::vector<Volume>>> volumes();
@@ -77,7 +78,7 @@ class CloudView {
   CloudApi& api_;
   const Cloud& cloud_;
   const Pace& pace_;
-  driver::Listing<ServerList> servers_;
+  Servers servers_;
   async::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
   async::SharedAnswer<std::vector<Volume>> volumes_;
   async::SharedAnswer<std::vector<Flavor>> flavors_;

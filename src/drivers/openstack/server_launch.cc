@@ -67,6 +67,7 @@ Task<Instance> ServerLaunch::run() {
 Task<std::string> ServerLaunch::make_server() {
   ServerRequest wanted = co_await request();
   requested_at_ = context_.runtime.clock.now();
+  const CloudView::Servers::Order order(context_.view.servers());
   std::string id;
   try {
     id = co_await context_.api.compute().create(std::move(wanted));
@@ -77,7 +78,7 @@ Task<std::string> ServerLaunch::make_server() {
     context_.view.forget();  // the flavor, image or network may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
-  awaited_ = context_.view.servers().await(spec_.expectation());
+  awaited_ = order.await(spec_.expectation());
   machine_.set_external_id(to_external_id(id));
   co_return id;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -142,8 +143,49 @@ TEST_F(ListingTest, a_change_while_it_is_asked_for_is_looked_at_once_more) {
   pass(seconds(2));  // the cloud has looked at its machines, and not answered yet
   up_.insert(1);
   listing_.look_now();
-  pass(milliseconds(3100));
-  EXPECT_THAT(seen_, ElementsAre(testing::DoubleNear(5.02, 1e-6)));
+  pass(milliseconds(4100));
+  EXPECT_THAT(seen_, ElementsAre(testing::DoubleNear(6, 1e-6)))
+      << "a second of rest, though this took two";
+}
+
+TEST_F(ListingTest, a_cloud_that_answers_slowly_is_left_alone_for_as_long) {
+  const Expectation any_moment{
+      .earliest = {}, .usual = seconds(5), .latest = seconds(60), .step = milliseconds(100)};
+  latency_ = milliseconds(400);
+  begin(1, any_moment);
+  pass(milliseconds(2200));
+  EXPECT_THAT(asked_,
+              ElementsAre(0.1, testing::DoubleNear(0.9, 1e-6), testing::DoubleNear(1.7, 1e-6)));
+  latency_ = milliseconds(1);
+  pass(milliseconds(650));
+  EXPECT_THAT(asked_, SizeIs(7)) << "a faster answer counts at once";
+}
+
+// The orders queue for a call a second; each machine takes 5 s, and that is known.
+TEST_F(ListingTest, who_has_queued_leaves_the_look_to_those_who_come_after_him) {
+  const Expectation expected{
+      .earliest = seconds(5), .usual = seconds(5), .latest = seconds(6), .step = milliseconds(100)};
+  constexpr int kMachines = 40;
+  std::vector<std::unique_ptr<Listing<Up>::Order>> orders;
+  for (int machine = 0; machine < kMachines; ++machine) {
+    orders.push_back(std::make_unique<Listing<Up>::Order>(listing_));
+  }
+  for (int machine = 0; machine < kMachines; ++machine) {
+    pass(seconds(1));
+    up_.insert(machine - 4);  // made 5 s ago when it has passed
+    scope_.spawn("a test's wait", wait_for(*this, machine, orders.front()->await(expected)));
+    settle();
+    orders.erase(orders.begin());
+  }
+  for (int machine = kMachines - 4; machine < kMachines; ++machine) {
+    pass(seconds(1));
+    up_.insert(machine);
+  }
+  pass(seconds(2));
+  EXPECT_THAT(seen_, SizeIs(kMachines));
+  EXPECT_LE(asked_.size(), kMachines / 3U);
+  EXPECT_NEAR(seen_.front(), 6, 0.7) << "the first has not queued for long";
+  EXPECT_NEAR(seen_.back(), kMachines + 5, 0.5) << "nobody comes after the last";
 }
 
 TEST_F(ListingTest, a_look_that_fails_is_told_to_those_whom_it_was_for) {
