@@ -1,6 +1,7 @@
 #include "driver/statemachine/removal.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "driver/cloud_error.h"
@@ -43,7 +44,6 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
     Task<> removing = adapter.remove(instance.external_id, machine);
     co_await remove_if_there(std::move(removing));
   }
-  machine.set_scope({});
   const std::vector<Resource> resources = co_await adapter.resources();
   for (const Resource& resource : resources) {
     if (resource.type == kInstanceResource || !is_of_node(resource.metadata)) continue;
@@ -59,13 +59,21 @@ Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& 
   JournalledMachine machine(context.runtime, record, journal, context.adapter.settling_time(),
                             context.log, JournalledMachine::Purpose::removal);
   machine.tell_when_accepted(std::exchange(context.accepted, nullptr));
-  if (uncertain_since) {
-    co_await remove_what_is_found(context, record, machine, *uncertain_since);
+  std::exception_ptr failure;  // keeps nobody from deleting what the record names
+  try {
+    if (uncertain_since) {
+      co_await remove_what_is_found(context, record, machine, *uncertain_since);
+    }
+  } catch (const CloudError&) {
+    failure = std::current_exception();
   }
+  machine.set_scope({});
   const model::Json external_id = record.node().external_id;
-  if (external_id.is_null()) co_return;
-  Task<> removing = context.adapter.remove(external_id, machine);
-  co_await remove_if_there(std::move(removing));
+  if (!external_id.is_null()) {
+    Task<> removing = context.adapter.remove(external_id, machine);
+    co_await remove_if_there(std::move(removing));
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace nodepool::driver

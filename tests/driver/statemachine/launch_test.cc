@@ -278,6 +278,20 @@ TEST_F(LaunchTest, a_refusal_does_not_tell_what_came_of_the_call_before) {
   EXPECT_THAT(cloud_->servers, IsEmpty());
 }
 
+TEST_F(LaunchTest, what_the_record_names_goes_though_nobody_can_look_for_the_rest) {
+  cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
+  cloud_->fail("find server", {Kind::permanent});
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  process_->run_until_ended(*job);
+  ASSERT_TRUE(LaunchJournal::parse(node(id).launch_journal).uncertain_since());
+  cloud_->fail("list", {Kind::transient});
+  job = process_->take_back(id);
+  process_->run_until_ended(*job);
+  EXPECT_EQ(job->failure(), "list went wrong");
+  EXPECT_EQ(cloud_->count("remove"), 1U);
+}
+
 TEST_F(LaunchTest, an_undoing_looks_for_what_may_have_been_made) {
   config_->launch_timeout_ = minutes(2);
   cloud_->fail("make server", {.kind = Kind::unknown_outcome, .is_done = true});
