@@ -20,6 +20,7 @@ from side_by_side import FOREIGN_NODES, Installation, populate, run_clients
 # ZooDefs.OpCode
 NAMES = {-11: 'close', 1: 'create', 2: 'delete', 3: 'exists', 4: 'get', 5: 'set', 8: 'children', 9: 'sync', 11: 'ping', 12: 'children',
          14: 'multi', 15: 'create', 18: 'unwatch', 22: 'multiRead', 106: 'watch'}
+EVENT = struct.pack('>i', -1)  # in the place of a request's number
 
 
 class CountingProxy:
@@ -48,7 +49,7 @@ class CountingProxy:
         context.load_cert_chain(self.servers.cert, self.servers.key)
         context.check_hostname = False
         server_reader, server_writer = await asyncio.open_connection('127.0.0.1', self.servers.tls[0], ssl=context)
-        back = asyncio.ensure_future(self.pass_on(server_reader, writer))
+        back = asyncio.ensure_future(self.pass_back(server_reader, writer))
         try:
             first = True
             while True:
@@ -71,11 +72,22 @@ class CountingProxy:
         if name in ('multi', 'multiRead'):
             self.counts[f'operations of {name}'] += parts(packet)
 
-    async def pass_on(self, reader, writer):
+    async def pass_back(self, reader, writer):
+        """What the server says: answers, and events, each of which is a packet of its own."""
+        unread = b''
         while data := await reader.read(1 << 16):
             writer.write(data)
+            unread = self.count_events(unread + data)
             await writer.drain()
         writer.close()
+
+    def count_events(self, data):
+        """Returns what is of a packet that has not come as a whole."""
+        at = 0
+        while at + 8 <= len(data) and at + 4 + (size := struct.unpack_from('>i', data, at)[0]) <= len(data):
+            self.counts['events'] += data[at + 4:at + 8] == EVENT
+            at += 4 + size
+        return data[at:]
 
     def section(self):
         return {'zookeeper-servers': [{'host': '127.0.0.1', 'port': self.port}],
@@ -111,7 +123,7 @@ def parts(packet):
 
 def figures_of(counts, per=1):
     """Each operation's number, and that of all packets."""
-    packets = sum(number for name, number in counts.items() if ' of ' not in name)
+    packets = sum(number for name, number in counts.items() if name != 'events' and ' of ' not in name)
     return {name: round(number / per, 3) for name, number in [('packets', packets), *sorted(counts.items())]}
 
 

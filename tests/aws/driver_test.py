@@ -186,6 +186,6 @@ def test_a_machine_that_ends_by_itself_says_so_on_its_node(nodepool, sky, cloud)
     assert found['state'] == 'in-use'
     assert node['external_id']['instance'] in found['comment']
     assert 'Client.UserInitiatedShutdown' in found['comment']
-    assert found['comment'] in launcher.run('history', node['id'])
+    wait_until('the history says so', lambda: found['comment'] in launcher.run('history', node['id']), 60)
     launcher.release(lease)
     launcher.await_no_nodes()
