@@ -167,6 +167,7 @@ def test_a_label_that_nobody_has_ends_the_build(installation, project, master):
 def test_builds_wait_for_nodes(installation, project, master):
     project.has_tests('true')
     master.build()
+    master.wait_until_building()  # Buildbot makes one build of alike requests that wait
     master.build()
     wait_until('both are over', lambda: [build['results'] for build in master.builds()] == [SUCCESS, SUCCESS])
     installation.wait_until_free()
