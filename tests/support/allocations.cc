@@ -35,9 +35,17 @@ void give(void* memory) {
 
 }  // namespace
 
-// The others (arrays, nothrow, sized) call these.
+// Those of arrays call these, or are a sanitizer's. All of the others are here, as what one of them
+// takes another gives back: a sanitizer's own `new (nothrow)` does not go with this delete.
 void* operator new(std::size_t size) {
   return take(std::malloc(size == 0 ? 1 : size));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return ::operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 void operator delete(void* memory) noexcept {
   give(memory);
@@ -45,14 +53,27 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   give(memory);
 }
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  give(memory);
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto unit = static_cast<std::size_t>(alignment);
   return take(std::aligned_alloc(unit, (size + unit - 1) / unit * unit));
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  try {
+    return ::operator new(size, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
   give(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  give(memory);
+}
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   give(memory);
 }
 
