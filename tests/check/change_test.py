@@ -1,0 +1,93 @@
+"""What a change concerns: the map, patterns, and finding changed tests in sources."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tools/check'))
+
+import change  # noqa: E402
+from suites import BY_NAME  # noqa: E402
+
+SOURCE = '''#include <gtest/gtest.h>
+
+// Why.
+TEST(Pool, grows) {
+  EXPECT_TRUE(grows());
+}
+
+TEST_P(PoolTest, shrinks) {
+  EXPECT_TRUE(shrinks());
+}
+'''
+
+
+def concerned(lines, *paths):
+    return change.concerned_suites(change.parse_map(lines), paths)
+
+
+class MapOfTheTree(unittest.TestCase):
+    lines = change.parse_map((ROOT / change.MAP).read_text())
+
+    def test_names_each_file(self):
+        files = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=ROOT,
+                               check=True, capture_output=True, text=True).stdout.splitlines()
+        self.assertGreater(len(files), 1000)
+        self.assertEqual([path for path in files if not change.lines_for(self.lines, path)], [])
+
+    def test_names_suites_that_there_are(self):
+        named = {suite.rstrip(change.WHOLE) for _, suites in self.lines for suite in suites}
+        self.assertEqual(named - BY_NAME.keys(), set())
+
+    def test_has_no_line_that_matches_nothing(self):
+        files = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=ROOT,
+                               check=True, capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual([pattern for pattern, _ in self.lines
+                          if not any(change.expression(pattern).fullmatch(path) for path in files)], [])
+
+    def test_a_driver_concerns_all_of_its_suite(self):
+        self.assertTrue(change.concerned_suites(self.lines, ['src/drivers/aws/api/ec2.cc'])['aws'])
+
+    def test_a_folder_that_no_line_names_is_found(self):
+        self.assertEqual(change.lines_for(self.lines, 'src/novelty/file.cc'), [])
+
+
+class Map(unittest.TestCase):
+    def test_all_matching_lines_count(self):
+        self.assertEqual(concerned('src/**: quick\nsrc/{a,b}/*: web api!  # why\nsrc/a/deep/**: aws', 'src/b/x.cc'),
+                         {'quick': False, 'web': False, 'api': True})
+
+    def test_whole_wins(self):
+        self.assertEqual(concerned('a: web\nb: web!', 'a', 'b'), {'web': True})
+        self.assertEqual(concerned('a: web\nb: web!', 'b', 'a'), {'web': True})
+
+    def test_a_star_ends_at_a_slash(self):
+        self.assertEqual(concerned('src/*: web', 'src/a/b.cc'), {})
+        self.assertEqual(concerned('*.md: web', 'README.md'), {'web': False})
+
+    def test_nothing_is_concerned_by_a_dash(self):
+        self.assertEqual(concerned('*: -', 'README.md'), {})
+
+    def test_a_line_without_suites_is_refused(self):
+        for text in ('src/**', 'src/**:'):
+            with self.assertRaisesRegex(ValueError, 'tests/concerns:1'):
+                change.parse_map(text)
+
+
+class ChangedTests(unittest.TestCase):
+    def test_those_whose_lines_have_changed(self):
+        self.assertEqual(change.tests_at(SOURCE, {5}), {('Pool', 'grows')})
+        self.assertEqual(change.tests_at(SOURCE, {8}), {('PoolTest', 'shrinks')})
+        self.assertEqual(change.tests_at(SOURCE, {1, 7}), set())
+
+    def test_parameters_are_found_by_the_names_in_the_source(self):
+        tests = {('PoolTest', 'shrinks')}
+        self.assertTrue(change.is_one_of('All/PoolTest.shrinks/3', tests))
+        self.assertTrue(change.is_one_of('PoolTest/0.shrinks', tests))
+        self.assertFalse(change.is_one_of('All/PoolTest.shrinks_too/3', tests))
+        self.assertFalse(change.is_one_of('OtherPoolTest.shrinks', tests))
+
+
+if __name__ == '__main__':
+    unittest.main()

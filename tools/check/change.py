@@ -1,0 +1,141 @@
+"""What has changed, and what that concerns."""
+import functools
+import pathlib
+import re
+import subprocess
+
+MAP = pathlib.Path('tests/concerns')
+NOTHING = '-'
+WHOLE = '!'  # behind a suite's name: all of it, not only its smoke tests
+TEST_MACRO = re.compile(r'^(TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+)\s*,\s*(\w+)\s*\)',
+                        re.MULTILINE)
+HUNK = re.compile(r'^@@ -\S+ \+(\d+)(?:,(\d+))? @@')
+
+
+def git(*arguments):
+    return subprocess.run(['git', *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def base():
+    """The newest commit that is older than a day; the empty tree if there is none."""
+    commit = git('rev-list', '-1', '--before=1 day ago', 'HEAD').strip()
+    return commit or git('hash-object', '-t', 'tree', '/dev/null').strip()
+
+
+def changed_files(since):
+    """Files that differ from a commit, those that git does not know yet among them."""
+    names = git('diff', '--name-only', '-z', since).split('\0')
+    names += git('ls-files', '--others', '--exclude-standard', '-z').split('\0')
+    return sorted(set(filter(None, names)))
+
+
+def parse_map(text):
+    """The lines of the map: (pattern, suites)."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.split('#')[0].strip()
+        if not line:
+            continue
+        pattern, colon, suites = line.partition(':')
+        if not colon or not suites.split():
+            raise ValueError(f'{MAP}:{number}: not "PATTERN: SUITE…": {line}')
+        lines.append((pattern.strip(), [s for s in suites.split() if s != NOTHING]))
+    return lines
+
+
+@functools.cache
+def expression(pattern):
+    """A pattern as a regular expression: ** is any path, * any name, {a,b} one of these."""
+    parts = {'**': '.*', '*': '[^/]*', '{': '(?:', '}': ')', ',': '|'}
+    tokens = re.findall(r'\*\*|\*|\{|\}|,|[^*{},]+', pattern)
+    return re.compile(''.join(parts.get(token) or re.escape(token) for token in tokens))
+
+
+def lines_for(lines, path):
+    return [(pattern, suites) for pattern, suites in lines if expression(pattern).fullmatch(path)]
+
+
+def concerned_suites(lines, paths):
+    """Suites that a change of these paths concerns, each with whether all of it."""
+    suites = {}
+    for path in paths:
+        for _, names in lines_for(lines, path):
+            for name in names:
+                suite = name.rstrip(WHOLE)
+                suites[suite] = suites.get(suite, False) or name.endswith(WHOLE)
+    return suites
+
+
+def concerned_programs(build, programs, paths):
+    """Those of the test programs whose inputs, headers and sources among them, have changed. The
+    build folder has to be built."""
+    changed = {str(pathlib.Path(path).resolve()) for path in paths}
+    objects = changed_objects(build, changed)
+    concerned = []
+    for program in programs:
+        folder = program.source_folder
+        own = any(pathlib.Path(path).is_relative_to(folder) for path in paths) if folder else False
+        if own or not objects.isdisjoint(inputs_of(build, program)):
+            concerned.append(program)
+    return concerned
+
+
+def changed_objects(build, changed):
+    """Objects, relative to the build folder, that are compiled from one of these absolute paths."""
+    objects, current = set(), None
+    for line in subprocess.run(['ninja', '-C', build, '-t', 'deps'], check=True,
+                               capture_output=True, text=True).stdout.splitlines():
+        if line.startswith('    '):
+            path = line.strip()
+            if str((pathlib.Path(build) / path).resolve() if not path.startswith('/') else path) in changed:
+                objects.add(current)
+        elif line:
+            current = line.split(': ')[0]
+    return objects
+
+
+def inputs_of(build, program):
+    """All that a program is made of, and the programs that it runs, relative to the build folder."""
+    target = str(pathlib.Path(program.file).resolve().relative_to(pathlib.Path(build).resolve()))
+    return set(subprocess.run(['ninja', '-C', build, '-t', 'inputs', target], check=True,
+                              capture_output=True, text=True).stdout.split('\n'))
+
+
+def changed_tests(since, paths):
+    """Names of tests of GoogleTest, as patterns for its filter, whose lines have changed."""
+    patterns = set()
+    for path in paths:
+        if path.startswith('tests/') and path.endswith('.cc') and pathlib.Path(path).exists():
+            patterns |= tests_at(pathlib.Path(path).read_text(), changed_lines(since, path))
+    return patterns
+
+
+def changed_lines(since, path):
+    """Numbers of the lines of a file that a commit does not have."""
+    if not git('ls-files', '--', path):
+        return range(1, len(pathlib.Path(path).read_text().splitlines()) + 1)
+    lines = set()
+    for line in git('diff', '--unified=0', since, '--', path).splitlines():
+        if found := HUNK.match(line):
+            begin, count = int(found[1]), int(found[2] or 1)
+            lines |= set(range(begin, begin + max(count, 1)))
+    return lines
+
+
+def tests_at(text, lines):
+    """(suite, name) of the tests that stand in these lines of a source."""
+    tests = set()
+    for found in TEST_MACRO.finditer(text):
+        end = text.find('\n}\n', found.start())
+        first = text.count('\n', 0, found.start()) + 1
+        last = first + text.count('\n', found.start(), end if end >= 0 else len(text)) + 1
+        if any(first <= line <= last for line in lines):
+            tests.add((found[2], found[3]))
+    return tests
+
+
+def is_one_of(test, tests):
+    """Whether a test's full name is one of those found in sources: Prefix/Suite.name/Parameter."""
+    suite, _, name = test.partition('.')
+    return any(wanted_suite in suite.split('/') and wanted == name.split('/')[0]
+               for wanted_suite, wanted in tests)

@@ -1,0 +1,77 @@
+"""Running commands within a time limit, and what they cost."""
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import time
+
+GRACE = 60  # seconds that a command has to stop its services when its time is over
+
+
+class OutOfTime(Exception):
+    """The command's time was over; it has been ended, with all that it had started."""
+
+
+class Budget:
+    """How long a run may take, in seconds from now; None for as long as it takes."""
+
+    def __init__(self, seconds=None):
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+    def left(self):
+        return None if self.deadline is None else max(0, self.deadline - time.monotonic())
+
+    def is_over(self):
+        return self.left() == 0
+
+
+def cpu_seconds():
+    """Of all children of this process that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(command, budget, **options):
+    """Runs a command to its end and returns its exit status. Raises OutOfTime."""
+    if budget.is_over():
+        raise OutOfTime
+    process = subprocess.Popen(command, start_new_session=True, **options)
+    try:
+        return process.wait(budget.left())
+    except subprocess.TimeoutExpired:
+        raise OutOfTime from None
+    finally:
+        end_group(process)
+
+
+def end_group(process):
+    """Ends a process that leads a group, and what is left of the group."""
+    if process.poll() is None:
+        signal_group(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+    signal_group(process, signal.SIGKILL)
+    process.wait()
+
+
+def signal_group(process, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+@contextlib.contextmanager
+def busy_loops(count):
+    """Keeps the processors busy: a verdict must not depend on that."""
+    loops = [subprocess.Popen(['sh', '-c', 'while :; do :; done'], start_new_session=True)
+             for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            end_group_at_once(loop)
+
+
+def end_group_at_once(process):
+    signal_group(process, signal.SIGKILL)
+    process.wait()

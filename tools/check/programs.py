@@ -1,0 +1,207 @@
+"""The test programs of a build: what there is, and running their tests.
+
+CTest is asked for the list, so what `ctest` runs and what `./check` runs is the same. Most programs
+are GoogleTest's: their tests run many to a process, because starting one costs more than most tests.
+If a process dies or hangs, the test that it was running has failed, and the rest go on in another.
+"""
+import concurrent.futures
+import dataclasses
+import json
+import os
+import re
+import selectors
+import subprocess
+import time
+
+import process
+from results import TestCase
+
+TESTS_PER_PROCESS = 40
+# Seconds without a line of output after which a test hangs: a hundred times what the slowest takes
+# on an idle machine without a word.
+SILENCE = 600
+
+RUNS = re.compile(r'^\[ RUN      \] (\S+)')
+ENDS = re.compile(r'\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+).*?(?:\((\d+) ms\))?$')
+
+
+@dataclasses.dataclass
+class Program:
+    name: str  # as CTest calls it
+    command: list
+    is_gtest: bool
+    is_whole: bool  # its tests share a service that takes seconds to start
+    tests: list = dataclasses.field(default_factory=list)
+
+    @property
+    def file(self):
+        return self.command[0]
+
+    @property
+    def target(self):
+        return os.path.basename(self.file)
+
+
+@dataclasses.dataclass
+class Batch:
+    """Tests of one program that run in one process."""
+    program: Program
+    tests: list
+
+
+def list_programs(build):
+    """The programs of a build folder that is configured; it need not be built."""
+    listing = subprocess.run(['ctest', '--test-dir', build, '--show-only=json-v1'], check=True,
+                             capture_output=True, text=True).stdout
+    programs = []
+    for test in json.loads(listing)['tests']:
+        labels = next((p['value'] for p in test['properties'] if p['name'] == 'LABELS'), [])
+        programs.append(Program(test['name'], test['command'], 'gtest' in labels,
+                                'shared-service' in labels))
+    return programs
+
+
+def list_tests(program):
+    """Fills in the names of a program's tests."""
+    if not program.is_gtest:
+        program.tests = [program.name]
+        return
+    listing = subprocess.run([*program.command, '--gtest_list_tests'], check=True,
+                             capture_output=True, text=True).stdout
+    program.tests, suite = [], ''
+    for line in listing.splitlines():
+        name = line.split('#')[0].rstrip()
+        if line.startswith('  '):
+            if 'DISABLED_' not in suite + name:
+                program.tests.append(suite + name.strip())
+        elif name.endswith('.'):
+            suite = name
+
+
+def batches_of(program, tests):
+    """In the program's order, so that tests of one fixture stay together."""
+    size = len(tests) if program.is_whole else TESTS_PER_PROCESS
+    return [Batch(program, tests[i:i + size]) for i in range(0, len(tests), size)]
+
+
+def run_all(batches, budget, jobs, announce=print):
+    """Runs batches, so many at once, and returns the test cases. Raises process.OutOfTime."""
+    cases = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        # Tests that share a service take longest: first, so that none of them is alone at the end.
+        ordered = sorted(batches, key=lambda batch: not batch.program.is_whole)
+        running = [pool.submit(run_batch, batch, budget) for batch in ordered]
+        try:
+            for done in concurrent.futures.as_completed(running):
+                for case in done.result():
+                    cases.append(case)
+                    if case.outcome != 'passed':
+                        announce(f'{case.outcome.upper()}: {case.full_name}\n{case.output}')
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return cases
+
+
+def run_batch(batch, budget):
+    """Runs the tests of a batch, in more processes if some do not come to their end."""
+    cases, left = [], list(batch.tests)
+    while left:
+        ended = run_process(batch.program, left, budget)
+        cases += ended
+        names = {case.name for case in ended}
+        left = [test for test in left if test not in names]
+    return cases
+
+
+def run_process(program, tests, budget):
+    """Runs tests in one process; returns the outcomes of those that began: at least of one."""
+    if budget.is_over():
+        raise process.OutOfTime
+    command = list(program.command)
+    if program.is_gtest:
+        command.append('--gtest_filter=' + ':'.join(tests))
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        reader = Reader(program, tests)
+        why = follow(child, reader, budget)
+        if why is None:
+            status = child.wait()
+            why = '' if status == 0 else f'the process ended with {status}'
+    finally:
+        process.signal_group(child, process.signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    return reader.conclude(why)
+
+
+def follow(child, reader, budget):
+    """Reads the child's output to its end. Returns what is wrong if that does not come."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        heard = time.monotonic()
+        while True:
+            if budget.is_over():
+                raise process.OutOfTime
+            if selector.select(1):
+                data = os.read(child.stdout.fileno(), 1 << 16)
+                if not data:
+                    return None
+                reader.feed(data.decode(errors='replace'))
+                heard = time.monotonic()
+            elif child.poll() is not None:
+                # A child of the test's keeps the pipe open.
+                return None
+            elif time.monotonic() - heard > SILENCE:
+                return f'nothing was heard of it for {SILENCE} s'
+
+
+class Reader:
+    """Learns the outcomes of tests from what a process prints."""
+
+    def __init__(self, program, tests):
+        self.program = program
+        self.cases = []
+        self.began = time.monotonic()
+        self.current = None if program.is_gtest else tests[0]
+        self.first = tests[0]
+        self.lines = []
+        self.rest = ''
+
+    def feed(self, text):
+        *lines, self.rest = (self.rest + text).split('\n')
+        for line in lines:
+            self.read(line)
+
+    def read(self, line):
+        self.lines.append(line)
+        if not self.program.is_gtest:
+            return
+        if found := RUNS.match(line):
+            self.current, self.lines = found[1], [line]
+        elif (found := ENDS.search(line)) and found[2] == self.current:
+            outcome = {'OK': 'passed', 'FAILED': 'failed', 'SKIPPED': 'skipped'}[found[1]]
+            self.end(outcome, float(found[3] or 0) / 1000)
+
+    def end(self, outcome, seconds):
+        output = '' if outcome == 'passed' else '\n'.join(self.lines)
+        self.cases.append(TestCase(self.program.name, self.current, seconds, outcome, output))
+        self.current, self.lines = None, []
+
+    def conclude(self, why):
+        """`why`: what is wrong with the process, empty if it ended well."""
+        if self.rest:
+            self.read(self.rest)
+        if not self.program.is_gtest:
+            self.lines += [why] if why else []
+            self.end('failed' if why else 'passed', time.monotonic() - self.began)
+        elif self.current is not None:
+            self.lines.append(why or 'the process ended in the middle of the test')
+            self.end('failed', 0)
+        elif not self.cases or (why and all(case.outcome == 'passed' for case in self.cases)):
+            # Outside of all tests: before the first, or on the way out.
+            self.current = self.cases.pop().name if self.cases else self.first
+            self.lines.append(why or 'the test did not run')
+            self.end('failed', 0)
+        return self.cases

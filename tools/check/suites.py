@@ -1,0 +1,316 @@
+"""The suites, in the order in which `./check all` runs them: what tells most in the least time first."""
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import typing
+
+import change
+import process
+import programs
+from results import Result, TestCase, read_junit, write_junit
+
+BUILD = 'build/check'
+RESULTS = pathlib.Path(BUILD, 'results')
+JOBS = os.cpu_count()
+LOADS = 8            # busy loops beside what must not depend on how busy the machine is
+ROUNDS = 20          # of tests that are new or changed, beside these
+LEAST_ROUNDS = 3     # as many are run, however long they take
+ROUNDS_LIMIT = 300   # seconds, after which no further round begins
+DECIDING_SEEDS = 300
+PRINTED = 200        # lines of what a tool prints
+
+
+@dataclasses.dataclass
+class Run:
+    """How a suite is to run."""
+    budget: process.Budget
+    options: list = dataclasses.field(default_factory=list)
+    since: str | None = None  # what has not changed since this commit is left out
+    changed: list = dataclasses.field(default_factory=list)  # paths
+    part: str | None = None   # of a suite with services: 'smoke', 'rest', or all of it
+
+
+class Failed(Exception):
+    """A step before the tests has failed; it has printed why."""
+
+
+def do(run, *command, **options):
+    """Runs a command that has to succeed."""
+    if process.run(command, run.budget, **options) != 0:
+        raise Failed(' '.join(map(str, command)))
+
+
+def build(run, preset=None, targets=()):
+    preset = preset or 'check'
+    with open(os.devnull, 'w') as nothing:
+        do(run, 'cmake', '--preset', preset, stdout=nothing)
+    command = ['cmake', '--build', '--preset', preset]
+    do(run, *command, *(['--target', *targets] if targets else []))
+
+
+def single(suite, run, *command):
+    """A suite that is one command."""
+    print('+', *command, flush=True)
+    good = process.run(command, run.budget) == 0
+    return Result(suite, passed=int(good), failed=int(not good))
+
+
+# --- what reads sources
+
+def formatting(run):
+    return single('format', run, 'tools/check-format')
+
+
+def headers(run):
+    if run.since is None:
+        return single('headers', run, 'tools/check-headers')
+    return single('headers', run, 'tools/check-headers', '--of', *of_sources(run, '.h'))
+
+
+def docs(run):
+    return single('docs', run, 'tools/update-docs', '--check')
+
+
+def lint(run):
+    if run.since is None:
+        return single('lint', run, 'tools/check-tidy')
+    return single('lint', run, 'tools/check-tidy', '--of', *of_sources(run, '.cc', '.h'))
+
+
+def of_sources(run, *endings):
+    return [path for path in run.changed if path.startswith('src/') and path.endswith(endings)
+            and pathlib.Path(path).exists()]
+
+
+# --- test programs
+
+def quick(run):
+    build(run)
+    return test_programs('quick', run, chosen(run))
+
+
+def asan(run):
+    wanted = chosen(run)
+    if run.since is not None and not wanted:
+        return Result('asan', note='no program has changed')
+    targets = [program.target for program in wanted] if run.since is not None else []
+    build(run, 'asan', targets)
+    there = {program.name: program for program in programs.list_programs('build/asan')}
+    return test_programs('asan', run, [there[program.name] for program in wanted
+                                       if program.name in there])
+
+
+def chosen(run):
+    """All test programs, or those that what has changed concerns."""
+    there = programs.list_programs(BUILD)
+    if run.since is None:
+        return there
+    build(run)  # the graph of what depends on what is complete only then
+    return change.concerned_programs(BUILD, there, run.changed)
+
+
+def test_programs(suite, run, there):
+    for program in there:
+        programs.list_tests(program)
+    wanted = [(program, [test for test in program.tests if is_wanted(program, test, run.options)])
+              for program in there]
+    batches = [batch for program, tests in wanted for batch in programs.batches_of(program, tests)]
+    print(f'== {suite}: {sum(len(tests) for _, tests in wanted)} tests of {len(there)} programs '
+          f'in {len(batches)} processes', flush=True)
+    result = Result(suite)
+    cases = []
+    try:
+        cases = programs.run_all(batches, run.budget, JOBS)
+        failed = [case for case in cases if case.outcome == 'failed']
+        result.flaky = [case.full_name for case in failed if passes_alone(case, there, run)]
+    except process.OutOfTime:
+        result.out_of_time = True
+    write_junit(RESULTS / f'{suite}.xml', suite, cases)
+    count(result, cases)
+    slowest = sorted(cases, key=lambda case: -case.seconds)[:10]
+    print('slowest: ' + ', '.join(f'{c.full_name} {c.seconds:.1f} s' for c in slowest), flush=True)
+    return result
+
+
+def is_wanted(program, test, patterns):
+    name = f'{program.name}: {test}'
+    return not patterns or any(re.search(pattern, name) for pattern in patterns)
+
+
+def passes_alone(case, there, run):
+    program = next(program for program in there if program.name == case.program)
+    print(f'== once more, alone: {case.full_name}', flush=True)
+    again = programs.run_batch(programs.Batch(program, [case.name]), run.budget)
+    return all(case.outcome == 'passed' for case in again)
+
+
+def count(result, cases):
+    """A test that is skipped has not been shown to work."""
+    for case in cases:
+        if case.outcome == 'passed' or name_of(case) in result.flaky:
+            result.passed += 1
+        else:
+            result.failed += 1
+
+
+def name_of(case):
+    return case.full_name
+
+
+def repeated(run):
+    """Tests that are new or changed, many times beside busy loops."""
+    tests = change.changed_tests(run.since, run.changed)
+    there = programs.list_programs(BUILD)
+    wanted = []
+    for program in there:
+        if program.is_gtest and tests:
+            programs.list_tests(program)
+            names = [test for test in program.tests if change.is_one_of(test, tests)]
+            wanted += programs.batches_of(program, names)
+    return rounds('repeated', run, wanted, ROUNDS, ROUNDS_LIMIT)
+
+
+def burn_in(run):
+    """All quick suites, several times beside busy loops, none of their tests once more."""
+    build(run)
+    there = [program for program in programs.list_programs(BUILD)]
+    for program in there:
+        programs.list_tests(program)
+    batches = [batch for program in there for batch in programs.batches_of(
+        program, [test for test in program.tests if is_wanted(program, test, run.options)])]
+    return rounds('burn-in', run, batches, 5, None)
+
+
+def rounds(suite, run, batches, most, seconds):
+    result = Result(suite)
+    if not batches:
+        result.note = 'no test has changed'
+        return result
+    limit = process.Budget(seconds)
+    cases, done = [], 0
+    with process.busy_loops(LOADS):
+        while done < most and (done < LEAST_ROUNDS or not limit.is_over()):
+            try:
+                cases += programs.run_all(batches, run.budget, JOBS)
+            except process.OutOfTime:
+                result.out_of_time = True
+                break
+            done += 1
+            failures = sum(case.outcome == 'failed' for case in cases)
+            print(f'== {suite}: round {done} of {most}, {failures} failures', flush=True)
+    result.note = f'{done} of {most} rounds beside {LOADS} busy loops'
+    write_junit(RESULTS / f'{suite}.xml', suite, cases)
+    count(result, cases)
+    return result
+
+
+def simulation(run):
+    build(run, targets=['simulation'])
+    options = run.options
+    if not options:
+        options = ['--seeds', '1000'] if run.since is None else ['--first', '1', '--seeds', str(DECIDING_SEEDS)]
+    return single('simulation', run, f'{BUILD}/bin/simulation', *options)
+
+
+def counts(run):
+    build(run, targets=['bench_counts'])
+    figures = pathlib.Path(BUILD, 'counts.json')
+    with open(figures, 'w') as file:
+        do(run, f'{BUILD}/bin/bench_counts', stdout=file)
+    return single('counts', run, 'bench/compare', 'bench/counts.json', figures)
+
+
+def fuzz(run):
+    build(run, 'fuzz')
+    return single('fuzz', run, 'tests/fuzz/run', *run.options)
+
+
+# --- programs beside real services, with pytest
+
+def pytest(suite, folder, run):
+    """`folder`: below tests/. Tests that fail run once more, alone."""
+    name = suite if run.part is None else f'{suite}-{run.part}'
+    file, again = (RESULTS.resolve() / f'{name}{end}.xml' for end in ('', '-again'))
+    for path in (file, again):
+        path.unlink(missing_ok=True)
+    marker = {'smoke': ['-m', 'smoke'], 'rest': ['-m', 'not smoke'], None: []}[run.part]
+    command = [f'tests/{folder}/run', *marker, *run.options]
+    result = Result(name)
+    try:
+        print('+', *command, flush=True)
+        process.run([*command, f'--junit-xml={file}'], run.budget)
+        cases = read_junit(file)
+        if any(case.outcome == 'failed' for case in cases):
+            print('== once more, those that failed', flush=True)
+            process.run([*command, '--last-failed', '--last-failed-no-failures=none',
+                         f'--junit-xml={again}'], run.budget)
+            better = {case.full_name for case in read_junit(again) if case.outcome == 'passed'}
+            result.flaky = [case.full_name for case in cases
+                            if case.outcome == 'failed' and case.full_name in better]
+    except process.OutOfTime:
+        result.out_of_time = True
+        cases = read_junit(file)
+    count(result, cases)
+    if not cases and not result.out_of_time:
+        result.failed, result.note = 1, 'no test was run'
+    return result
+
+
+def package(run):
+    build(run, 'release')
+    return single('package', run, 'packaging/check', 'build')
+
+
+@dataclasses.dataclass
+class Suite:
+    name: str
+    what: str
+    perform: typing.Callable
+    packages: tuple = ()    # options of tools/bootstrap beside --tests
+    has_services: bool = False  # it has smoke tests
+    is_measurement: bool = False  # prints, judges nothing; not part of `all`
+
+
+def services(name, folder, what, *packages):
+    return Suite(name, what, lambda run: pytest(name, folder, run), packages, has_services=True)
+
+
+def measurement(name, what, command, *packages):
+    return Suite(name, what, lambda run: single(name, run, command), packages, is_measurement=True)
+
+
+SUITES = [
+    Suite('format', 'formatting of the sources', formatting, ('--style',)),
+    Suite('headers', 'every header compiles alone', headers),
+    Suite('docs', 'generated documentation is up to date', docs),
+    Suite('quick', 'unit, conformance and integration tests; options: expressions for names', quick),
+    Suite('simulation', 'seeds of the simulation, other ones each time; options: its own', simulation),
+    Suite('counts', 'what a request costs, held against bench/counts.json', counts),
+    Suite('lint', 'clang-tidy', lint, ('--style',)),
+    services('web', 'page', 'the status page in headless Chromium', '--page'),
+    services('api', 'http_api', 'the request API with clients of others, and schemathesis', '--interop'),
+    services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
+             'Jenkins and Buildbot run them', '--interop', '--ci-examples'),
+    services('aws', 'aws', 'a simulated AWS, every call judged by AWS\' service models', '--interop'),
+    services('interop', 'interop', 'Zuul\'s client and the Python Nodepool beside the programs', '--interop'),
+    services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack'),
+    services('kubernetes', 'kubernetes', 'a real Kubernetes API, which is built the first time: 10 min',
+             '--kubernetes', '--interop'),
+    services('kubernetes-interop', 'interop/kubernetes', 'the Python Nodepool beside the programs on that API',
+             '--kubernetes', '--interop'),
+    services('images', 'openstack/images', 'diskimage-builder\'s images, built, uploaded and booted (as root)',
+             '--openstack', '--images'),
+    Suite('package', 'the Debian package: made, installed in a clean Debian, used, upgraded, removed (as root)',
+          package, ('--package',)),
+    Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),
+    Suite('burn-in', 'the quick suites five times beside eight busy loops', burn_in),
+    Suite('fuzz', 'libFuzzer on the readers of what comes from outside; options: --seconds N for each', fuzz),
+    measurement('bench', 'the figures of bench/', 'bench/run'),
+    measurement('side-by-side', 'the Python launcher and ours on one ZooKeeper', 'bench/side_by_side', '--interop'),
+    measurement('side-by-side-clouds', 'the same on a simulated AWS and a real Kubernetes API', 'bench/clouds',
+                '--interop', '--kubernetes'),
+]
+BY_NAME = {suite.name: suite for suite in SUITES}
+GROUPS = {'style': ['format', 'headers', 'docs', 'lint']}
