@@ -1,4 +1,6 @@
 """Where the keys come from: the programs, end to end, against moto's STS, files and programs."""
+import pytest
+
 from aws_cloud import KEYS, tags
 
 ROLE = 'arn:aws:iam::123456789012:role/nodepool'
@@ -19,6 +21,7 @@ def since(cloud, before, action):
     return cloud.calls().get(action, 0) - before.get(action, 0)
 
 
+@pytest.mark.smoke
 def test_a_role_is_assumed_with_the_keys_of_a_profile(nodepool, sky, cloud, tmp_path):
     config = tmp_path / 'config'
     config.write_text(f'[profile ci]\nrole_arn = {ROLE}\nsource_profile = base\n[profile base]\n{PROFILE_KEYS}')

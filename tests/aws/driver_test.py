@@ -1,4 +1,6 @@
 """Nodes from AWS: the programs, end to end, against moto. Every call is judged by AWS' own service models."""
+import pytest
+
 from aws_cloud import tags
 from launcher import wait_until
 
@@ -7,6 +9,7 @@ def await_no_instances(cloud):
     wait_until('all instances are gone', lambda: not cloud.instances())
 
 
+@pytest.mark.smoke
 def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, cloud):
     launcher = nodepool(sky(pool={'node-attributes': {'zone': 'north'}}))
     lease = launcher.ask('small').lease()
@@ -68,6 +71,7 @@ def test_a_machine_is_made_as_its_label_says(nodepool, sky, cloud):
     assert node['resources']['L-7A658B76'] == 80
 
 
+@pytest.mark.smoke
 def test_a_fleet_chooses_among_types(nodepool, sky, cloud):
     subnet = cloud.ec2.describe_subnets()['Subnets'][0]
     fleet = {'instance-types': ['t3.large', 't3.medium'], 'allocation-strategy': 'lowest-price'}
@@ -152,6 +156,7 @@ def test_a_request_that_the_quota_never_allows_is_declined(nodepool, sky, cloud)
         cloud.set_quotas(ec2={'L-1216C47A': 256.0})
 
 
+@pytest.mark.smoke
 def test_what_a_killed_launcher_has_begun_is_finished_or_cleared_away(nodepool, sky, cloud):
     launcher = nodepool(sky())
     request = launcher.ask('small')
@@ -162,6 +167,7 @@ def test_what_a_killed_launcher_has_begun_is_finished_or_cleared_away(nodepool, 
     assert [instance['InstanceId'] for instance in cloud.instances()] == [node['external_id']['instance']]
 
 
+@pytest.mark.smoke
 def test_what_nobody_knows_is_deleted(nodepool, sky, cloud):
     launcher = nodepool(sky())
     (node,) = launcher.ask('small').lease()['nodes']

@@ -115,6 +115,7 @@ def expect_empty_bucket(cloud):
     assert 'Uploads' not in cloud.s3.list_multipart_uploads(Bucket='images')
 
 
+@pytest.mark.smoke
 def test_an_image_is_built_uploaded_and_used(with_images, cloud):
     calls = Calls(cloud)
     launcher = with_images({'import-method': 'ebs-direct', 'architecture': 'arm64', 'volume-size': 20})

@@ -84,10 +84,14 @@ class Programs(unittest.TestCase):
             self.assertEqual((case.name, case.outcome), ('suite', outcome))
 
     def test_tests_that_share_a_service_stay_together(self):
-        tests = [f'S.t{i}' for i in range(100)]
-        sizes = [len(batch.tests) for batch in programs.batches_of(self.program(), tests)]
-        self.assertEqual(sizes, [40, 40, 20])
-        self.assertEqual(len(programs.batches_of(self.program(True, True), tests)), 1)
+        def sizes(count, is_whole=False):
+            tests = [f'S.t{i}' for i in range(count)]
+            return [len(batch.tests) for batch in programs.batches_of(self.program(True, is_whole), tests)]
+        self.assertEqual(sizes(3), [1, 1, 1])
+        self.assertEqual(sizes(100), [13] * 7 + [9])
+        self.assertEqual(sizes(1000), [40] * 25)
+        self.assertEqual(sizes(100, is_whole=True), [100])
+        self.assertEqual(sizes(0), [])
 
     def test_nothing_runs_when_the_time_is_over(self):
         with self.assertRaises(process.OutOfTime):

@@ -61,6 +61,7 @@ def start_steps(installation, tmp_path, project):
     return lambda **more: Job(installation, tmp_path / 'job', project, 'several-steps', **more)
 
 
+@pytest.mark.smoke
 def test_a_job_is_tested_on_its_node(installation, project, start):
     project.has_tests('echo "on a node: $PWD, port ${SSH_CONNECTION##* }"')
     job = start()
@@ -85,6 +86,7 @@ def test_the_node_is_returned_after_steps_that_failed(installation, project, sta
     installation.wait_until_free()
 
 
+@pytest.mark.smoke
 def test_nothing_of_a_cancelled_job_goes_on(installation, project, start):
     project.has_tests(project.long_test)
     job = start()

@@ -98,6 +98,7 @@ def master(installation, tmp_path, project):
         master.stop()
 
 
+@pytest.mark.smoke
 def test_a_build_runs_on_a_leased_node(installation, project, master):
     project.has_tests(f'echo "port ${{SSH_CONNECTION##* }}" >{project.pid_file}')
     master.build()

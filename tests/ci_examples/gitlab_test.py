@@ -93,6 +93,7 @@ def runner(installation, tmp_path):
         shutil.rmtree(job.files_on_node(), ignore_errors=True)
 
 
+@pytest.mark.smoke
 def test_a_job_runs_on_its_node(installation, runner):
     job = runner.start(build_script='echo "reached by port ${SSH_CONNECTION##* }"; cat; echo done')
     assert job.result() == {'result': 'success'}

@@ -61,6 +61,7 @@ def start(installation, tmp_path, project):
     return start
 
 
+@pytest.mark.smoke
 def test_a_build_is_tested_on_its_node(installation, project, start):
     project.has_tests('echo "on a node: port ${SSH_CONNECTION##* }"')
     build = start()

@@ -3,6 +3,8 @@ import pathlib
 import re
 import subprocess
 
+import pytest
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / 'docs/ci'
 
 
@@ -15,6 +17,7 @@ def shell_scripts():
     return [file for file in sorted(EXAMPLES.rglob('*')) if file.is_file() and is_shell_script(file)]
 
 
+@pytest.mark.smoke
 def test_shellcheck_finds_nothing():
     scripts = shell_scripts()
     assert len(scripts) >= 6, scripts
@@ -22,6 +25,7 @@ def test_shellcheck_finds_nothing():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.smoke
 def test_pages_lead_somewhere():
     for page in EXAMPLES.rglob('*.md'):
         for link in re.findall(r'\]\(([^)#]+)', page.read_text()):

@@ -23,17 +23,17 @@ double processor_time() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-double time_of(std::string_view input) {
-  const double begin = processor_time();
-  read(input);
-  return processor_time() - begin;
-}
-
 bool is_separator(char c) {
   return std::string_view(",;:\n {}[]/").find(c) != std::string_view::npos;
 }
 
 }  // namespace
+
+double time_of(std::string_view input) {
+  const double begin = processor_time();
+  read(input);
+  return processor_time() - begin;
+}
 
 std::vector<Piece> pieces_of(std::string_view input, std::size_t most) {
   std::vector<Piece> pieces;
@@ -72,15 +72,15 @@ std::string grown(std::string_view input, Piece piece, std::size_t size, bool nu
   return result;
 }
 
-void require_linear(std::string_view input, Piece piece, std::size_t size, bool numbered) {
-  if (piece.size == 0) return;
+void require_linear(std::string_view input, Piece piece, std::size_t size, bool numbered,
+                    double seconds) {
+  if (piece.size == 0 || seconds < kTooShort) return;
   const std::string small = grown(input, piece, size / kTimes, numbered);
   const std::string large = grown(input, piece, size, numbered);
-  double least_large = 0;
+  double least_large = seconds;
   double most_small = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const double large_time = time_of(large);
-    least_large = attempt == 0 ? large_time : std::min(least_large, large_time);
+    if (attempt > 0) least_large = std::min(least_large, time_of(large));
     if (least_large < kTooShort) return;
     most_small = std::max(most_small, time_of(small));
     if (least_large <= most_small * kTimes * kAllowance) return;

@@ -21,9 +21,14 @@ std::vector<Piece> pieces_of(std::string_view input, std::size_t most);
 // number after their first letter or digit (a key of an object is a new key then).
 std::string grown(std::string_view input, Piece piece, std::size_t size, bool numbered);
 
-// Reads the input grown to an eighth of `size` and to `size`; ends the program if the second takes
-// more than 32 times as much of the processor's time as the first, that is, if the reader is far
-// from linear. Short times count for nothing.
-void require_linear(std::string_view input, Piece piece, std::size_t size, bool numbered);
+// How much of the processor's time reading the input takes, in seconds.
+double time_of(std::string_view input);
+
+// Ends the program if the reader is far from linear: reading the input grown to `size` takes more
+// than 32 times as much of the processor's time as reading it grown to an eighth of that. `seconds`
+// is what the first attempt at the large one has taken; short times count for nothing, others are
+// taken again.
+void require_linear(std::string_view input, Piece piece, std::size_t size, bool numbered,
+                    double seconds);
 
 }  // namespace nodepool::fuzz

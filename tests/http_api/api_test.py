@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 
+import pytest
 from ci_site import Connection
 from launcher import wait_until
 from network import free_port
@@ -17,6 +18,7 @@ def nodes(launcher, *states):
     return [line for line in launcher.run('list').splitlines() if any(f'| {state} ' in line for state in states)]
 
 
+@pytest.mark.smoke
 def test_a_request_is_answered_and_given_back(site):
     launcher = site.launch()
     placed = site.call(launcher, 'POST', '/api/v1/requests?wait=60s', SMALL, 'gitlab')
@@ -63,6 +65,7 @@ def test_a_token_is_not_taken_where_others_could_read_it(site):
     assert answer.status == 403 and 'TLS' in answer.json()['detail']
 
 
+@pytest.mark.smoke
 def test_users_of_this_machine_are_known_by_the_socket(site):
     path = site.directory / 'api.socket'
     launcher = site.launch(api={'socket': str(path), 'socket-mode': '0666'})
@@ -91,6 +94,7 @@ def test_a_lease_is_what_it_was_after_the_launcher_was_killed(site):
     assert site.call(second, 'DELETE', path, token='gitlab').status == 204
 
 
+@pytest.mark.smoke
 def test_what_was_asked_of_a_launcher_that_is_killed_is_answered_by_another(site):
     first = site.launch()
     second = site.launch()
@@ -106,6 +110,7 @@ def test_what_was_asked_of_a_launcher_that_is_killed_is_answered_by_another(site
         assert again.status == 200 and again.json()['id'] == request
 
 
+@pytest.mark.smoke
 def test_nothing_is_left_when_the_client_dies(site):
     launcher = site.launch()
     site.call(launcher, 'POST', '/api/v1/requests?wait=60s', {'labels': ['small'], 'lease': '2s'}, 'gitlab')

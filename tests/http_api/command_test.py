@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 
+import pytest
 from launcher import BINARIES, wait_until
 
 
@@ -24,6 +25,7 @@ class Client:
         return output if status == 0 else errors
 
 
+@pytest.mark.smoke
 def test_nodes_are_requested_used_and_released(site):
     launcher = site.launch()
     client = Client(site, launcher, 'gitlab')
@@ -86,6 +88,7 @@ def test_who_is_interrupted_while_waiting_leaves_no_request(site):
     wait_until('the request is gone', lambda: not requests())
 
 
+@pytest.mark.smoke
 def test_refusals_and_outages_are_said(site):
     launcher = site.launch()
     assert 'may not do this: its scope is read' in Client(site, launcher, 'viewer').run('request', 'small', status=1)

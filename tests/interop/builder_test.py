@@ -42,6 +42,7 @@ def grow_old(tree, image, build):
 
 
 @BOTH
+@pytest.mark.smoke
 def test_what_one_has_made_the_other_leaves_alone(builder, images, tree, first, second):
     one = builder(first, [DEB, WITNESS])
     images.await_made('deb')

@@ -50,6 +50,7 @@ def gone(tree, id):
     return lambda: tree.record(f'/nodepool/nodes/{id}') is None
 
 
+@pytest.mark.smoke
 def test_both_print_the_same_nodes(tree, zuul, rack, shelf):
     with zuul.nodes('rack-only'), zuul.nodes('cloud-only'):
         for arguments in (['list'], ['list', '--detail']):
@@ -59,6 +60,7 @@ def test_both_print_the_same_nodes(tree, zuul, rack, shelf):
     tree.await_ready(6)
 
 
+@pytest.mark.smoke
 def test_both_print_the_same_requests(tree, zuul, rack, shelf):
     with zuul.nodes('cloud-only', 'cloud-only'), zuul.nodes('rack-only', 'rack-only', 'rack-only'):
         waiting = [zuul.ask('cloud-only'), zuul.ask('rack-only', 'rack-only'), zuul.ask('rack-only')]

@@ -89,6 +89,7 @@ def acquire_in_thread(lock):
     return thread
 
 
+@pytest.mark.smoke
 def test_kazoo_holds_and_we_wait(tree, kazoo_client, holder):
     lock = Lock(kazoo_client, ROOT)
     assert lock.acquire()
@@ -194,6 +195,7 @@ def test_never_two_at_a_time(servers, kazoo_client, holder):
         assert end <= begin
 
 
+@pytest.mark.smoke
 def test_our_death_gives_the_lock_to_kazoo(kazoo_client, holder):
     holding = holder('wait')
     holding.await_word('held')

@@ -43,6 +43,7 @@ def serve(zuul, *labels, **more):
     return providers.pop()
 
 
+@pytest.mark.smoke
 def test_requests_for_the_labels_of_either_are_served_by_it(side_by_side, tree, zuul):
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         rack = [pool.submit(serve, zuul, 'rack-only') for _ in range(60)]
@@ -90,6 +91,7 @@ def test_their_static_provider_beside_ours(ours, theirs, tree, zuul):
     tree.await_ready(12)
 
 
+@pytest.mark.smoke
 def test_a_request_outlives_the_other_launcher(ours, theirs, tree, zuul):
     """Theirs goes away and does not come back in time: nobody is left who could serve the request."""
     ours([static_provider('rack', hosts(10, ['rack-only']))], LABELS, **{'pool-timeout': 3})

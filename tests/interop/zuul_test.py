@@ -70,6 +70,7 @@ def state(tree, node):
     return (tree.record(f'/nodepool/nodes/{node.id}') or {}).get('state')
 
 
+@pytest.mark.smoke
 def test_one_node_is_requested_locked_used_and_returned(rack, tree, zuul):
     with zuul.nodes('a') as (node,):
         record = tree.record(f'/nodepool/nodes/{node.id}')
@@ -85,6 +86,7 @@ def test_one_node_is_requested_locked_used_and_returned(rack, tree, zuul):
     tree.await_ready(len(HOSTS))
 
 
+@pytest.mark.smoke
 def test_several_nodes_come_in_the_order_asked_for(rack, tree, zuul):
     with zuul.nodes('b', 'a', 'b', 'a') as nodes:
         assert len({node.id for node in nodes}) == 4
@@ -161,6 +163,7 @@ def test_a_held_node_is_kept_until_it_expires(one_host, tree, zuul):
     tree.await_ready(1)
 
 
+@pytest.mark.smoke
 def test_the_nodes_of_a_dead_executor_come_back(one_host, tree, zuul, more_zuuls):
     executor = more_zuuls()
     nodes = executor.accept(executor.ask('a'))
@@ -196,6 +199,7 @@ def test_the_nodes_of_a_fulfilled_request_that_is_withdrawn_are_free_again(one_h
     tree.await_ready(1)
 
 
+@pytest.mark.smoke
 def test_requests_withdrawn_at_any_time_leave_nothing_behind(rack, tree, zuul):
     def job(number):
         request = zuul.ask('a', 'b')

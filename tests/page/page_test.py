@@ -18,6 +18,7 @@ def request_of_three(site):
     site.withdraw(request)
 
 
+@pytest.mark.smoke
 def test_a_request_comes_waits_with_its_reason_and_goes(site, browser, request_of_three):
     browser.open(site, '#/requests')
     waiting = site.ask('fedora', lease='1h')
@@ -125,6 +126,7 @@ def test_a_label_has_its_pools_nodes_and_requests(site, browser, request_of_thre
     site.withdraw(waiting)
 
 
+@pytest.mark.smoke
 def test_everything_is_done_by_keyboard(site, browser, request_of_three):
     browser.open(site)
     browser.press(Keys.TAB)
@@ -183,6 +185,7 @@ def test_changes_are_announced_politely(site, browser):
     assert browser.find('#announcement').get_attribute('aria-live') == 'polite'
 
 
+@pytest.mark.smoke
 def test_data_are_never_markup(site, browser):
     holder = '<img src=x onerror="console.error(1)"><b>bold</b>'
     request = site.ask('bare-metal', lease='1h', holder=holder)

@@ -24,6 +24,7 @@ def private_site(tmp_path):
     site.stop()
 
 
+@pytest.mark.smoke
 def test_the_page_asks_for_a_token_and_keeps_it_for_the_tab(private_site, browser):
     for path in ('/page/rows', '/page/changes', '/page/build-log?image=a&build=b'):
         assert private_site.get(path)[0] == 401

@@ -9,9 +9,10 @@ namespace {
 using testing::IsEmpty;
 
 // A seed that fails can be replayed only if nothing but the seed decides: no address, no real time,
-// no thread. The second run finds a heap that the first has left behind.
+// no thread. The second run finds a heap that the first has left behind. Each fifth seed has nodes
+// on nodes. The program that searches for seeds (program/main.cc) repeats more of them.
 TEST(SimulationTest, the_same_seed_gives_the_same_run) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Report first = simulate(seed);
     const Report second = simulate(seed);
     EXPECT_EQ(first.log_hash, second.log_hash) << "seed " << seed;
@@ -23,7 +24,7 @@ TEST(SimulationTest, another_seed_gives_another_run) {
   EXPECT_NE(simulate(7).log_hash, simulate(8).log_hash);
 }
 
-// Ten seeds are one test, so that several run side by side.
+// Ten seeds are one test, so that several run side by side; `./check simulation` runs more.
 class SimulationSeedsTest : public testing::TestWithParam<std::uint64_t> {};
 
 // Replay a failing seed with its event log: bin/simulation --seed N
@@ -33,7 +34,7 @@ TEST_P(SimulationSeedsTest, all_promises_are_kept) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SimulationSeedsTest, testing::Values(1, 11, 21, 31, 41));
+INSTANTIATE_TEST_SUITE_P(Seeds, SimulationSeedsTest, testing::Values(1, 11));
 
 }  // namespace
 }  // namespace nodepool::simulation

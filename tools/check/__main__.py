@@ -1,5 +1,4 @@
 """Installs what the tests need, builds, and runs them: see the usage below."""
-import argparse
 import os
 import pathlib
 import subprocess
@@ -12,15 +11,15 @@ import suites
 from results import Result, table
 from suites import BY_NAME, GROUPS, SUITES
 
-USAGE = '''
+USAGE = '''\
 ./check                     what decides for everybody: the quick suites and 1000 seeds of the simulation
 ./check changed [BASE]      what a change concerns, as tests/concerns says; since BASE, or since the newest commit
                             that is older than a day
 ./check ci                  the same with all quick suites, in the time that continuous integration has
-./check all [--from SUITE]  every suite, in this order, at any length
-./check SUITE… [OPTION…]    some suites:
+./check all [--from SUITE]  every suite, in the order of this list, at any length
+./check SUITE… [OPTION…]    some suites; what begins with the first option, or follows `--`, is the suite's own:
 '''
-CI_BUDGET = 60 * 60       # seconds; an idle machine takes half of that
+CI_BUDGET = 80 * 60       # seconds
 CI_REST_BUDGET = 30 * 60  # what is not only smoke, as far as that goes
 
 
@@ -63,21 +62,18 @@ def run_changed(since, is_ci):
     paths = change.changed_files(since)
     concerned = change.concerned_suites(change.parse_map(change.MAP.read_text()), paths)
     say_concerned(since, paths, concerned)
-    is_part = {suite.name: suite.has_services for suite in SUITES}
+    has_smoke = {suite.name for suite in SUITES if suite.has_smoke}
     steps = plan(concerned, is_ci)
     bootstrap([BY_NAME[name] for name in steps if name in BY_NAME])
     results = []
     for name in steps:
-        if name == 'repeated':
-            suite = suites.Suite(name, '', suites.repeated)
-        else:
-            suite = BY_NAME[name]
+        suite = BY_NAME.get(name) or suites.Suite(name, 'new and changed tests', suites.repeated)
         run = suites.Run(budget, since=since, changed=paths,
-                         part='smoke' if is_part.get(name) else None)
+                         part='smoke' if name in has_smoke else None)
         if is_ci and name == 'quick':
             run.since = None
         results.append(perform(suite, name, run))
-    for name in [name for name in steps if is_part.get(name) and concerned[name]]:
+    for name in [name for name in steps if name in has_smoke and concerned[name]]:
         results.append(rest(BY_NAME[name], suites.Run(rest_budget, part='rest')))
     return results
 
@@ -106,49 +102,53 @@ def say_concerned(since, paths, concerned):
           flush=True)
 
 
-def parse(arguments):
-    parser = argparse.ArgumentParser(
-        prog='./check', formatter_class=argparse.RawDescriptionHelpFormatter, usage=USAGE,
-        epilog='\n'.join(f'  {suite.name:20} {suite.what}' for suite in SUITES) +
-        f'\n  {"style":20} {", ".join(GROUPS["style"])}')
-    parser.add_argument('names', nargs='*')
-    parser.add_argument('--from', dest='first', choices=[suite.name for suite in SUITES])
-    return parser.parse_known_args(arguments)
+def usage():
+    lines = [f'  {suite.name:20} {suite.what}' for suite in SUITES]
+    return USAGE + '\n'.join([*lines, f'  {"style":20} {", ".join(GROUPS["style"])}'])
 
 
-def choose(arguments, options):
-    names = arguments.names or ['quick', 'simulation']
-    if names[0] == 'all':
-        return run_all(arguments.first)
-    if names[0] == 'ci':
+def split(arguments):
+    """The names, and the options that follow them."""
+    count = next((i for i, argument in enumerate(arguments) if argument.startswith('-')), len(arguments))
+    names, options = arguments[:count], arguments[count:]
+    return names, options[1:] if options[:1] == ['--'] else options
+
+
+def choose(names, options):
+    """Runs what the names say. Raises ValueError if there is no such thing."""
+    first, *others = names or ['quick', 'simulation']
+    if first == 'all' and not others and (not options or len(options) == 2 and options[0] == '--from'):
+        if options and options[1] not in BY_NAME:
+            raise ValueError(f'unknown suite: {options[1]}')
+        return run_all(options[1] if options else None)
+    if first == 'ci' and not others and not options:
         return run_changed(change.base(), is_ci=True)
-    if names[0] == 'changed':
-        return run_changed(names[1] if len(names) > 1 else change.base(), is_ci=False)
-    return run_suites([part for name in names for part in GROUPS.get(name, [name])], options)
+    if first == 'changed' and len(others) < 2 and not options:
+        return run_changed(others[0] if others else change.base(), is_ci=False)
+    wanted = [part for name in (first, *others) for part in GROUPS.get(name, [name])]
+    if unknown := [name for name in wanted if name not in BY_NAME]:
+        raise ValueError(f'unknown suite: {unknown[0]}')
+    if options and len(wanted) > 1:
+        raise ValueError('options are for one suite alone')
+    return run_suites(wanted, options)
 
 
 def main():
     os.chdir(pathlib.Path(__file__).resolve().parents[2])
-    own, options = split(sys.argv[1:])
-    arguments, unknown = parse(own)
-    known = {*BY_NAME, *GROUPS, 'all', 'ci', 'changed'}
-    for name in arguments.names[:1] if arguments.names[:1] == ['changed'] else arguments.names:
-        if name not in known:
-            sys.exit(f'unknown suite: {name} (./check --help lists them)')
-    results = choose(arguments, unknown + options)
+    names, options = split(sys.argv[1:])
+    if options[:1] == ['--help']:
+        print(usage())
+        return 0
+    try:
+        results = choose(names, options)
+    except ValueError as error:
+        print(f'{error} (./check --help)', file=sys.stderr)
+        return 2
     print(table(results))
     passed, failed = (sum(getattr(result, what) for result in results) for what in ('passed', 'failed'))
     failed += sum(result.out_of_time for result in results)
     print(f'{passed} passed, {failed} failed')
     return 1 if failed else 0
-
-
-def split(arguments):
-    """Our own arguments, and those behind `--`, which are the suite's."""
-    if '--' in arguments:
-        place = arguments.index('--')
-        return arguments[:place], arguments[place + 1:]
-    return arguments, []
 
 
 if __name__ == '__main__':

@@ -23,7 +23,9 @@ def base():
 
 
 def changed_files(since):
-    """Files that differ from a commit, those that git does not know yet among them."""
+    """Files that differ from a commit, those that git does not know yet among them. Raises ValueError."""
+    if subprocess.run(['git', 'rev-parse', '--verify', '--quiet', f'{since}^{{tree}}'], capture_output=True).returncode:
+        raise ValueError(f'no such commit: {since}')
     names = git('diff', '--name-only', '-z', since).split('\0')
     names += git('ls-files', '--others', '--exclude-standard', '-z').split('\0')
     return sorted(set(filter(None, names)))

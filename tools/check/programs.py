@@ -17,6 +17,7 @@ import process
 from results import TestCase
 
 TESTS_PER_PROCESS = 40
+PROCESSES = 8  # that share a program's tests, if these are enough
 # Seconds without a line of output after which a test hangs: a hundred times what the slowest takes
 # on an idle machine without a word.
 SILENCE = 600
@@ -80,17 +81,22 @@ def list_tests(program):
 
 def batches_of(program, tests):
     """In the program's order, so that tests of one fixture stay together."""
-    size = len(tests) if program.is_whole else TESTS_PER_PROCESS
-    return [Batch(program, tests[i:i + size]) for i in range(0, len(tests), size)]
+    size = len(tests) if program.is_whole else min(TESTS_PER_PROCESS, -(-len(tests) // PROCESSES))
+    return [Batch(program, tests[i:i + size]) for i in range(0, len(tests), size or 1)]
 
 
 def run_all(batches, budget, jobs, announce=print):
-    """Runs batches, so many at once, and returns the test cases. Raises process.OutOfTime."""
+    """Runs batches, so many at once, and returns the test cases. Those that share a service have a lane of
+    their own, because they wait most of the time. Raises process.OutOfTime."""
+    whole = [batch for batch in batches if batch.program.is_whole]
+    others = [batch for batch in batches if not batch.program.is_whole]
+    # Programs with few tests have the longest ones: first, so that no lane is alone with them at the end.
+    others.sort(key=lambda batch: len(batch.program.tests))
     cases = []
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        # Tests that share a service take longest: first, so that none of them is alone at the end.
-        ordered = sorted(batches, key=lambda batch: not batch.program.is_whole)
-        running = [pool.submit(run_batch, batch, budget) for batch in ordered]
+    with (concurrent.futures.ThreadPoolExecutor(1) as aside,
+          concurrent.futures.ThreadPoolExecutor(jobs) as pool):
+        running = [aside.submit(run_batch, batch, budget) for batch in whole]
+        running += [pool.submit(run_batch, batch, budget) for batch in others]
         try:
             for done in concurrent.futures.as_completed(running):
                 for case in done.result():
@@ -98,7 +104,8 @@ def run_all(batches, budget, jobs, announce=print):
                     if case.outcome != 'passed':
                         announce(f'{case.outcome.upper()}: {case.full_name}\n{case.output}')
         except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            for future in running:
+                future.cancel()
             raise
     return cases
 

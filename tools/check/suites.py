@@ -269,12 +269,12 @@ class Suite:
     what: str
     perform: typing.Callable
     packages: tuple = ()    # options of tools/bootstrap beside --tests
-    has_services: bool = False  # it has smoke tests
+    has_smoke: bool = False  # tests that are marked so
     is_measurement: bool = False  # prints, judges nothing; not part of `all`
 
 
-def services(name, folder, what, *packages):
-    return Suite(name, what, lambda run: pytest(name, folder, run), packages, has_services=True)
+def services(name, folder, what, *packages, has_smoke=False):
+    return Suite(name, what, lambda run: pytest(name, folder, run), packages, has_smoke)
 
 
 def measurement(name, what, command, *packages):
@@ -289,12 +289,12 @@ SUITES = [
     Suite('simulation', 'seeds of the simulation, other ones each time; options: its own', simulation),
     Suite('counts', 'what a request costs, held against bench/counts.json', counts),
     Suite('lint', 'clang-tidy', lint, ('--style',)),
-    services('web', 'page', 'the status page in headless Chromium', '--page'),
-    services('api', 'http_api', 'the request API with clients of others, and schemathesis', '--interop'),
+    services('web', 'page', 'the status page in headless Chromium', '--page', has_smoke=True),
+    services('api', 'http_api', 'the request API with clients of others, and schemathesis', '--interop', has_smoke=True),
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
-             'Jenkins and Buildbot run them', '--interop', '--ci-examples'),
-    services('aws', 'aws', 'a simulated AWS, every call judged by AWS\' service models', '--interop'),
-    services('interop', 'interop', 'Zuul\'s client and the Python Nodepool beside the programs', '--interop'),
+             'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
+    services('aws', 'aws', 'a simulated AWS, every call judged by AWS\' service models', '--interop', has_smoke=True),
+    services('interop', 'interop', 'Zuul\'s client and the Python Nodepool beside the programs', '--interop', has_smoke=True),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack'),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API, which is built the first time: 10 min',
              '--kubernetes', '--interop'),
