@@ -113,7 +113,8 @@ endfunction()
 #   nodepool_test(NAME [SHARED_SERVICE] DEPENDS room... [LINKS target...])
 #
 # For CTest each program is one test. ./check runs a few dozen of its tests in a process; with SHARED_SERVICE all in
-# one, because they share a service that takes seconds to start.
+# one, because they share a service that takes seconds to start. The label `reads-documents` says that a test reads
+# files of the tree when it runs: the build does not know that it depends on them.
 function(nodepool_test name)
   cmake_parse_arguments(test "SHARED_SERVICE" "" "DEPENDS;LINKS" ${ARGN})
   string(REPLACE "/" "_" target "test_${name}")

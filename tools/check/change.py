@@ -1,5 +1,6 @@
 """What has changed, and what that concerns."""
 import functools
+import os
 import pathlib
 import re
 import subprocess
@@ -68,28 +69,28 @@ def concerned_suites(lines, paths):
     return suites
 
 
-def concerned_programs(build, programs, paths):
-    """Those of the test programs whose inputs, headers and sources among them, have changed. The
-    build folder has to be built."""
-    changed = {str(pathlib.Path(path).resolve()) for path in paths}
+def concerned_programs(build, programs, paths, by_code_alone=False):
+    """Those of the test programs whose inputs, headers and sources among them, have changed, and
+    those that may have read what has. The build folder has to be built."""
+    changed = {os.path.abspath(path) for path in paths}
     objects = changed_objects(build, changed)
     concerned = []
     for program in programs:
-        folder = program.source_folder
-        own = any(pathlib.Path(path).is_relative_to(folder) for path in paths) if folder else False
-        if own or not objects.isdisjoint(inputs_of(build, program)):
+        own = any(pathlib.Path(path).is_relative_to(program.source_folder) for path in paths)
+        reads = program.reads_documents and not by_code_alone
+        if own or reads or not (objects | changed).isdisjoint(inputs_of(build, program)):
             concerned.append(program)
     return concerned
 
 
 def changed_objects(build, changed):
     """Objects, relative to the build folder, that are compiled from one of these absolute paths."""
-    objects, current = set(), None
+    objects, current, folder = set(), None, os.path.abspath(build)
     for line in subprocess.run(['ninja', '-C', build, '-t', 'deps'], check=True,
                                capture_output=True, text=True).stdout.splitlines():
         if line.startswith('    '):
             path = line.strip()
-            if str((pathlib.Path(build) / path).resolve() if not path.startswith('/') else path) in changed:
+            if os.path.normpath(os.path.join(folder, path)) in changed:
                 objects.add(current)
         elif line:
             current = line.split(': ')[0]

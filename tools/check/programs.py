@@ -31,12 +31,21 @@ class Program:
     name: str  # as CTest calls it
     command: list
     is_gtest: bool
-    is_whole: bool  # its tests share a service that takes seconds to start
+    is_whole: bool = False         # its tests share a service that takes seconds to start
+    reads_documents: bool = False  # and what else is in the tree: no build knows what it depends on
     tests: list = dataclasses.field(default_factory=list)
 
     @property
     def file(self):
         return self.command[0]
+
+    @property
+    def source_folder(self):
+        return self.name.replace('fuzz: ', 'tests/fuzz/corpus/') if ': ' in self.name else f'tests/{self.name}'
+
+    @property
+    def is_compiled(self):
+        return self.target.startswith(('test_', 'corpus_'))
 
     @property
     def target(self):
@@ -58,7 +67,7 @@ def list_programs(build):
     for test in json.loads(listing)['tests']:
         labels = next((p['value'] for p in test['properties'] if p['name'] == 'LABELS'), [])
         programs.append(Program(test['name'], test['command'], 'gtest' in labels,
-                                'shared-service' in labels))
+                                'shared-service' in labels, 'reads-documents' in labels))
     return programs
 
 

@@ -87,28 +87,31 @@ def of_sources(run, *endings):
 # --- test programs
 
 def quick(run):
-    build(run)
     return test_programs('quick', run, chosen(run))
 
 
 def asan(run):
-    wanted = chosen(run)
-    if run.since is not None and not wanted:
-        return Result('asan', note='no program has changed')
-    targets = [program.target for program in wanted] if run.since is not None else []
-    build(run, 'asan', targets)
-    there = {program.name: program for program in programs.list_programs('build/asan')}
-    return test_programs('asan', run, [there[program.name] for program in wanted
-                                       if program.name in there])
+    if run.since is None:
+        build(run, 'asan')
+        names = None
+    else:
+        wanted = [program for program in chosen(run, by_code_alone=True) if program.is_compiled]
+        if not wanted:
+            return Result('asan', note='no program has changed')
+        build(run, 'asan', [program.target for program in wanted])
+        names = {program.name for program in wanted}
+    there = programs.list_programs('build/asan')
+    return test_programs('asan', run, [program for program in there if program.is_compiled and
+                                       (names is None or program.name in names)])
 
 
-def chosen(run):
-    """All test programs, or those that what has changed concerns."""
+def chosen(run, by_code_alone=False):
+    """All test programs, or those that what has changed concerns. Builds them."""
+    build(run)
     there = programs.list_programs(BUILD)
     if run.since is None:
         return there
-    build(run)  # the graph of what depends on what is complete only then
-    return change.concerned_programs(BUILD, there, run.changed)
+    return change.concerned_programs(BUILD, there, run.changed, by_code_alone)
 
 
 def test_programs(suite, run, there):
