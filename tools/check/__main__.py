@@ -1,14 +1,12 @@
 """Installs what the tests need, builds, and runs them: see the usage below."""
 import os
 import pathlib
-import subprocess
+import signal
 import sys
-import time
 
 import change
-import process
-import suites
-from results import Result, table
+import plan
+from results import table
 from suites import BY_NAME, GROUPS, SUITES
 
 USAGE = '''\
@@ -19,87 +17,6 @@ USAGE = '''\
 ./check all [--from SUITE]  every suite, in the order of this list, at any length
 ./check SUITE… [OPTION…]    some suites; what begins with the first option, or follows `--`, is the suite's own:
 '''
-CI_BUDGET = 80 * 60       # seconds
-CI_REST_BUDGET = 30 * 60  # what is not only smoke, as far as that goes
-
-
-def perform(suite, name, run):
-    """Runs a suite, whatever happens in it, and measures it."""
-    print(f'== {name}', flush=True)
-    began, cpu = time.monotonic(), process.cpu_seconds()
-    try:
-        result = suite.perform(run)
-    except process.OutOfTime:
-        result = Result(name, out_of_time=True)
-    except (suites.Failed, OSError, subprocess.CalledProcessError) as error:
-        print(f'FAILED: {error}', file=sys.stderr)
-        result = Result(name, failed=1, note=str(error))
-    result.seconds = time.monotonic() - began
-    result.cpu_seconds = process.cpu_seconds() - cpu
-    print(f'== {result.suite}: {result.verdict}, {result.seconds:.0f} s', flush=True)
-    return result
-
-
-def bootstrap(wanted):
-    options = {option for suite in wanted for option in suite.packages}
-    subprocess.run(['tools/bootstrap', '--tests', *sorted(options)], check=True)
-
-
-def run_suites(names, options, budget=process.Budget()):
-    wanted = [BY_NAME[name] for name in names]
-    bootstrap(wanted)
-    return [perform(suite, suite.name, suites.Run(budget, list(options))) for suite in wanted]
-
-
-def run_all(first):
-    names = [suite.name for suite in SUITES if not suite.is_measurement]
-    return run_suites(names[names.index(first):] if first else names, [])
-
-
-def run_changed(since, is_ci):
-    budget = process.Budget(CI_BUDGET if is_ci else None)
-    rest_budget = process.Budget(CI_REST_BUDGET if is_ci else None)
-    paths = change.changed_files(since)
-    concerned = change.concerned_suites(change.parse_map(change.MAP.read_text()), paths)
-    say_concerned(since, paths, concerned)
-    has_smoke = {suite.name for suite in SUITES if suite.has_smoke}
-    steps = plan(concerned, is_ci)
-    bootstrap([BY_NAME[name] for name in steps if name in BY_NAME])
-    results = []
-    for name in steps:
-        suite = BY_NAME.get(name) or suites.Suite(name, 'new and changed tests', suites.repeated)
-        run = suites.Run(budget, since=since, changed=paths,
-                         part='smoke' if name in has_smoke else None)
-        if is_ci and name == 'quick':
-            run.since = None
-        results.append(perform(suite, name, run))
-    for name in [name for name in steps if name in has_smoke and concerned[name]]:
-        results.append(rest(BY_NAME[name], suites.Run(rest_budget, part='rest')))
-    return results
-
-
-def plan(concerned, is_ci):
-    """The suites in the order of their table, the sanitizers last."""
-    always = ['format', 'headers', 'docs', 'quick'] + (['simulation', 'counts'] if is_ci else [])
-    last = ['asan']
-    names = set(always) | set(concerned) | {'lint'}
-    return ([suite.name for suite in SUITES if suite.name in names and suite.name not in last] +
-            ['repeated'] + last)
-
-
-def rest(suite, run):
-    """What is not smoke: if there is no time for it, that is said, and decides nothing."""
-    result = perform(suite, f'{suite.name}-rest', run)
-    if result.out_of_time:
-        result.out_of_time = False
-        result.note = 'as far as there was time'
-    return result
-
-
-def say_concerned(since, paths, concerned):
-    named = ', '.join(name + (' (all of it)' if whole else '') for name, whole in sorted(concerned.items()))
-    print(f'{len(paths)} files have changed since {since[:12]}; they concern {named or "no further suite"}',
-          flush=True)
 
 
 def usage():
@@ -120,27 +37,31 @@ def choose(names, options):
     if first == 'all' and not others and (not options or len(options) == 2 and options[0] == '--from'):
         if options and options[1] not in BY_NAME:
             raise ValueError(f'unknown suite: {options[1]}')
-        return run_all(options[1] if options else None)
+        return plan.run_all(options[1] if options else None)
     if first == 'ci' and not others and not options:
-        return run_changed(change.base(), is_ci=True)
+        return plan.run_changed(change.base(), is_ci=True)
     if first == 'changed' and len(others) < 2 and not options:
-        return run_changed(others[0] if others else change.base(), is_ci=False)
+        return plan.run_changed(others[0] if others else change.base(), is_ci=False)
     wanted = [part for name in (first, *others) for part in GROUPS.get(name, [name])]
     if unknown := [name for name in wanted if name not in BY_NAME]:
         raise ValueError(f'unknown suite: {unknown[0]}')
     if options and len(wanted) > 1:
         raise ValueError('options are for one suite alone')
-    return run_suites(wanted, options)
+    return plan.run_suites(wanted, options)
 
 
 def main():
     os.chdir(pathlib.Path(__file__).resolve().parents[2])
+    # What has been started is in groups of its own, and ended on the way out.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     names, options = split(sys.argv[1:])
     if options[:1] == ['--help']:
         print(usage())
         return 0
     try:
         results = choose(names, options)
+    except KeyboardInterrupt:
+        return 130
     except ValueError as error:
         print(f'{error} (./check --help)', file=sys.stderr)
         return 2

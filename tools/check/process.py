@@ -22,6 +22,9 @@ class Budget:
     def left(self):
         return None if self.deadline is None else max(0, self.deadline - time.monotonic())
 
+    def end(self):
+        self.deadline = 0
+
     def is_over(self):
         return self.left() == 0
 

@@ -113,6 +113,8 @@ def run_all(batches, budget, jobs, announce=print):
                     if case.outcome != 'passed':
                         announce(f'{case.outcome.upper()}: {case.full_name}\n{case.output}')
         except BaseException:
+            # Processes that are running see it within a second.
+            budget.end()
             for future in running:
                 future.cancel()
             raise

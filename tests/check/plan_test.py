@@ -1,0 +1,44 @@
+"""What is run, in which order."""
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tools/check'))
+
+import plan  # noqa: E402
+import process  # noqa: E402
+from results import Result  # noqa: E402
+from suites import Failed, Run, Suite  # noqa: E402
+
+
+def perform(function):
+    return plan.perform(Suite('x', '', function), 'x', Run(process.Budget()))
+
+
+class Plan(unittest.TestCase):
+    def test_what_tells_most_in_the_least_time_comes_first(self):
+        self.assertEqual(plan.steps_for({'aws': True, 'web': False}, is_ci=False),
+                         ['format', 'headers', 'docs', 'quick', 'lint', 'web', 'aws', 'repeated', 'asan'])
+
+    def test_continuous_integration_has_seeds_and_counts_whatever_has_changed(self):
+        self.assertEqual(plan.steps_for({}, is_ci=True),
+                         ['format', 'headers', 'docs', 'quick', 'simulation', 'counts', 'lint', 'repeated', 'asan'])
+
+    def test_what_is_not_smoke_decides_nothing_if_there_is_no_time_for_it(self):
+        def late(run):
+            raise process.OutOfTime
+        self.assertEqual(perform(late).verdict, 'NOT DECIDED')
+        self.assertEqual(plan.rest(Suite('x', '', late), Run(process.Budget())).verdict, 'passed')
+        self.assertEqual(plan.rest(Suite('x', '', lambda run: Result('x', failed=1)), Run(process.Budget())).verdict,
+                         'FAILED')
+
+    def test_a_suite_that_breaks_has_failed(self):
+        for error in (Failed('cmake'), FileNotFoundError('x')):
+            def breaks(run, error=error):
+                raise error
+            self.assertEqual(perform(breaks).verdict, 'FAILED')
+
+
+if __name__ == '__main__':
+    unittest.main()
