@@ -34,6 +34,23 @@ exit $status
 '''
 
 
+LISTING = """{"tests": [
+  {"name": "pool", "command": ["/build/bin/test_pool"], "properties": [{"name": "TIMEOUT", "value": 1}]},
+  {"name": "store", "command": ["/build/bin/test_store"],
+   "properties": [{"name": "LABELS", "value": ["gtest", "shared-service"]}]},
+  {"name": "fuzz: json", "command": ["/build/bin/corpus_json", "/tests/fuzz/corpus/json"], "properties": []},
+  {"name": "not built", "properties": []}
+]}"""
+
+
+class Listing(unittest.TestCase):
+    def test_programs_that_have_been_built(self):
+        pool, store, corpus = programs.parse_listing(LISTING)
+        self.assertEqual((pool.name, pool.target, pool.is_gtest), ('pool', 'test_pool', False))
+        self.assertEqual((store.is_gtest, store.is_whole, store.reads_documents), (True, True, False))
+        self.assertEqual((store.source_folder, corpus.source_folder), ('tests/store', 'tests/fuzz/corpus/json'))
+
+
 class Programs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

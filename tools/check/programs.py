@@ -60,11 +60,17 @@ class Batch:
 
 
 def list_programs(build):
-    """The programs of a build folder that is configured; it need not be built."""
-    listing = subprocess.run(['ctest', '--test-dir', build, '--show-only=json-v1'], check=True,
-                             capture_output=True, text=True).stdout
+    """The programs of a build folder that have been built."""
+    return parse_listing(subprocess.run(['ctest', '--test-dir', build, '--show-only=json-v1'], check=True,
+                                        capture_output=True, text=True).stdout)
+
+
+def parse_listing(text):
+    """What CTest says there is. A test whose program has not been built has no command there."""
     programs = []
-    for test in json.loads(listing)['tests']:
+    for test in json.loads(text)['tests']:
+        if 'command' not in test:
+            continue
         labels = next((p['value'] for p in test['properties'] if p['name'] == 'LABELS'), [])
         programs.append(Program(test['name'], test['command'], 'gtest' in labels,
                                 'shared-service' in labels, 'reads-documents' in labels))

@@ -100,9 +100,12 @@ def asan(run):
             return Result('asan', note='no program has changed')
         build(run, 'asan', [program.target for program in wanted])
         names = {program.name for program in wanted}
-    there = programs.list_programs('build/asan')
-    return test_programs('asan', run, [program for program in there if program.is_compiled and
-                                       (names is None or program.name in names)])
+    there = [program for program in programs.list_programs('build/asan') if program.is_compiled]
+    if names is not None:
+        there = [program for program in there if program.name in names]
+        if len(there) < len(names):
+            raise Failed(f'{len(names)} programs were to be built, {len(there)} have been')
+    return test_programs('asan', run, there)
 
 
 def chosen(run, by_code_alone=False):
