@@ -72,9 +72,5 @@ def busy_loops(count):
         yield
     finally:
         for loop in loops:
-            end_group_at_once(loop)
-
-
-def end_group_at_once(process):
-    signal_group(process, signal.SIGKILL)
-    process.wait()
+            signal_group(loop, signal.SIGKILL)
+            loop.wait()

@@ -9,7 +9,7 @@ import typing
 import change
 import process
 import programs
-from results import Result, TestCase, read_junit, write_junit
+from results import Result, read_junit, write_junit
 
 BUILD = 'build/check'
 RESULTS = pathlib.Path(BUILD, 'results')
@@ -19,7 +19,6 @@ ROUNDS = 20          # of tests that are new or changed, beside these
 LEAST_ROUNDS = 3     # as many are run, however long they take
 ROUNDS_LIMIT = 300   # seconds, after which no further round begins
 DECIDING_SEEDS = 300
-PRINTED = 200        # lines of what a tool prints
 
 
 @dataclasses.dataclass
@@ -155,14 +154,10 @@ def passes_alone(case, there, run):
 def count(result, cases):
     """A test that is skipped has not been shown to work."""
     for case in cases:
-        if case.outcome == 'passed' or name_of(case) in result.flaky:
+        if case.outcome == 'passed' or case.full_name in result.flaky:
             result.passed += 1
         else:
             result.failed += 1
-
-
-def name_of(case):
-    return case.full_name
 
 
 def repeated(run):
@@ -181,7 +176,7 @@ def repeated(run):
 def burn_in(run):
     """All quick suites, several times beside busy loops, none of their tests once more."""
     build(run)
-    there = [program for program in programs.list_programs(BUILD)]
+    there = programs.list_programs(BUILD)
     for program in there:
         programs.list_tests(program)
     batches = [batch for program in there for batch in programs.batches_of(
