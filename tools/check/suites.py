@@ -3,7 +3,6 @@ import dataclasses
 import os
 import pathlib
 import re
-import subprocess
 import typing
 
 import change
