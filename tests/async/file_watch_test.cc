@@ -9,6 +9,7 @@
 #include "async/clock.h"
 #include "async/deadline.h"
 #include "async/event_loop.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::async {
 namespace {
@@ -25,8 +26,8 @@ class FileWatchTest : public testing::Test {
   }
   // Throws DeadlineExceeded if nothing is noticed.
   void expect_change(FileWatch& watch) {
-    loop_.run(with_deadline(clock_, clock_.now() + std::chrono::seconds(20), watch.changed(),
-                            "a change"));
+    loop_.run(
+        with_deadline(clock_, clock_.now() + test_support::kPatience, watch.changed(), "a change"));
   }
   // What has been written shows at once: the time is for the watch to say nothing.
   void expect_silence(FileWatch& watch) {

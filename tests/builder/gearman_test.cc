@@ -13,6 +13,7 @@
 #include "tests/builder/builder_fixture.h"
 #include "tests/support/gearman_client.h"
 #include "tests/support/gearmand.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::builder {
 namespace {
@@ -60,7 +61,7 @@ class GearmanDoorTest : public BuilderFixture {
   // Lets the builders work until it is so. Time does not pass for them.
   template <typename Condition>
   void until(const std::string& what, Condition condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!condition()) {
       ASSERT_LT(std::chrono::steady_clock::now(), end) << what;
       settle();

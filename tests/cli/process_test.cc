@@ -21,6 +21,7 @@
 #include "tests/support/child.h"
 #include "tests/support/descriptor.h"
 #include "tests/support/network.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::cli {
@@ -32,7 +33,7 @@ using test_support::read_file;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr auto kPatience = std::chrono::seconds(30);
+using test_support::kPatience;
 
 // A program that has a terminal of its own.
 class ProgramAtTerminal {

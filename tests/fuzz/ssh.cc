@@ -9,6 +9,7 @@
 #include "async/event_loop.h"
 #include "nodescan/connection.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::fuzz {
 namespace {
@@ -35,7 +36,7 @@ void read(std::string_view input) {
   ::shutdown(ends[1], SHUT_WR);
   const auto algorithm = static_cast<unsigned char>(input.front()) % kAlgorithms.size();
   const auto result = loop.run(nodescan::read_host_key(clock, socket, kAlgorithms[algorithm],
-                                                       clock.now() + std::chrono::seconds(20)));
+                                                       clock.now() + test_support::kPatience));
   require(!result.has_value(), "without a signature there is no key");
   ::close(ends[1]);
 }

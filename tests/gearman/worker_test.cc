@@ -12,6 +12,7 @@
 #include "tests/support/child.h"
 #include "tests/support/gearman_client.h"
 #include "tests/support/gearmand.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::gearman {
 namespace {
@@ -74,7 +75,7 @@ class GearmanWorkerTest : public testing::Test {
   template <typename Condition>
   void until(const char* what, Condition condition) {
     auto wait = [](async::Clock& clock, Condition& met) -> Task<bool> {
-      const auto end = clock.now() + std::chrono::seconds(30);
+      const auto end = clock.now() + test_support::kPatience;
       while (!met()) {
         if (clock.now() > end) co_return false;
         co_await clock.sleep_for(milliseconds(5));

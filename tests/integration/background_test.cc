@@ -10,6 +10,7 @@
 
 #include "tests/support/child.h"
 #include "tests/support/network.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::integration {
@@ -63,7 +64,7 @@ class BackgroundTest : public testing::TestWithParam<const char*> {
   // Ends the daemon, and waits until its pid file is gone.
   void end() const {
     ::kill(pid(), SIGTERM);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
     while (fs::exists(path("pid")) && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -121,7 +122,7 @@ TEST_P(BackgroundTest, a_store_that_is_away_is_waited_for_in_the_background) {
   EXPECT_THAT(started.error, HasSubstr("127.0.0.1:" + std::to_string(nobody.number())));
   // It takes up another store without a restart.
   configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") + "\n");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
   while (!test_support::read_file(path("log")).contains("Serving ") &&
          std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

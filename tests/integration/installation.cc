@@ -7,11 +7,12 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/patience.h"
+
 namespace nodepool::integration {
 
 namespace {
 
-constexpr auto kCommandPatience = std::chrono::seconds(30);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -51,8 +52,7 @@ int Installation::stop_launcher(int signal) {
 }
 
 int Installation::wait_for_launcher() {
-  const std::optional<int> status =
-      launcher_->wait_for(std::chrono::duration_cast<std::chrono::milliseconds>(kCommandPatience));
+  const std::optional<int> status = launcher_->wait_for(test_support::kPatience);
   EXPECT_TRUE(status) << "the launcher does not stop";
   earlier_logs_ += launcher_->standard_output() + launcher_->standard_error();
   launcher_.reset();
@@ -109,7 +109,7 @@ std::vector<Installation::Row> Installation::nodes(const std::string& state) con
 
 void Installation::wait_until(const std::string& what,
                               const std::function<bool()>& condition) const {
-  const auto deadline = std::chrono::steady_clock::now() + kCommandPatience;
+  const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) {
       throw std::runtime_error("not in time: " + what + "\n" +

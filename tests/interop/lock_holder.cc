@@ -13,14 +13,13 @@
 #include "async/thread_pool.h"
 #include "coordination/lock.h"
 #include "coordination/zookeeper/zookeeper_store.h"
+#include "tests/support/patience.h"
 
 namespace {
 
 using namespace nodepool;
 using coordination::Lock;
 using coordination::zookeeper::ZooKeeperOptions;
-
-constexpr auto kPatience = std::chrono::seconds(60);
 
 // Not on the loop's thread, which keeps the session alive.
 async::Task<> await_end_of_input(async::ThreadPool& threads) {
@@ -37,7 +36,7 @@ async::Task<> contend(async::Runtime runtime, async::ThreadPool& threads, ZooKee
   Lock lock(*store, runtime.random, root);
   std::cout << "waiting" << std::endl;
   if (wait) {
-    co_await lock.acquire(runtime.clock, runtime.clock.now() + kPatience);
+    co_await lock.acquire(runtime.clock, runtime.clock.now() + test_support::kPatience);
   } else {
     co_await lock.try_acquire();
   }

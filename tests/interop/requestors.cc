@@ -20,6 +20,7 @@
 #include "requestor/error.h"
 #include "requestor/held_nodes.h"
 #include "requestor/request.h"
+#include "tests/support/patience.h"
 
 namespace {
 
@@ -28,7 +29,6 @@ using async::Task;
 using coordination::SessionState;
 using coordination::zookeeper::ZooKeeperOptions;
 
-constexpr auto kPatience = std::chrono::minutes(3);
 constexpr int kLongestUse = 1000;  // milliseconds
 constexpr auto kPauseAfterFault = std::chrono::milliseconds(200);
 
@@ -98,7 +98,7 @@ class Client {
     const std::string id = co_await requestor::ask(runtime_, store, std::move(wish));
     requestor::Progress progress = [](const model::NodeRequest&) {};
     requestor::Answer answer = co_await requestor::await_answer(
-        runtime_, store, id, runtime_.clock.now() + kPatience, std::move(progress));
+        runtime_, store, id, runtime_.clock.now() + test_support::kPatience, std::move(progress));
     if (answer.kind != requestor::Answer::Kind::fulfilled) {
       throw requestor::RequestError("request " + id + " has not been fulfilled");
     }

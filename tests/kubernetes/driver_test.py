@@ -3,10 +3,7 @@ import json
 import signal
 
 from api import Api, Refused
-from installation import PATIENCE_FOR_NODES
 from launcher import wait_until
-
-LEAK_PATIENCE = 300  # seconds: leftovers are looked for once a minute, and deleted when seen twice
 
 
 def cluster(pool=None, labels=(), **more):
@@ -29,7 +26,7 @@ def namespaces(admin, provider='cluster'):
 
 
 def await_no_namespaces(admin):
-    wait_until('all namespaces are gone', lambda: not namespaces(admin), PATIENCE_FOR_NODES)
+    wait_until('all namespaces are gone', lambda: not namespaces(admin))
 
 
 def user_of(record):
@@ -166,8 +163,7 @@ def test_a_launcher_that_is_killed_leaves_its_launch_to_the_next(nodepool, admin
     kubelet.holds_back.add('box')
     launcher = nodepool(cluster())
     request = launcher.ask('box')
-    wait_until('there is a pod', lambda: admin.items('/api/v1/pods?labelSelector=nodepool_provider_name=cluster'),
-               PATIENCE_FOR_NODES)
+    wait_until('there is a pod', lambda: admin.items('/api/v1/pods?labelSelector=nodepool_provider_name=cluster'))
     launcher.stop(signal.SIGKILL)
     kubelet.holds_back.clear()
     launcher.start()
@@ -183,7 +179,7 @@ def test_what_belongs_to_no_node_is_deleted(nodepool, admin):
     labels = {**namespace['metadata']['labels'], 'nodepool_node_id': '0000009999'}
     del labels['kubernetes.io/metadata.name']
     admin.apply('/api/v1/namespaces', {'metadata': {'name': 'main-0000009999', 'labels': labels}})
-    wait_until('the leak is gone', lambda: len(namespaces(admin)) == 1, LEAK_PATIENCE)
+    wait_until('the leak is gone', lambda: len(namespaces(admin)) == 1)
     assert namespaces(admin)[0]['metadata']['name'] == node['external_id']
 
 

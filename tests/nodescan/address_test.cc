@@ -8,6 +8,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "nodescan/error.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::nodescan {
 namespace {
@@ -19,7 +20,7 @@ using testing::Optional;
 class AddressTest : public testing::Test {
  protected:
   Address resolve_within(async::ThreadPool& pool, const std::string& host,
-                         async::Duration patience = minutes(2)) {
+                         async::Duration patience = test_support::kPatience) {
     return loop_.run(resolve(runtime_, pool, host, clock_.now() + patience));
   }
 

@@ -14,6 +14,7 @@
 #include "async/task_scope.h"
 #include "nodescan/imaginary_hosts.h"
 #include "tests/support/network.h"
+#include "tests/support/patience.h"
 #include "tests/support/sshd.h"
 
 namespace nodepool::nodescan {
@@ -60,7 +61,7 @@ class ScannerTest : public testing::Test {
   async::Clock::TimePoint in(async::Duration duration) { return clock_.now() + duration; }
 
   std::vector<std::string> host_keys(Scanner& scanner, const std::string& host, std::uint16_t port,
-                                     async::Duration patience = minutes(2)) {
+                                     async::Duration patience = test_support::kPatience) {
     auto scan = scanner.host_keys(host, port, in(patience), &progress_);
     return loop_.run(std::move(scan));
   }
@@ -93,7 +94,8 @@ class ScannerTest : public testing::Test {
     auto waiting = [](async::Clock& clock, Condition& holds) -> async::Task<> {
       while (!holds()) co_await clock.sleep_for(milliseconds(1));
     };
-    auto limited = async::with_deadline(clock_, in(minutes(2)), waiting(clock_, condition), "test");
+    auto limited = async::with_deadline(clock_, in(test_support::kPatience),
+                                        waiting(clock_, condition), "test");
     EXPECT_NO_THROW(loop_.run(std::move(limited)));
   }
 
@@ -164,7 +166,7 @@ TEST_F(ScannerTest, waits_for_a_server_that_is_not_up_yet) {
   NetworkScanner scanner(runtime_, pool_, quick());
   async::TaskScope scope(runtime_, no_errors());
   Outcome outcome;
-  auto scan = scanner.host_keys(kLoopback, sshd.port(), in(minutes(2)), &progress_);
+  auto scan = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
   scope.spawn("scan", keep_outcome(std::move(scan), outcome));
   run_until([this] { return progress_.attempts >= 2; });
   EXPECT_EQ(progress_.last_failure, "Connection refused");
@@ -194,7 +196,7 @@ TEST_F(ScannerTest, a_server_without_a_common_key_exchange_is_tried_on_and_said_
   NetworkScanner scanner(runtime_, pool_, quick());
   async::TaskScope scope(runtime_, no_errors());
   Outcome outcome;
-  auto scan = scanner.host_keys(kLoopback, sshd.port(), in(minutes(2)), &progress_);
+  auto scan = scanner.host_keys(kLoopback, sshd.port(), in(test_support::kPatience), &progress_);
   scope.spawn("scan", keep_outcome(std::move(scan), outcome));
   // What is noted here is what the timeout says in the end.
   run_until([this] { return progress_.last_failure.contains("no match for method kex algos"); });
@@ -216,7 +218,7 @@ TEST_F(ScannerTest, servers_that_speak_no_ssh_are_timeouts_and_leave_nothing_ope
     EXPECT_EQ(outcome.error, ScanError::Kind::timeout);
     EXPECT_THAT(outcome.text, StartsWith("Could not contact 127.0.0.1 on port "));
     EXPECT_GT(progress_.attempts, 1U) << "one bad connection must not take all the time";
-    EXPECT_LT(clock_.now() - start, seconds(30));
+    EXPECT_LT(clock_.now() - start, test_support::kPatience);
     // The other ends of the connections are in this process, too.
     run_until([&] { return open_descriptors() <= before; });
   }
@@ -226,15 +228,16 @@ TEST_F(ScannerTest, an_open_port_is_enough_where_no_keys_are_wanted) {
   const TcpListener listener(Behaviour::silent);
   NetworkScanner scanner(runtime_, pool_);
   for (const Attempts attempts : {Attempts::one, Attempts::until_deadline}) {
-    loop_.run(scanner.connectable(kLoopback, listener.port(), in(minutes(1)), attempts));
+    loop_.run(
+        scanner.connectable(kLoopback, listener.port(), in(test_support::kPatience), attempts));
   }
 }
 
 TEST_F(ScannerTest, a_single_attempt_fails_with_the_first_answer) {
   const ReservedPort port;
   NetworkScanner scanner(runtime_, pool_);
-  const Outcome outcome =
-      failure_of(scanner.connectable(kLoopback, port.number(), in(minutes(1)), Attempts::one));
+  const Outcome outcome = failure_of(
+      scanner.connectable(kLoopback, port.number(), in(test_support::kPatience), Attempts::one));
   EXPECT_EQ(outcome.error, ScanError::Kind::unreachable);
   EXPECT_EQ(outcome.text, "Could not connect to 127.0.0.1 on port " +
                               std::to_string(port.number()) + ": Connection refused");
@@ -252,7 +255,8 @@ TEST_F(ScannerTest, a_single_attempt_may_take_until_the_deadline) {
 
 TEST_F(ScannerTest, what_a_host_is_called_makes_no_difference) {
   NetworkScanner scanner(runtime_, pool_, quick());
-  const Outcome outcome = failure_of(scanner.host_keys("fake-host-1.invalid", 22, in(minutes(2))));
+  const Outcome outcome =
+      failure_of(scanner.host_keys("fake-host-1.invalid", 22, in(test_support::kPatience)));
   EXPECT_EQ(outcome.error, ScanError::Kind::unresolved);
 }
 
@@ -265,7 +269,8 @@ TEST_F(ScannerTest, imaginary_hosts_are_not_contacted) {
 
 TEST_F(ScannerTest, a_name_that_leads_nowhere_fails_at_once) {
   NetworkScanner scanner(runtime_, pool_);
-  const Outcome outcome = failure_of(scanner.host_keys("no-such-host.invalid", 22, in(minutes(2))));
+  const Outcome outcome =
+      failure_of(scanner.host_keys("no-such-host.invalid", 22, in(test_support::kPatience)));
   EXPECT_EQ(outcome.error, ScanError::Kind::unresolved);
   EXPECT_THAT(outcome.text, StartsWith("Could not resolve no-such-host.invalid: "));
 }
@@ -281,7 +286,7 @@ TEST_F(ScannerTest, scans_wait_for_their_turn_in_the_order_they_came) {
     order.push_back(number);
   };
   for (int i = 0; i < 5; ++i) {
-    scope.spawn("scan", scan(scanner, sshd.port(), in(minutes(2)), i, ended));
+    scope.spawn("scan", scan(scanner, sshd.port(), in(test_support::kPatience), i, ended));
   }
   loop_.run(scope.join());
   EXPECT_THAT(ended, ElementsAre(0, 1, 2, 3, 4));
@@ -312,13 +317,13 @@ TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {
   async::TaskScope last(runtime_, no_errors());
   Outcome outcomes[3];
   Outcome* outcome = outcomes;
-  auto keys = scanner.host_keys(kLoopback, silent.port(), in(minutes(2)));
+  auto keys = scanner.host_keys(kLoopback, silent.port(), in(test_support::kPatience));
   holder.spawn("holder", keep_outcome(std::move(keys), *outcome++));
   run_until([&] { return silent.accepted() == 1; });
-  keys = scanner.host_keys(kLoopback, silent.port(), in(minutes(2)));
+  keys = scanner.host_keys(kLoopback, silent.port(), in(test_support::kPatience));
   waiter.spawn("waiter", keep_outcome(std::move(keys), *outcome++));
-  auto connection =
-      scanner.connectable(kLoopback, silent.port(), in(minutes(2)), Attempts::until_deadline);
+  auto connection = scanner.connectable(kLoopback, silent.port(), in(test_support::kPatience),
+                                        Attempts::until_deadline);
   last.spawn("last", keep_outcome(without_keys(std::move(connection)), *outcome));
   while (loop_.poll()) {
   }
@@ -340,7 +345,7 @@ TEST_F(ScannerTest, cancellation_leaves_nothing_open) {
   Outcome outcomes[50];
   for (int i = 0; i < 50; ++i) {
     const TcpListener& listener = i < 15 ? unanswering : silent;
-    auto scan = scanner.host_keys(kLoopback, listener.port(), in(minutes(5)));
+    auto scan = scanner.host_keys(kLoopback, listener.port(), in(test_support::kPatience));
     scope.spawn("scan", keep_outcome(std::move(scan), outcomes[i]));
   }
   run_until([&] { return silent.accepted() == 15; });
@@ -364,10 +369,10 @@ TEST_F(ScannerTest, a_thousand_hosts_side_by_side_stay_within_the_limits) {
     if (i % 20 == 0) {
       scan = scanner.host_keys(kLoopback, no_ssh.port(), in(seconds(10)));
     } else if (i % 10 == 1) {
-      scan = scanner.host_keys(kLoopback, sshds[i / 10 % 3].port(), in(minutes(4)));
+      scan = scanner.host_keys(kLoopback, sshds[i / 10 % 3].port(), in(test_support::kPatience));
     } else {
-      scan = without_keys(scanner.connectable(kLoopback, open_port.port(), in(minutes(4)),
-                                              Attempts::until_deadline));
+      scan = without_keys(scanner.connectable(
+          kLoopback, open_port.port(), in(test_support::kPatience), Attempts::until_deadline));
     }
     scope.spawn("scan", keep_outcome(std::move(scan), outcomes[i]));
   }

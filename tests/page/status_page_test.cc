@@ -21,6 +21,7 @@
 #include "model/image_paths.h"
 #include "model/observers.h"
 #include "model/paths.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::page {
@@ -364,7 +365,7 @@ TEST_F(StatusPageTest, failures_are_told_from_the_history_the_last_of_very_many)
   const web::Response response = loop_.run(page.answer(request));
   scope_.spawn("client", take(response.stream, client));
   const auto until = [this, &client](const std::string& text) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
     while (!client.text().contains(text) && std::chrono::steady_clock::now() < deadline) {
       pass(std::chrono::milliseconds(500));
     }

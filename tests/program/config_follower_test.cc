@@ -10,6 +10,7 @@
 #include "async/event_loop.h"
 #include "config/problem.h"
 #include "coordination/error.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::program {
@@ -86,8 +87,8 @@ class ConfigFollowerTest : public testing::Test {
     auto waiting = [](async::Event& changed, const std::function<bool()>& holds) -> Task<> {
       while (!holds()) co_await changed.wait();
     };
-    loop_.run(async::with_deadline(clock_, clock_.now() + 20s, waiting(changed_, condition),
-                                   "what the test waits for"));
+    loop_.run(async::with_deadline(clock_, clock_.now() + test_support::kPatience,
+                                   waiting(changed_, condition), "what the test waits for"));
   }
 
   test_support::TemporaryDirectory directory_;

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "coordination/error.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::program {
@@ -111,7 +112,7 @@ class SharedLog {
   void wait_for(const std::string& part) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(
-        changed_.wait_for(lock, std::chrono::seconds(30), [&] { return text_.contains(part); }))
+        changed_.wait_for(lock, test_support::kPatience, [&] { return text_.contains(part); }))
         << "no " << part << " in: " << text_;
   }
 

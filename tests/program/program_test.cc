@@ -11,6 +11,7 @@
 
 #include "program/background.h"
 #include "program/options.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::program {
 namespace {
@@ -87,7 +88,7 @@ TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {
   const std::string path = testing::TempDir() + "detach_" + std::to_string(::getpid());
   const pid_t child = ::fork();
   if (child == 0) {
-    StartReport report = detach("daemon", std::chrono::minutes(1));
+    StartReport report = detach("daemon", test_support::kPatience);
     report.serving();
     std::ofstream(path + ".new") << ::getsid(0) << ' ' << ::getpid() << ' '
                                  << std::filesystem::current_path().string();
@@ -111,7 +112,7 @@ TEST(DetachTest, the_process_goes_on_in_a_session_of_its_own) {
 // What the process that was started prints and exits with, when the one in the background does
 // this.
 std::pair<int, std::string> started(const std::function<void(StartReport&)>& act,
-                                    std::chrono::milliseconds patience = std::chrono::minutes(1)) {
+                                    std::chrono::milliseconds patience = test_support::kPatience) {
   testing::internal::CaptureStderr();
   const pid_t child = ::fork();
   if (child == 0) {

@@ -10,13 +10,13 @@
 #include <system_error>
 #include <thread>
 
+#include "tests/support/patience.h"
+
 namespace nodepool::test_support {
 
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr auto kPatience = std::chrono::seconds(30);
 
 }  // namespace
 

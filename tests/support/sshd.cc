@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tests/support/patience.h"
+
 namespace nodepool::test_support {
 
 namespace {
@@ -100,7 +102,7 @@ void Sshd::start() {
   const std::vector<std::string> command{program_, "-D", "-e", "-f",
                                          (directory_.path() / "sshd_config").string()};
   server_.emplace(command);
-  if (!server_->error_output_shows("Server listening on", std::chrono::seconds(30))) {
+  if (!server_->error_output_shows("Server listening on", kPatience)) {
     throw std::runtime_error("sshd did not start: " + log());
   }
 }

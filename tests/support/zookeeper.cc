@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/patience.h"
+
 namespace nodepool::test_support {
 
 namespace {
@@ -176,7 +178,7 @@ void ZooKeeperEnsemble::resume(std::size_t member) {
 
 void ZooKeeperEnsemble::wait_until_serving(std::size_t member) {
   Member& target = *members_.at(member);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   while (mode(target).empty()) {
     if (!target.process->running() || std::chrono::steady_clock::now() > until) {
       throw std::runtime_error("ZooKeeper does not serve: " + target.process->standard_error());

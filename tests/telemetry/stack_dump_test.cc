@@ -17,6 +17,7 @@
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "telemetry/thread_stacks.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::telemetry {
 namespace {
@@ -92,16 +93,18 @@ class LogLines {
   }
   std::string wait_for(const std::string& part) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(
-        lock, seconds(30), [this, &part] { return text_.find(part) != std::string::npos; });
+    const bool came = changed_.wait_for(lock, test_support::kPatience, [this, &part] {
+      return text_.find(part) != std::string::npos;
+    });
     EXPECT_TRUE(came) << "no " << part << " in: " << text_;
     return text_;
   }
   // … twice.
   void wait_for_two(const std::string& part) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(
-        lock, seconds(30), [this, &part] { return text_.find(part) != text_.rfind(part); });
+    const bool came = changed_.wait_for(lock, test_support::kPatience, [this, &part] {
+      return text_.find(part) != text_.rfind(part);
+    });
     EXPECT_TRUE(came) << "no second " << part << " in: " << text_;
   }
 
@@ -134,7 +137,7 @@ TEST(StackDumpTest, threads_come_though_the_loop_hangs_and_tasks_when_it_runs_ag
   EXPECT_THAT(stacks, Not(HasSubstr("task(s)")));
 
   // The dump asks the loop for its tasks right after the threads.
-  const auto give_up = std::chrono::steady_clock::now() + seconds(30);
+  const auto give_up = std::chrono::steady_clock::now() + test_support::kPatience;
   while (!loop.poll() && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
   const std::string tasks = lines.wait_for("task(s)\n");
   EXPECT_THAT(tasks, HasSubstr("1 task(s)\nTask \"worker\", 0.0 s old\n"
@@ -158,7 +161,7 @@ TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
   EXPECT_THAT(stalled, HasSubstr("The event loop has been standing still for 0.0 s: 1 thread(s)"));
 
   // It turns again, and the looks go on.
-  const auto give_up = std::chrono::steady_clock::now() + seconds(30);
+  const auto give_up = std::chrono::steady_clock::now() + test_support::kPatience;
   while (lags.size() < 3 && std::chrono::steady_clock::now() < give_up) loop.poll();
   ASSERT_GE(lags.size(), 3U);
   EXPECT_GE(lags.front(), std::chrono::milliseconds(20));

@@ -1,13 +1,14 @@
 #include <chrono>
 
 #include "tests/coordination/conformance.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::coordination::conformance {
 
 namespace {
 
 Task<bool> wait_for(const std::function<bool()>& condition, async::Clock& clock) {
-  const auto deadline = clock.now() + std::chrono::seconds(30);
+  const auto deadline = clock.now() + test_support::kPatience;
   while (!condition()) {
     if (clock.now() > deadline) co_return false;
     co_await clock.sleep_for(std::chrono::milliseconds(1));

@@ -7,14 +7,11 @@
 #include "requestor/error.h"
 #include "requestor/held_nodes.h"
 #include "requestor/request.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::integration {
 
-namespace {
-
-constexpr auto kLoadPatience = std::chrono::minutes(2);
-
-}  // namespace
+namespace {}  // namespace
 
 Load::Load(const async::Runtime& runtime, coordination::zookeeper::ZooKeeperOptions options,
            int requests)
@@ -67,7 +64,7 @@ Task<> Load::one_request(coordination::Store& store) {
   const std::string id = co_await requestor::ask(runtime_, store, std::move(wish));
   requestor::Progress progress = [](const model::NodeRequest&) {};
   requestor::Answer answer = co_await requestor::await_answer(
-      runtime_, store, id, runtime_.clock.now() + kLoadPatience, std::move(progress));
+      runtime_, store, id, runtime_.clock.now() + test_support::kPatience, std::move(progress));
   if (answer.kind != requestor::Answer::Kind::fulfilled) {
     ++failed_;
     co_return;

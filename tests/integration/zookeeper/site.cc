@@ -4,6 +4,7 @@
 #include "coordination/path.h"
 #include "model/node.h"
 #include "model/paths.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::integration {
 
@@ -72,7 +73,7 @@ void ZooKeeperSite::wait_until(const std::string& what, const std::function<bool
 
 void ZooKeeperSite::wait_until_at_rest(std::size_t nodes) {
   std::string found;
-  const auto deadline = fixture_.runtime().clock.now() + std::chrono::seconds(30);
+  const auto deadline = fixture_.runtime().clock.now() + test_support::kPatience;
   do {
     found = unrest(nodes);
   } while (!found.empty() && fixture_.runtime().clock.now() < deadline);

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from api import as_admin
-from comparison import OF_THE_RUN, PATIENCE_FOR_NODES, Nodes, empty_store, running, specimens, unexplained
+from comparison import OF_THE_RUN, Nodes, empty_store, running, specimens, unexplained
 from control_plane import ControlPlane
 from installation import OwnLauncher, PythonLauncher, wait_until
 from pods import Kubelet
@@ -136,4 +136,4 @@ def test_either_ends_what_the_other_has_made(servers, admin, environment, tmp_pa
         assert len(namespaces(admin) - left) == len(LABELS)
         with running(KINDS[after], tmp_path / after, servers, tree, PROVIDER, environment):
             nodes.give_back()
-            wait_until('the namespaces are gone', lambda: namespaces(admin) == left, PATIENCE_FOR_NODES)
+            wait_until('the namespaces are gone', lambda: namespaces(admin) == left)

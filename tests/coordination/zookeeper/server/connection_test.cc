@@ -15,6 +15,7 @@
 #include "coordination/lock_set.h"
 #include "tests/coordination/zookeeper/fixture/faults.h"
 #include "tests/coordination/zookeeper/fixture/tcp_proxy.h"
+#include "tests/support/patience.h"
 
 namespace nodepool::coordination::zookeeper {
 namespace {
@@ -30,7 +31,7 @@ using enum SessionState;
 constexpr auto kPersistent = CreateMode::persistent;
 
 Task<bool> see_children(Store& store, async::Clock& clock, std::string path, std::size_t count) {
-  const auto deadline = clock.now() + std::chrono::seconds(30);
+  const auto deadline = clock.now() + test_support::kPatience;
   while (clock.now() < deadline) {
     const std::vector<std::string> names = co_await store.children(path);
     if (names.size() == count) co_return true;
