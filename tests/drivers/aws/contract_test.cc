@@ -21,6 +21,7 @@ labels: [{name: small}, {name: built}]
 diskimages: [{name: trixie, username: ci}]
 providers:
   - name: fake-contract
+    launch-timeout: 900
     driver: aws
     region-name: north-1
     rate: 0
@@ -163,6 +164,7 @@ constexpr const char* kWithHosts = R"(
 labels: [{name: small}]
 providers:
   - name: fake-contract
+    launch-timeout: 900
     driver: aws
     region-name: north-1
     rate: 0

@@ -37,8 +37,8 @@ namespace nodepool::drivers::contract {
 namespace harness = driver::harness;
 
 // The configuration that the suite expects: a provider with one pool and two labels, one made from
-// an image that is in the cloud, the other from a diskimage; launch-retries 3, launch-timeout and
-// boot-timeout as they are by default, no limits of the pool's own. Nobody looks for the machines'
+// an image that is in the cloud, the other from a diskimage; launch-retries 3, launch-timeout 900,
+// no limits of the pool's own. Nobody looks for the machines'
 // host keys, or all have some.
 inline constexpr const char* kProvider = "fake-contract";
 inline constexpr const char* kPool = "main";

@@ -19,6 +19,7 @@ constexpr const char* kConfiguration = R"(
 labels: [{name: small}]
 providers:
   - name: fake-contract
+    launch-timeout: 900
     driver: example
     region: north
     project: ci

@@ -17,6 +17,7 @@ labels: [{name: small}, {name: built}]
 diskimages: [{name: trixie}]
 providers:
   - name: fake-contract
+    launch-timeout: 900
     cloud: fake
     diskimages: [{name: trixie}]
     cloud-images: [{name: Fake Precise}]

@@ -11,7 +11,7 @@ labels: [{name: small}, {name: built}]
 providers:
   - name: fake-contract
     driver: kubernetes
-    launch-timeout: 3600
+    launch-timeout: 900
     limit-to-cluster-capacity: true
     pools:
       - name: main

@@ -24,6 +24,7 @@ constexpr const char* kConfiguration = R"(
 labels: [{name: small}, {name: built}]
 providers:
   - name: fake-contract
+    launch-timeout: 900
     driver: metastatic
     pools:
       - name: main

@@ -12,7 +12,7 @@ providers:
   - name: fake-contract
     driver: openshift
     context: one
-    launch-timeout: 3600
+    launch-timeout: 900
     limit-to-cluster-capacity: true
     pools:
       - name: main
@@ -27,7 +27,7 @@ providers:
   - name: fake-contract
     driver: openshiftpods
     context: one
-    launch-timeout: 3600
+    launch-timeout: 900
     pools:
       - name: main
         labels:

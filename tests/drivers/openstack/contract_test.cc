@@ -19,6 +19,7 @@ labels: [{name: small}, {name: built}]
 diskimages: [{name: trixie}]
 providers:
   - name: fake-contract
+    launch-timeout: 900
     driver: openstack
     cloud: one
     region-name: north
