@@ -2,6 +2,8 @@
 import json
 import signal
 
+import pytest
+
 from api import Api, Refused
 from launcher import wait_until
 
@@ -51,6 +53,7 @@ def can(user, method, path, body=None):
     return True
 
 
+@pytest.mark.smoke
 def test_a_namespace_is_made_used_and_deleted(nodepool, admin, plane):
     launcher = nodepool(cluster(pool={'node-attributes': {'zone': 'north'}}))
     lease = launcher.ask('space').lease()
@@ -91,6 +94,7 @@ def test_a_namespace_is_made_used_and_deleted(nodepool, admin, plane):
     launcher.await_no_nodes()
 
 
+@pytest.mark.smoke
 def test_a_pod_comes_up_and_goes_with_its_namespace(nodepool, admin):
     launcher = nodepool(cluster())
     lease = launcher.ask('box').lease()
@@ -159,6 +163,7 @@ def test_a_pod_that_fails_is_tried_again_and_leaves_nothing(nodepool, admin, kub
     launcher.await_no_nodes()
 
 
+@pytest.mark.smoke
 def test_a_launcher_that_is_killed_leaves_its_launch_to_the_next(nodepool, admin, kubelet):
     kubelet.holds_back.add('box')
     launcher = nodepool(cluster())
@@ -209,6 +214,7 @@ def test_a_request_waits_for_what_the_cluster_has(nodepool, admin):
 # Credentials
 
 
+@pytest.mark.smoke
 def test_an_exec_plug_in_tells_the_token(nodepool, plane, tmp_path):
     (tmp_path / 'plugin').write_text(
         '#!/bin/sh\necho "asked: $1 $FROM" >> "$0.log"\necho "$KUBERNETES_EXEC_INFO" >> "$0.log"\n'

@@ -12,7 +12,7 @@ from results import Result, read_junit, write_junit
 
 BUILD = 'build/check'
 RESULTS = pathlib.Path(BUILD, 'results')
-JOBS = os.cpu_count()
+JOBS = os.cpu_count() + 1  # some tests wait
 LOADS = 8            # busy loops beside what must not depend on how busy the machine is
 ROUNDS = 20          # of tests that are new or changed, beside these
 LEAST_ROUNDS = 3     # as many are run, however long they take
@@ -295,13 +295,13 @@ SUITES = [
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
     services('aws', 'aws', 'a simulated AWS, every call judged by AWS\' service models', '--interop', has_smoke=True),
     services('interop', 'interop', 'Zuul\'s client and the Python Nodepool beside the programs', '--interop', has_smoke=True),
-    services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack'),
+    services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API, which is built the first time: 10 min',
-             '--kubernetes', '--interop'),
+             '--kubernetes', '--interop', has_smoke=True),
     services('kubernetes-interop', 'interop/kubernetes', 'the Python Nodepool beside the programs on that API',
-             '--kubernetes', '--interop'),
+             '--kubernetes', '--interop', has_smoke=True),
     services('images', 'openstack/images', 'diskimage-builder\'s images, built, uploaded and booted (as root)',
-             '--openstack', '--images'),
+             '--openstack', '--images', has_smoke=True),
     Suite('package', 'the Debian package: made, installed in a clean Debian, used, upgraded, removed (as root)',
           package, ('--package',)),
     Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -37,9 +38,9 @@ namespace nodepool::drivers::contract {
 namespace harness = driver::harness;
 
 // The configuration that the suite expects: a provider with one pool and two labels, one made from
-// an image that is in the cloud, the other from a diskimage; launch-retries 3, launch-timeout 900,
-// no limits of the pool's own. Nobody looks for the machines'
-// host keys, or all have some.
+// an image that is in the cloud, the other from a diskimage; launch-retries 3, launch-timeout 900
+// where there is one, no limits of the pool's own. Nobody looks for the machines' host keys, or all
+// have some.
 inline constexpr const char* kProvider = "fake-contract";
 inline constexpr const char* kPool = "main";
 inline constexpr const char* kLabel = "small";
@@ -100,6 +101,8 @@ class CloudFixture {
 
   // --- time
 
+  // How long an attempt at a launch may take.
+  virtual async::Duration launch_timeout() const { return std::chrono::seconds(900); }
   // See LauncherProcess::WaitForWire.
   virtual bool wait_for_wire() { return false; }
   // After how many continuations more of a launch's tasks the suite lets the next launcher die.

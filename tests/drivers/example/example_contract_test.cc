@@ -1,5 +1,6 @@
 // The contract of all drivers that make machines, with a simple one.
 
+#include <chrono>
 #include <map>
 
 #include "drivers/example/example_adapter.h"
@@ -19,7 +20,6 @@ constexpr const char* kConfiguration = R"(
 labels: [{name: small}]
 providers:
   - name: fake-contract
-    launch-timeout: 900
     driver: example
     region: north
     project: ci
@@ -140,6 +140,9 @@ class ExampleFixture final : public CloudFixture {
     const TroubledDriver driver(world_);
     return driver.provider(read_provider(driver, kConfiguration), std::move(context));
   }
+
+  // Not configurable.
+  async::Duration launch_timeout() const override { return std::chrono::hours(1); }
 
   std::vector<Machine> machines() override {
     std::vector<Machine> all;

@@ -116,12 +116,14 @@ def made(servers, admin, environment, tmp_path_factory):
     return found
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize('label', LABELS)
 def test_the_records_and_the_objects_are_the_same(made, label):
     nodes = {name: each['nodes'][label] for name, each in made.items()}
     assert unexplained(nodes['ours'], nodes['theirs'], CHANGING, DIFFERENT) == {}
 
 
+@pytest.mark.smoke
 def test_neither_leaves_anything(made):
     assert made['ours']['left'] == made['theirs']['left'] == set()
 
