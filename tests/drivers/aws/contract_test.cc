@@ -157,7 +157,6 @@ class SlowFixture final : public AwsFixture {
     cloud().latency = std::chrono::milliseconds(1500);
   }
 
-  std::size_t stride() const override { return 3; }
 };
 
 constexpr const char* kWithHosts = R"(
@@ -210,7 +209,6 @@ class HostFixture final : public AwsFixture {
     AwsFixture::provoke(trouble, times);
   }
 
-  std::size_t stride() const override { return 3; }
 };
 
 // At the default rate.

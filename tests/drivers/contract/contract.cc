@@ -78,11 +78,6 @@ void DriverContract::take_back_in_the_end(const std::string& id, int attempts) {
   EXPECT_FALSE(is_recorded(id));
 }
 
-bool DriverContract::run_for(const Job& job, std::size_t steps) {
-  for (std::size_t i = 0; i < steps && !job.ended; ++i) process_->step();
-  return job.ended;
-}
-
 std::set<std::string> DriverContract::machine_ids() {
   std::set<std::string> ids;
   for (const Machine& machine : cloud_->machines()) ids.insert(machine.id);

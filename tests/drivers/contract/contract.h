@@ -67,6 +67,8 @@ enum class Trouble {
 struct Machine {
   std::string id;
   driver::Metadata metadata;
+
+  bool operator==(const Machine&) const = default;
 };
 
 // One cloud, and what the suite does to it behind Nodepool's back. One is made for each test, and
@@ -105,9 +107,6 @@ class CloudFixture {
   virtual async::Duration launch_timeout() const { return std::chrono::seconds(900); }
   // See LauncherProcess::WaitForWire.
   virtual bool wait_for_wire() { return false; }
-  // After how many continuations more of a launch's tasks the suite lets the next launcher die.
-  // More than 1 where each death takes long.
-  virtual std::size_t stride() const { return 1; }
 };
 
 // A driver under test.
@@ -164,9 +163,6 @@ class DriverContract : public testing::TestWithParam<Backend> {
   // leaves the record, and success nothing.
   void take_back_in_the_end(const std::string& id, int attempts);
 
-  // Runs up to `steps` continuations. Returns whether the job had ended by then.
-  bool run_for(const harness::Job& job, std::size_t steps);
-
   // The ids of all machines in the cloud; of those that carry a node's id.
   std::set<std::string> machine_ids();
   std::set<std::string> machines_of(const std::string& node_id);
@@ -185,7 +181,36 @@ class DriverContract : public testing::TestWithParam<Backend> {
 };
 
 // Launchers that die. For all drivers, and for each way in which a driver makes machines.
-class DeathContract : public DriverContract {};
+//
+// Deaths between which nothing has changed that outlives a launcher leave the same behind. So the
+// moments are counted from such changes, of the store's records and of the cloud's machines: right
+// after each, and then in growing distances until the next one, because what is on its way
+// to the cloud arrives after its sender's death, and because not all that is in a cloud is seen.
+class DeathContract : public DriverContract {
+ protected:
+  DeathContract();
+
+  // Runs `life` once for each moment, in which launchers live as long as run() lets them, until a
+  // failure, or a job that ends before its moment comes.
+  void at_each_moment(const std::function<void()>& life);
+
+  // Runs the job's tasks, one continuation at a time, up to the moment.
+  void run(const harness::Job& job);
+
+ private:
+  enum class Outcome { none, reached, overtaken, ended };
+
+  // How often what outlives launchers has changed; as far as that can be seen.
+  std::size_t changes();
+
+  std::size_t records_changes_ = 0;
+  std::size_t cloud_changes_ = 0;
+  std::vector<Machine> last_seen_;
+  // The moment: so many continuations after so many changes.
+  std::size_t at_change_ = 0;
+  std::size_t at_step_ = 0;
+  Outcome outcome_ = Outcome::none;  // of the first job of a life
+};
 
 // For drivers whose cloud has a quota, tells it, and refuses what goes beyond.
 class QuotaContract : public DriverContract {};

@@ -2,9 +2,69 @@
 // is one machine. A launcher's tasks are run one continuation at a time, so that it dies before and
 // after each write to the store and each call of the cloud, and while it waits for their answers.
 
+#include <utility>
+
 #include "tests/drivers/contract/contract.h"
 
 namespace nodepool::drivers::contract {
+
+// More moments than there are in a launch.
+constexpr int kMany = 10'000;
+
+DeathContract::DeathContract() {
+  installation_.server.open_session(
+      [this](const std::vector<coordination::WatchEvent>& /*events*/) { ++records_changes_; });
+}
+
+std::size_t DeathContract::changes() {
+  std::vector<Machine> seen = cloud_->machines();
+  if (seen != last_seen_) ++cloud_changes_;
+  last_seen_ = std::move(seen);
+  return records_changes_ + cloud_changes_;
+}
+
+void DeathContract::at_each_moment(const std::function<void()>& life) {
+  at_change_ = at_step_ = 0;
+  for (int i = 0; i < kMany; ++i) {
+    SCOPED_TRACE(testing::Message()
+                 << "death " << at_step_ << " continuations after change " << at_change_);
+    outcome_ = Outcome::none;
+    life();
+    if (HasFailure() || outcome_ == Outcome::ended) return;
+    if (outcome_ == Outcome::overtaken) {
+      ++at_change_;
+      at_step_ = 0;
+    } else {
+      at_step_ += 1 + at_step_ / 2;
+    }
+  }
+  FAIL() << "no life has come to its end";
+}
+
+void DeathContract::run(const harness::Job& job) {
+  Outcome outcome = Outcome::reached;
+  std::size_t step = 0;
+  std::size_t change = 0;
+  for (std::size_t before = changes(); change < at_change_ || step < at_step_;) {
+    if (job.ended) {
+      outcome = Outcome::ended;
+      break;
+    }
+    process_->step();
+    ++step;
+    if (const std::size_t now = changes(); now != before) {
+      if (change == at_change_) {
+        outcome = Outcome::overtaken;
+        break;
+      }
+      before = now;
+      ++change;
+      step = 0;
+    }
+  }
+  if (outcome_ == Outcome::none) outcome_ = outcome;
+}
+
 namespace {
 
 using model::NodeState;
@@ -12,80 +72,58 @@ using std::chrono::minutes;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// More continuations than a launch takes.
-constexpr std::size_t kMany = 100'000;
-
 TEST_P(DeathContract, another_launcher_finishes_what_a_death_anywhere_has_left) {
-  bool ended = false;
-  for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
-    SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
-    ASSERT_LT(steps, kMany);
+  at_each_moment([this] {
     const std::string id = add_node();
-    ended = run_for(*start().launch(id), steps);
+    run(*start().launch(id));
     start();
     if (node(id).state != NodeState::ready) EXPECT_EQ(finish(process_->launch(id))->failure(), "");
     expect_one_machine(id);
     take_back(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST_P(DeathContract, what_a_death_anywhere_has_left_is_taken_back) {
-  bool ended = false;
-  for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
-    SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
-    ASSERT_LT(steps, kMany);
+  at_each_moment([this] {
     const std::string id = add_node();
-    ended = run_for(*start().launch(id), steps);
+    run(*start().launch(id));
     start();
     take_back(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST_P(DeathContract, a_deletion_goes_on_after_a_death_anywhere) {
-  bool ended = false;
-  for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
-    SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
-    ASSERT_LT(steps, kMany);
+  at_each_moment([this] {
     const std::string id = launch_new().id;
-    ended = run_for(*process_->take_back(id), steps);
+    run(*process_->take_back(id));
     start();
     if (is_recorded(id)) take_back(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST_P(DeathContract, attempts_that_fail_and_launchers_that_die_leave_one_machine) {
-  bool ended = false;
-  for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
-    SCOPED_TRACE(testing::Message() << "two deaths after " << steps << " continuations each");
-    ASSERT_LT(steps, kMany);
+  at_each_moment([this] {
     cloud_->provoke(Trouble::broken_machine, 1);
     const std::string id = add_node();
-    ended = run_for(*start().launch(id), steps);
-    if (node(id).state != NodeState::ready) run_for(*start().launch(id), steps);
+    run(*start().launch(id));
+    if (node(id).state != NodeState::ready) run(*start().launch(id));
     start();
     if (node(id).state != NodeState::ready) EXPECT_EQ(finish(process_->launch(id))->failure(), "");
     expect_one_machine(id);
     take_back(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST_P(DeathContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_made) {
   for (const Trouble trouble : {Trouble::answer_lost, Trouble::question_lost}) {
-    bool ended = false;
-    for (std::size_t steps = 1; !ended; steps += cloud_->stride()) {
-      SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
-      ASSERT_LT(steps, kMany);
+    at_each_moment([this, trouble] {
       cloud_->provoke(trouble, 1);
       const std::string id = add_node();
-      ended = run_for(*start().launch(id), steps);
+      run(*start().launch(id));
       start();
       if (node(id).state != NodeState::ready) {
         EXPECT_EQ(finish(process_->launch(id))->failure(), "");
@@ -93,8 +131,8 @@ TEST_P(DeathContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_m
       expect_one_machine(id);
       take_back(id);
       EXPECT_THAT(machine_ids(), IsEmpty());
-      if (HasFailure()) return;
-    }
+    });
+    if (HasFailure()) return;
   }
 }
 

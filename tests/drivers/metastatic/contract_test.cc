@@ -37,7 +37,10 @@ template <int kSlots>
 class MetastaticFixture final : public CloudFixture {
  public:
   explicit MetastaticFixture(harness::Installation& installation)
-      : installation_(installation), launchers_(installation) {}
+      : installation_(installation), launchers_(installation) {
+    installation.server.open_session(
+        [this](const std::vector<coordination::WatchEvent>& /*events*/) { are_known_ = false; });
+  }
 
   // Backing nodes that nobody is on any more go first, so that others have to be asked for.
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
@@ -62,18 +65,9 @@ class MetastaticFixture final : public CloudFixture {
   }
 
   std::vector<Machine> machines() override {
-    std::vector<Machine> all;
-    for (const model::Node& node : launchers_.nodes()) {
-      const auto record = metastatic::backing_record_of(node, owner());
-      if (!record) continue;
-      for (const auto& [slot, tenant] : record->tenants) {
-        all.push_back({tenant.external_id, tenant.metadata});
-      }
-    }
-    for (const Machine& waiting : waiting_nodes()) {
-      if (std::ranges::count(all, waiting.id, &Machine::id) == 0) all.push_back(waiting);
-    }
-    return all;
+    if (!are_known_) machines_ = machines_in_records();
+    are_known_ = true;
+    return machines_;
   }
 
   void provoke(Trouble trouble, std::size_t times) override {
@@ -119,6 +113,21 @@ class MetastaticFixture final : public CloudFixture {
  private:
   static std::string owner() { return metastatic::owner_of(kProvider); }
 
+  std::vector<Machine> machines_in_records() {
+    std::vector<Machine> all;
+    for (const model::Node& node : launchers_.nodes()) {
+      const auto record = metastatic::backing_record_of(node, owner());
+      if (!record) continue;
+      for (const auto& [slot, tenant] : record->tenants) {
+        all.push_back({tenant.external_id, tenant.metadata});
+      }
+    }
+    for (const Machine& waiting : waiting_nodes()) {
+      if (std::ranges::count(all, waiting.id, &Machine::id) == 0) all.push_back(waiting);
+    }
+    return all;
+  }
+
   std::vector<Machine> waiting_nodes() {
     const driver::Ownership ownership(
         std::make_shared<const model::Installation>(harness::kInstallationId), kProvider);
@@ -151,6 +160,8 @@ class MetastaticFixture final : public CloudFixture {
   LossyStore::Loss loss_ = LossyStore::Loss::answer;
   std::size_t losses_ = 0;
   std::size_t others_ = 0;
+  std::vector<Machine> machines_;
+  bool are_known_ = false;  // until a record changes
 };
 
 }  // namespace

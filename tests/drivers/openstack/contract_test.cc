@@ -171,7 +171,6 @@ class SlowFixture final : public OpenStackFixture {
     cloud().latency = std::chrono::milliseconds(1500);
   }
 
-  std::size_t stride() const override { return 3; }
 };
 
 }  // namespace
