@@ -16,7 +16,7 @@ JOBS = os.cpu_count() + 1  # some tests wait
 LOADS = 8            # busy loops beside what must not depend on how busy the machine is
 ROUNDS = 20          # of tests that are new or changed, beside these
 LEAST_ROUNDS = 3     # as many are run, however long they take
-ROUNDS_LIMIT = 300   # seconds, after which no further round begins
+ROUNDS_LIMIT = 180   # seconds, after which no further round begins
 DECIDING_SEEDS = 300
 
 
