@@ -114,6 +114,11 @@ class Programs(unittest.TestCase):
         with self.assertRaises(process.OutOfTime):
             programs.run_all([programs.Batch(self.program(), ['S.good'])], process.Budget(0), 1)
 
+    def test_nothing_begins_after_the_time_for_beginning(self):
+        batches = [programs.Batch(self.program(), ['S.good']), programs.Batch(self.program(is_whole=True), ['S.good'])]
+        self.assertEqual(programs.run_all(batches, process.Budget(), 1, until=process.Budget(0)), [])
+        self.assertEqual(len(programs.run_all(batches, process.Budget(), 1, until=process.Budget())), 2)
+
 
 if __name__ == '__main__':
     unittest.main()

@@ -4,7 +4,10 @@ import time
 import pytest
 
 from control_plane.cloud import Cloud
+from installation import PATIENCE_FOR_NODES
 from launcher import wait_until
+
+LEAK_PATIENCE = 300  # seconds: leftovers are looked for once a minute, and deleted when seen twice
 
 
 @pytest.fixture
@@ -31,12 +34,12 @@ def await_a_build(project):
     """The only server, as soon as a hypervisor has it."""
     def building():
         return [server for server in project.servers() if server['OS-EXT-STS:task_state'] == 'spawning']
-    (server,) = wait_until('a server is being built', building)
+    (server,) = wait_until('a server is being built', building, PATIENCE_FOR_NODES)
     return server
 
 
 def await_no_servers(project):
-    wait_until('all servers are gone', lambda: not project.servers())
+    wait_until('all servers are gone', lambda: not project.servers(), PATIENCE_FOR_NODES)
 
 
 @pytest.mark.smoke
@@ -236,7 +239,7 @@ def test_leftovers_are_deleted_and_nothing_else(nodepool, sky, project):
         return (project.server(leaked) is None and port not in [left['id'] for left in project.ports()]
                 and ip not in [left['id'] for left in project.floating_ips()])
 
-    wait_until('the leftovers are gone', are_gone)
+    wait_until('the leftovers are gone', are_gone, LEAK_PATIENCE)
     assert sorted(server['id'] for server in project.servers()) == sorted(
         [others, foreign, strange, lease['nodes'][0]['external_id']])
 

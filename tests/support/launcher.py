@@ -7,7 +7,7 @@ import subprocess
 import time
 
 BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
-PATIENCE = 300  # seconds; the slowest waits are for what is looked at once a minute
+PATIENCE = 60  # seconds
 
 
 def wait_until(what, condition, patience=PATIENCE):

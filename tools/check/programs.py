@@ -100,18 +100,25 @@ def batches_of(program, tests):
     return [Batch(program, tests[i:i + size]) for i in range(0, len(tests), size or 1)]
 
 
-def run_all(batches, budget, jobs, announce=print):
+def all_batches(programs, is_wanted):
+    """The batches of all tests of these programs that are wanted: is_wanted(program, test). Programs with few tests
+    have the longest ones: first, so that no lane is alone with them at the end."""
+    batches = []
+    for program in sorted(programs, key=lambda program: len(program.tests)):
+        batches += batches_of(program, [test for test in program.tests if is_wanted(program, test)])
+    return batches
+
+
+def run_all(batches, budget, jobs, announce=print, until=None):
     """Runs batches, so many at once, and returns the test cases. Those that share a service have a lane of
-    their own, because they wait most of the time. Raises process.OutOfTime."""
+    their own, because they wait most of the time. No batch begins when `until` is over. Raises process.OutOfTime."""
     whole = [batch for batch in batches if batch.program.is_whole]
     others = [batch for batch in batches if not batch.program.is_whole]
-    # Programs with few tests have the longest ones: first, so that no lane is alone with them at the end.
-    others.sort(key=lambda batch: len(batch.program.tests))
     cases = []
     with (concurrent.futures.ThreadPoolExecutor(1) as aside,
           concurrent.futures.ThreadPoolExecutor(jobs) as pool):
-        running = [aside.submit(run_batch, batch, budget) for batch in whole]
-        running += [pool.submit(run_batch, batch, budget) for batch in others]
+        running = [aside.submit(run_batch, batch, budget, until) for batch in whole]
+        running += [pool.submit(run_batch, batch, budget, until) for batch in others]
         try:
             for done in concurrent.futures.as_completed(running):
                 for case in done.result():
@@ -127,9 +134,9 @@ def run_all(batches, budget, jobs, announce=print):
     return cases
 
 
-def run_batch(batch, budget):
-    """Runs the tests of a batch, in more processes if some do not come to their end."""
-    cases, left = [], list(batch.tests)
+def run_batch(batch, budget, until=None):
+    """Runs the tests of a batch, in more processes if some do not come to their end; none if `until` is over."""
+    cases, left = [], [] if until and until.is_over() else list(batch.tests)
     while left:
         ended = run_process(batch.program, left, budget)
         cases += ended

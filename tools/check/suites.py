@@ -1,4 +1,5 @@
 """The suites, in the order in which `./check all` runs them: what tells most in the least time first."""
+import collections
 import dataclasses
 import os
 import pathlib
@@ -15,8 +16,7 @@ RESULTS = pathlib.Path(BUILD, 'results')
 JOBS = os.cpu_count() + 1  # some tests wait
 LOADS = 8            # busy loops beside what must not depend on how busy the machine is
 ROUNDS = 20          # of tests that are new or changed, beside these
-LEAST_ROUNDS = 3     # as many are run, however long they take
-ROUNDS_LIMIT = 180   # seconds, after which no further round begins
+ROUNDS_LIMIT = 180   # seconds, after which no further test begins
 DECIDING_SEEDS = 300
 
 
@@ -118,10 +118,8 @@ def chosen(run, by_code_alone=False):
 def test_programs(suite, run, there):
     for program in there:
         programs.list_tests(program)
-    wanted = [(program, [test for test in program.tests if is_wanted(program, test, run.options)])
-              for program in there]
-    batches = [batch for program, tests in wanted for batch in programs.batches_of(program, tests)]
-    print(f'== {suite}: {sum(len(tests) for _, tests in wanted)} tests of {len(there)} programs '
+    batches = programs.all_batches(there, lambda program, test: is_wanted(program, test, run.options))
+    print(f'== {suite}: {sum(len(batch.tests) for batch in batches)} tests of {len(there)} programs '
           f'in {len(batches)} processes', flush=True)
     result = Result(suite)
     cases = []
@@ -160,16 +158,17 @@ def count(result, cases):
 
 
 def repeated(run):
-    """Tests that are new or changed, many times beside busy loops."""
+    """Tests that are new or changed, many times beside busy loops: the shortest first, so that those that are run
+    least are the longest."""
     tests = change.changed_tests(run.since, run.changed)
-    there = programs.list_programs(BUILD)
+    seconds = {case.full_name: case.seconds for case in read_junit(RESULTS / 'quick.xml')}
     wanted = []
-    for program in there:
+    for program in programs.list_programs(BUILD):
         if program.is_gtest and tests:
             programs.list_tests(program)
-            names = [test for test in program.tests if change.is_one_of(test, tests)]
-            wanted += programs.batches_of(program, names)
-    return rounds('repeated', run, wanted, ROUNDS, ROUNDS_LIMIT)
+            wanted += [programs.Batch(program, [test]) for test in program.tests if change.is_one_of(test, tests)]
+    wanted.sort(key=lambda batch: seconds.get(f'{batch.program.name}: {batch.tests[0]}', 0))
+    return rounds('repeated', run, wanted, ROUNDS, process.Budget(ROUNDS_LIMIT))
 
 
 def burn_in(run):
@@ -178,32 +177,40 @@ def burn_in(run):
     there = programs.list_programs(BUILD)
     for program in there:
         programs.list_tests(program)
-    batches = [batch for program in there for batch in programs.batches_of(
-        program, [test for test in program.tests if is_wanted(program, test, run.options)])]
-    return rounds('burn-in', run, batches, 5, None)
+    batches = programs.all_batches(there, lambda program, test: is_wanted(program, test, run.options))
+    return rounds('burn-in', run, batches, 5, process.Budget())
 
 
-def rounds(suite, run, batches, most, seconds):
+def rounds(suite, run, batches, most, limit):
+    """Runs all batches, and again, up to so many times; none begins after the limit."""
     result = Result(suite)
     if not batches:
         result.note = 'no test has changed'
         return result
-    limit = process.Budget(seconds)
     cases, done = [], 0
     with process.busy_loops(LOADS):
-        while done < most and (done < LEAST_ROUNDS or not limit.is_over()):
+        while done < most and not limit.is_over():
             try:
-                cases += programs.run_all(batches, run.budget, JOBS)
+                cases += programs.run_all(batches, run.budget, JOBS, until=limit)
             except process.OutOfTime:
                 result.out_of_time = True
                 break
             done += 1
             failures = sum(case.outcome == 'failed' for case in cases)
             print(f'== {suite}: round {done} of {most}, {failures} failures', flush=True)
-    result.note = f'{done} of {most} rounds beside {LOADS} busy loops'
     write_junit(RESULTS / f'{suite}.xml', suite, cases)
     count(result, cases)
+    result.note = said_of_rounds(batches, cases)
     return result
+
+
+def said_of_rounds(batches, cases):
+    """How often tests have been run."""
+    times = collections.Counter(case.full_name for case in cases)
+    names = [f'{batch.program.name}: {test}' for batch in batches for test in batch.tests]
+    least, most = min(times[name] for name in names), max(times[name] for name in names)
+    often = least if least == most else f'{least} to {most}'
+    return f'runs of each test, beside {LOADS} busy loops: {often}'
 
 
 def simulation(run):
@@ -297,9 +304,9 @@ SUITES = [
     services('interop', 'interop', 'Zuul\'s client and the Python Nodepool beside the programs', '--interop', has_smoke=True),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
     services('kubernetes', 'kubernetes', 'a real Kubernetes API, which is built the first time: 10 min',
-             '--kubernetes', '--interop', has_smoke=True),
+             '--kubernetes', '--interop'),
     services('kubernetes-interop', 'interop/kubernetes', 'the Python Nodepool beside the programs on that API',
-             '--kubernetes', '--interop', has_smoke=True),
+             '--kubernetes', '--interop'),
     services('images', 'openstack/images', 'diskimage-builder\'s images, built, uploaded and booted (as root)',
              '--openstack', '--images', has_smoke=True),
     Suite('package', 'the Debian package: made, installed in a clean Debian, used, upgraded, removed (as root)',
