@@ -156,7 +156,6 @@ class SlowFixture final : public AwsFixture {
   explicit SlowFixture(harness::Installation& installation) : AwsFixture(installation) {
     cloud().latency = std::chrono::milliseconds(1500);
   }
-
 };
 
 constexpr const char* kWithHosts = R"(
@@ -208,7 +207,6 @@ class HostFixture final : public AwsFixture {
     }
     AwsFixture::provoke(trouble, times);
   }
-
 };
 
 // At the default rate.

@@ -170,7 +170,6 @@ class SlowFixture final : public OpenStackFixture {
   explicit SlowFixture(harness::Installation& installation) : OpenStackFixture(installation) {
     cloud().latency = std::chrono::milliseconds(1500);
   }
-
 };
 
 }  // namespace
