@@ -9,13 +9,27 @@ namespace nodepool::async {
 
 namespace asio = boost::asio;
 
+namespace {
+
+// Lets its owner do early what its end does.
+class Context : public asio::io_context {
+ public:
+  using asio::io_context::shutdown;
+};
+
+}  // namespace
+
 struct EventLoop::Impl {
   // One thread runs it; worker threads may post to it.
-  asio::io_context io;
+  Context io;
 };
 
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
+
+void EventLoop::abandon() {
+  impl_->io.shutdown();
+}
 
 Executor EventLoop::executor() {
   return impl_->io.get_executor();

@@ -14,13 +14,17 @@ namespace nodepool::async {
 class EventLoop {
  public:
   EventLoop();
-  // Tears down what is still suspended: the frames of those tasks are destroyed where they stand,
-  // as if the process had died there.
+  // As abandon().
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
   Executor executor();
+
+  // Tears down what is still suspended: the frames of those tasks are destroyed where they stand,
+  // as if the process had died there. For owners of what these frames refer to, before that goes.
+  // Nothing runs on the loop afterwards.
+  void abandon();
 
   // Runs the loop until `task` has ended and returns its result, or throws what it threw. Other
   // tasks run meanwhile; those still suspended afterwards stay so until the next run() or poll().

@@ -56,13 +56,23 @@ void BoundedFile::write_end() {
   left_out_ = 0;
 }
 
-void BoundedFile::append(std::string_view text) const {
+void BoundedFile::append(std::string_view text) {
+  if (lost_ > told_lost_ && !text.empty()) {
+    const std::string said = fmt::format(
+        "\n[... {} bytes could not be written here: the disk was full]\n", lost_ - told_lost_);
+    if (put(said).empty()) told_lost_ = lost_;
+  }
+  lost_ += put(text).size();
+}
+
+std::string_view BoundedFile::put(std::string_view text) {
   while (!text.empty()) {
     const ssize_t size = ::write(descriptor_, text.data(), text.size());
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return;
+    if (size <= 0) break;
     text.remove_prefix(static_cast<std::size_t>(size));
   }
+  return text;
 }
 
 }  // namespace nodepool::builder

@@ -18,20 +18,27 @@ class BoundedFile {
   BoundedFile(const BoundedFile&) = delete;
   BoundedFile& operator=(const BoundedFile&) = delete;
 
-  // What there is no room for, because the disk is full, is lost.
+  // What the disk has no room for is lost, and counted; what can be written next says so.
   void write(std::string_view text);
 
   // Writes what has been kept of the end, and what has been left out before that.
   void write_end();
 
+  // Bytes that have been lost.
+  std::uint64_t lost() const { return lost_; }
+
  private:
-  void append(std::string_view text) const;
+  void append(std::string_view text);
+  // Writes as much of it as there is room for, and returns the rest.
+  std::string_view put(std::string_view text);
 
   int descriptor_ = -1;
   std::uint64_t limit_;
   std::size_t most_kept_;  // bytes of the end
   std::uint64_t room_;     // before the end
   std::uint64_t left_out_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t told_lost_ = 0;  // of these, in the file
   std::string end_{};
 };
 

@@ -176,6 +176,10 @@ Task<BuildResult> BuildWorker::make(BuildJob job, ImageBuilder& builder) {
 Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResult result,
                            Lock& lock) {
   const double began = build.state_time;
+  if (result.lost_of_log > 0) {
+    log_.warning("The log of build {} of image {} lacks {} bytes: the disk was full", build.id,
+                 build.image, result.lost_of_log);
+  }
   const bool made = result.kind == BuildResult::Kind::ready;
   if (result.kind != BuildResult::Kind::broken) {
     build.username = image.username;

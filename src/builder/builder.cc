@@ -87,6 +87,7 @@ NodePoolBuilder::NodePoolBuilder(const async::Runtime& runtime, coordination::St
                {.build_workers = options.build_workers, .upload_workers = options.upload_workers}),
       installation_(runtime, store, log_),
       registration_(runtime, store, log_, builder_component(options)),
+      state_(options.state),
       late_starts_(runtime, log_),
       tables_scope_(runtime, context_.report_to(log_)),
       workers_scope_(runtime, context_.report_to(log_)),
@@ -136,15 +137,14 @@ Task<> NodePoolBuilder::start(config::Config config) {
 }
 
 void NodePoolBuilder::tell(const model::DaemonState& state) {
-  model::Component component = registration_.component();
-  state.describe(component);
-  registration_.update(std::move(component));
+  state_ = state;
+  publish_state();
 }
 
 // Which providers are not in service though they should be.
-void NodePoolBuilder::publish_problems() {
+void NodePoolBuilder::publish_state() {
   model::Component component = registration_.component();
-  component.problems.clear();
+  state_.describe(component);
   for (const auto& [provider, reason] : late_starts_.failures()) {
     if (!wanted_.contains(provider)) continue;
     component.problems.push_back(fmt::format("provider {} takes no images: {}", provider, reason));
@@ -189,7 +189,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
     entry = context_.providers.erase(entry);
   }
   co_await start_missing_providers();
-  publish_problems();
+  publish_state();
   learn_settings();
   for (const auto& provider : replaced) {
     retired_providers_.spawn(
@@ -245,7 +245,7 @@ bool NodePoolBuilder::has_all_providers() const {
 
 Task<bool> NodePoolBuilder::start_late() {
   co_await start_missing_providers();
-  publish_problems();
+  publish_state();
   look_at_all();
   co_return has_all_providers();
 }

@@ -79,7 +79,7 @@ class NodePoolBuilder {
   bool has_all_providers() const;
   Task<> retire(std::shared_ptr<ImageProvider> provider);
   void learn_settings();
-  void publish_problems();
+  void publish_state();
   void look_at(const std::string& image);
   void look_at_all();
 
@@ -101,6 +101,7 @@ class NodePoolBuilder {
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
   model::FollowedInstallation installation_;
   model::Registration registration_;
+  model::DaemonState state_;  // of the process
   std::vector<coordination::Subscription> subscriptions_;
   config::Config config_;   // in force, or about to be
   ProviderConfigs wanted_;  // its providers that take images

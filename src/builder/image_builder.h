@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,8 +36,9 @@ struct BuildResult {
     broken,  // something else was wrong: `problem`
   };
   Kind kind = Kind::ready;
-  std::string problem;
-  int exit_code = 0;  // of the program
+  std::string problem = {};
+  int exit_code = 0;              // of the program
+  std::uint64_t lost_of_log = 0;  // bytes that there was no room for
 };
 
 // Makes images: everything about it but the records, and what a subclass does to make one. It runs

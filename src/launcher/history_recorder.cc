@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -288,9 +289,7 @@ void HistoryRecorder::on_lock(const std::string& node_id) {
 
 void HistoryRecorder::record(const Entry& entry) {
   if (lines_.size() > kMostWaiting) {
-    if (!std::exchange(losing_, true)) {
-      log_.warning("The history cannot be written as fast as it happens: parts of it are lost");
-    }
+    lose(1, "it happens faster than it can be written");
     return;
   }
   lines_ += to_line(entry);
@@ -307,6 +306,7 @@ async::Task<> HistoryRecorder::run() {
 
 async::Task<> HistoryRecorder::write() {
   if (lines_.empty()) co_return;
+  const auto entries = static_cast<std::uint64_t>(std::ranges::count(lines_, '\n'));
   auto call = [journal = *journal_, lines = std::exchange(lines_, {})] {
     history::append(journal, lines);
   };
@@ -316,12 +316,29 @@ async::Task<> HistoryRecorder::write() {
   } catch (const std::system_error& error) {
     failure = error.what();
   }
-  const bool was_losing = std::exchange(losing_, !failure.empty());
-  if (losing_ && !was_losing) {
-    log_.warning("The history cannot be written, nothing else depends on it: {}", failure);
-  } else if (was_losing && !losing_) {
-    log_.info("The history is written again");
+  if (failure.empty()) {
+    be_well();
+  } else {
+    lose(entries, failure);
   }
+}
+
+void HistoryRecorder::lose(std::uint64_t entries, const std::string& why) {
+  lost_ += entries;
+  if (trouble_.empty()) {
+    log_.warning("The history cannot be written, nothing else depends on it: {}", why);
+  }
+  if (trouble_ == why) return;
+  trouble_ = why;
+  trouble_changed_.notify();
+}
+
+void HistoryRecorder::be_well() {
+  if (trouble_.empty()) return;
+  log_.info("The history is written again; {} entries are missing in it",
+            lost_ - std::exchange(told_lost_, lost_));
+  trouble_.clear();
+  trouble_changed_.notify();
 }
 
 }  // namespace nodepool::launcher

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -25,7 +26,7 @@ namespace nodepool::launcher {
 
 // Writes down what happens to requests and nodes, for `nodepool history`: it watches the tables, so
 // what others do is in it, too. A journal that cannot be written disturbs nothing: there is one
-// warning, and what could not be written is missing in the history.
+// warning, and what could not be written is counted and missing in the history.
 class HistoryRecorder {
  public:
   // Without a journal nothing is recorded. Everything outlives the recorder.
@@ -52,6 +53,15 @@ class HistoryRecorder {
   coordination::Subscription observe_decisions(std::function<void(const std::string&)> observer) {
     return decided_.subscribe(std::move(observer));
   }
+
+  // Why the last entry was lost; empty: it was written.
+  const std::string& trouble() const { return trouble_; }
+  // Calls `observer` whenever trouble() is another.
+  coordination::Subscription observe_trouble(std::function<void()> observer) {
+    return trouble_changed_.subscribe(std::move(observer));
+  }
+  // Entries that have been lost since the start.
+  std::uint64_t lost() const { return lost_; }
 
   // Records that a pool goes on with a request that has been left.
   void resumed(const std::string& request_id, std::string_view pool_id);
@@ -81,6 +91,8 @@ class HistoryRecorder {
   void record(const history::Entry& entry);
   async::Task<> run();
   async::Task<> write();
+  void lose(std::uint64_t entries, const std::string& why);
+  void be_well();
 
   using StaticSlot = std::tuple<std::string, std::string, std::string, std::string, std::int64_t>;
   // Notes where the node is, if it is on a static host, and returns the id of the one that was
@@ -101,7 +113,10 @@ class HistoryRecorder {
   model::Observers<const std::string&> decided_;
 
   std::string lines_;  // not yet written
-  bool losing_ = false;
+  std::uint64_t lost_ = 0;
+  std::uint64_t told_lost_ = 0;  // of these, in the log
+  std::string trouble_;
+  model::Observers<> trouble_changed_;
   async::Event wake_{"there is something to write"};
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;

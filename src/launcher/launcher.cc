@@ -55,6 +55,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
                options.history),
       installation_(runtime, store, log_),
       registration_(runtime, store, log_, launcher_component(options)),
+      state_(options.state),
       late_starts_(runtime, log_),
       usage_(records_.nodes,
              [this](std::string_view provider, std::string_view pool, std::string_view label) {
@@ -78,6 +79,7 @@ Task<> Launcher::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
   co_await installation_.start();
   co_await records_.make_roots(model::Records::all());
+  history_trouble_ = history_.observe_trouble([this] { publish_state(); });
   co_await history_.start();
   tables_scope_.spawn("installation", installation_.run());
   records_.follow(tables_scope_, model::Records::all());
@@ -149,14 +151,22 @@ Task<> Launcher::wait_for_absent_pools() {
 }
 
 void Launcher::tell(const model::DaemonState& state) {
-  model::Component component = registration_.component();
-  state.describe(component);
-  registration_.update(std::move(component));
+  state_ = state;
+  publish_state();
 }
 
-// Which providers are not in service though they should be.
+void Launcher::add_figures(telemetry::Figures& figures) {
+  stats_.add_figures(figures);
+  figures.count(telemetry::series<kHistoryEntriesLost>(),
+                static_cast<std::int64_t>(history_.lost()));
+}
+
+// Which providers are not in service though they should be, and what else is not in order.
 std::vector<std::string> Launcher::problems() const {
   std::vector<std::string> problems;
+  if (!history_.trouble().empty()) {
+    problems.push_back("the history cannot be written: " + history_.trouble());
+  }
   for (const auto& [provider, reason] : late_starts_.failures()) {
     if (!wanted_.contains(provider)) continue;
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));
@@ -164,9 +174,10 @@ std::vector<std::string> Launcher::problems() const {
   return problems;
 }
 
-void Launcher::publish_problems() {
+void Launcher::publish_state() {
   model::Component component = registration_.component();
-  component.problems = problems();
+  state_.describe(component);
+  std::ranges::copy(problems(), std::back_inserter(component.problems));
   registration_.update(std::move(component));
 }
 
@@ -208,7 +219,7 @@ Task<> Launcher::apply(config::Config config) {
     throw;
   }
   retire_replaced();
-  publish_problems();
+  publish_state();
   if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
 }
 
@@ -226,7 +237,7 @@ bool Launcher::has_all_providers() const {
 
 Task<bool> Launcher::start_late() {
   const bool is_over = co_await go_over();
-  publish_problems();
+  publish_state();
   co_return is_over&& has_all_providers();
 }
 

@@ -72,7 +72,7 @@ class Launcher {
   HistoryRecorder& history() { return history_; }
 
   // Adds how things stand now.
-  void add_figures(telemetry::Figures& figures) { stats_.add_figures(figures); }
+  void add_figures(telemetry::Figures& figures);
 
   // Whether requests are being served, and what should be seen to.
   telemetry::Health health() const;
@@ -108,7 +108,7 @@ class Launcher {
   Task<> wait_for_absent_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
   std::vector<std::string> problems() const;
-  void publish_problems();
+  void publish_state();
 
   WorkerContext context_;
   coordination::LockSweeper lock_sweeper_;
@@ -118,10 +118,12 @@ class Launcher {
   model::Records records_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
+  coordination::Subscription history_trouble_;
   model::FollowedInstallation installation_;
   model::Registration registration_;
-  config::Config config_;   // in force, or about to be
-  ProviderConfigs wanted_;  // its providers
+  model::DaemonState state_;  // of the process
+  config::Config config_;     // in force, or about to be
+  ProviderConfigs wanted_;    // its providers
   Providers providers_;
   Providers replaced_;  // by the configuration that is being gone over to
   driver::LateStarts late_starts_;

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -32,6 +33,11 @@ namespace {
 // What a report begins with.
 constexpr char kGoesOn = '0';
 constexpr char kHasFailed = '1';
+
+constexpr mode_t kPidFileMode = 0644;
+
+// Of what a daemon in the background and its children write.
+constexpr mode_t kUmask = 0027;
 
 // Whether this is the child.
 bool fork_off() {
@@ -78,22 +84,49 @@ std::optional<std::string> read_report(int pipe, std::chrono::milliseconds patie
 
 }  // namespace
 
+namespace {
+
+// Whether the process may be a daemon of Nodepool, in whatever language: the number may have been
+// given to another program since. One that cannot be looked at may be.
+bool may_be_daemon(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  const std::string command{std::istreambuf_iterator<char>(file), {}};
+  return command.empty() || command.contains("nodepool");
+}
+
+bool is_want_of_room(int error) {
+  return error == ENOSPC || error == EDQUOT;
+}
+
+}  // namespace
+
 void PidFile::require_free(const std::string& path) {
   std::ifstream file(path);
   pid_t pid = 0;
   if (!(file >> pid) || pid <= 0) return;
-  if (::kill(pid, 0) == 0 || errno == EPERM) {
+  if ((::kill(pid, 0) == 0 || errno == EPERM) && may_be_daemon(pid)) {
     throw std::runtime_error("already running as process " + std::to_string(pid) + " (" + path +
                              ")");
   }
 }
 
 PidFile::PidFile(std::string path) : path_(std::move(path)) {
-  std::ofstream file(path_, std::ios::trunc);
-  file << ::getpid() << '\n';
-  file.close();
-  if (!file) throw std::runtime_error("cannot write the pid file " + path_);
-  ::chmod(path_.c_str(), 0644);
+  const auto refused = [this] {
+    const std::string why = std::generic_category().message(errno);
+    if (!is_want_of_room(errno)) {
+      throw std::runtime_error("cannot write the pid file " + path_ + ": " + why);
+    }
+    problem_ = "the pid file " + path_ + " could not be written: " + why;
+  };
+  const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kPidFileMode);
+  if (file < 0) {
+    refused();
+    return;
+  }
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) refused();
+  ::fchmod(file, kPidFileMode);
+  ::close(file);
 }
 
 PidFile::~PidFile() {
@@ -150,7 +183,7 @@ StartReport detach(const std::string& name, std::chrono::milliseconds patience) 
   if (::setsid() < 0) fail("making a session");
   if (!fork_off()) ::_exit(EXIT_SUCCESS);
   if (::chdir("/") < 0) fail("changing to /");
-  ::umask(0);
+  ::umask(kUmask);
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) fail("opening /dev/null");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);

@@ -8,19 +8,25 @@ namespace nodepool::program {
 // The pid file of a daemon in the background: one line, the process id; removed at the end.
 class PidFile {
  public:
-  // Fails if the file names a process that is alive; a file left by one that is not is replaced.
+  // Fails if the file names a daemon that is alive; one left by a daemon that is not is replaced,
+  // also when another program has its number by now.
   // Call it before going to the background, so that the user sees the error. Throws
   // std::runtime_error.
   static void require_free(const std::string& path);
 
-  // Writes the file, mode 0644. Throws std::runtime_error.
+  // Writes the file, mode 0644. Throws std::runtime_error, but for want of room on the disk: that
+  // is a problem().
   explicit PidFile(std::string path);
   ~PidFile();
   PidFile(const PidFile&) = delete;
   PidFile& operator=(const PidFile&) = delete;
 
+  // Why the file has not been written; empty: it has.
+  const std::string& problem() const { return problem_; }
+
  private:
   std::string path_;
+  std::string problem_;
 };
 
 // What becomes of a daemon's start, for the process that the user has started and that waits for
@@ -48,10 +54,10 @@ class StartReport {
   int pipe_ = -1;
 };
 
-// Goes to the background: a new session, working directory "/", standard streams on /dev/null. What
-// returns is a grandchild of the calling process, which waits for the report and exits; if none
-// comes in time it says so and exits with 0. What it prints begins with `name`. Call it before any
-// thread or event loop exists. Throws std::system_error.
+// Goes to the background: a new session, working directory "/", standard streams on /dev/null,
+// umask 0027. What returns is a grandchild of the calling process, which waits for the report and
+// exits; if none comes in time it says so and exits with 0. What it prints begins with `name`. Call
+// it before any thread or event loop exists. Throws std::system_error.
 StartReport detach(const std::string& name, std::chrono::milliseconds patience);
 
 }  // namespace nodepool::program

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -110,6 +112,8 @@ telemetry::Figures Daemon::figures() const {
   figures.gauge(telemetry::series<telemetry::kConfigurationLoaded>(), state_.configuration_loaded);
   figures.gauge(telemetry::series<telemetry::kConfigurationRefused>(),
                 state_.configuration_problem.empty() ? 0 : 1);
+  figures.count(telemetry::series<telemetry::kLogMessagesLost>(),
+                static_cast<std::int64_t>(log_sink_->losses().messages));
   return figures;
 }
 
@@ -123,6 +127,7 @@ telemetry::Health Daemon::health() const {
     health.warnings.push_back("the configuration on the disk is not in force: " +
                               state_.configuration_problem);
   }
+  std::ranges::copy(state_.problems, std::back_inserter(health.warnings));
   return health;
 }
 
@@ -132,7 +137,17 @@ void Daemon::reload_ended(const std::string& failure) {
   state_has_changed();
 }
 
-void Daemon::loop_turned(async::Duration lag) const {
+void Daemon::look_at_log() {
+  const std::string trouble = log_sink_->losses().trouble;
+  std::vector<std::string> problems;
+  if (!trouble.empty()) problems.push_back("the log cannot be written: " + trouble);
+  if (problems == state_.problems) return;
+  state_.problems = std::move(problems);
+  state_has_changed();
+}
+
+void Daemon::loop_turned(async::Duration lag) {
+  look_at_log();
   metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
   if (lag < loop_pause_) return;
   metrics_.count(telemetry::series<telemetry::kLoopStalls>());
@@ -147,7 +162,13 @@ Task<> Daemon::start_without_store(const config::Config& /*config*/) {
 void Daemon::run(StartReport& report) {
   report_ = &report;
   main_scope_.spawn("main", serve());
-  loop_.run(main_scope_.join());
+  try {
+    loop_.run(main_scope_.join());
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  // What is still suspended refers to what a subclass owns, which is gone before the loop is.
+  loop_.abandon();
   if (failure_) std::rethrow_exception(failure_);
 }
 
@@ -318,6 +339,7 @@ int serve(const Program& program, const Options& options, const Maker& make, Sta
   const telemetry::Logger logger(log, "nodepool.NodePool");
   logger.info("{} {}", program.name, telemetry::version());
   for (const std::string& warning : config.warnings) logger.warning("{}", warning);
+  if (pid_file && !pid_file->problem().empty()) logger.warning("{}", pid_file->problem());
   if (options.repl) logger.warning("--repl is ignored: there is no Python console");
   try {
     make(options, log)->run(report);

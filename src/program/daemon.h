@@ -93,7 +93,9 @@ class Daemon {
   Task<> apply(config::Config config);
   config::Config load();
   void reload_ended(const std::string& failure);
-  void loop_turned(async::Duration lag) const;
+  void loop_turned(async::Duration lag);
+  // Whether what it says can be written is a part of its state.
+  void look_at_log();
   // The files that load() reads, …
   std::vector<std::string> own_files() const;
   // … and others that the configuration rests on.

@@ -1,16 +1,18 @@
 #include "telemetry/log.h"
 
 #include <spdlog/details/os.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include "telemetry/harmless_text.h"
 
@@ -46,6 +48,15 @@ std::string render(std::string_view logger, LogLevel level, std::string_view mes
   return text;
 }
 
+void write_to_stream(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw std::system_error(errno, std::generic_category());
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 }  // namespace
 
 std::optional<LogLevel> parse_log_level(std::string_view name) {
@@ -61,6 +72,8 @@ std::optional<LogLevel> parse_log_level(std::string_view name) {
 struct Log::Output {
   std::mutex mutex;  // worker threads log too
   std::optional<LogFile> file;
+  Losses losses;
+  std::uint64_t told = 0;  // of the messages that were lost
 };
 
 Log::Log(LogOptions options) : Log(std::move(options), nullptr) {}
@@ -102,14 +115,36 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
     consume_(level, logger, message);
     return;
   }
-  const std::string text = harmless_text(render(logger, level, message));
+  Losses& losses = output_->losses;
+  try {
+    const std::uint64_t untold = losses.messages - output_->told;
+    if (untold > 0) {
+      put(render(
+          "nodepool.log", LogLevel::warning,
+          fmt::format("{} message(s) could not be written here: {}", untold, losses.trouble)));
+      output_->told = losses.messages;
+    }
+    put(render(logger, level, message));
+    losses.trouble.clear();
+  } catch (const std::exception& error) {
+    ++losses.messages;
+    losses.trouble = error.what();
+  }
+}
+
+void Log::put(const std::string& text) {
+  const std::string harmless = harmless_text(text);
   if (output_->file) {
-    output_->file->write(text, std::time(nullptr));
+    output_->file->write(harmless, std::time(nullptr));
     return;
   }
-  std::FILE* stream = options_.target == LogOptions::Target::standard_output ? stdout : stderr;
-  std::fwrite(text.data(), 1, text.size(), stream);
-  std::fflush(stream);
+  const bool is_output = options_.target == LogOptions::Target::standard_output;
+  write_to_stream(is_output ? STDOUT_FILENO : STDERR_FILENO, harmless);
+}
+
+Log::Losses Log::losses() const {
+  const std::lock_guard lock(output_->mutex);
+  return output_->losses;
 }
 
 Logger Logger::child(std::string_view part) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,7 +41,8 @@ class Logger;
 // The further lines of a message repeat the beginning and indent the text by two spaces.
 class Log {
  public:
-  // Throws std::runtime_error if the file cannot be opened.
+  // Throws std::runtime_error if the file cannot be opened; that there is no room for it is no
+  // reason.
   explicit Log(LogOptions options);
 
   // Hands every message that passes the levels to `consume` instead: for tests.
@@ -53,10 +55,21 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   bool enabled(std::string_view logger, LogLevel level) const;
+
+  // Writes one message, from any thread. Throws nothing that its output refuses: such a message is
+  // lost, and counted. The next one that can be written is told in the log how many were.
   void write(std::string_view logger, LogLevel level, std::string_view message);
+
+  struct Losses {
+    std::uint64_t messages = 0;  // since the start
+    std::string trouble = {};    // why the last message was lost; empty: it was not
+  };
+  // From any thread.
+  Losses losses() const;
 
  private:
   Log(LogOptions options, Consumer consume);
+  void put(const std::string& text);
 
   LogOptions options_;
   Consumer consume_;

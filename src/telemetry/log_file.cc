@@ -1,11 +1,14 @@
 #include "telemetry/log_file.h"
 
-#include <spdlog/details/file_helper.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -43,6 +46,11 @@ std::time_t start_of_period(const LogRotation& rotation, std::time_t end) {
   return midnight_after(broken_down(end, rotation.utc), -days, rotation.utc);
 }
 
+// What changes by itself, when others remove what they have.
+bool is_want_of_room(const std::error_code& error) {
+  return error == std::errc::no_space_on_device || error.value() == EDQUOT;
+}
+
 // "2026-11-21", or more.
 bool is_date(std::string_view text) {
   constexpr std::size_t kDay = 10;
@@ -76,16 +84,29 @@ LogFile::LogFile(std::string path, LogRotation rotation, std::time_t now)
   struct stat status{};
   began_ = ::stat(path_.c_str(), &status) == 0 ? status.st_mtime : now;
   next_time_ = end_of_period(rotation_, began_);
-  open();
+  try {
+    open();
+  } catch (const std::system_error& error) {
+    if (!is_want_of_room(error.code())) throw;
+  }
 }
 
-LogFile::~LogFile() = default;
+LogFile::~LogFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 void LogFile::open() {
-  file_ = std::make_unique<spdlog::details::file_helper>();
-  file_->open(path_, /*truncate=*/false);
-  identity_ = identity_now();
-  size_ = file_->size();
+  const fs::path directory = fs::path(path_).parent_path();
+  if (!directory.empty()) fs::create_directories(directory);
+  const int opened = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (opened < 0) throw std::system_error(errno, std::generic_category());
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = opened;
+  struct stat status{};
+  ::fstat(descriptor_, &status);
+  identity_ = {status.st_dev, status.st_ino};
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  is_torn_ = false;
 }
 
 LogFile::Identity LogFile::identity_now() const {
@@ -103,12 +124,23 @@ bool LogFile::is_due(std::size_t more, std::time_t now) const {
 
 void LogFile::write(std::string_view text, std::time_t now) {
   if (is_due(text.size(), now)) rotate(now);
-  if (identity_now() != identity_) open();
-  spdlog::memory_buf_t buffer;
-  buffer.append(text.data(), text.data() + text.size());
-  file_->write(buffer);
-  file_->flush();
-  size_ += text.size();
+  if (descriptor_ < 0 || identity_now() != identity_) open();
+  if (is_torn_) append("\n");
+  append(text);
+}
+
+void LogFile::append(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      throw std::system_error(written < 0 ? errno : ENOSPC, std::generic_category());
+    }
+    const auto count = static_cast<std::size_t>(written);
+    is_torn_ = text[count - 1] != '\n';
+    size_ += count;
+    text.remove_prefix(count);
+  }
 }
 
 void LogFile::rotate(std::time_t now) {

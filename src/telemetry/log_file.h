@@ -4,13 +4,8 @@
 
 #include <cstdint>
 #include <ctime>
-#include <memory>
 #include <string>
 #include <string_view>
-
-namespace spdlog::details {
-class file_helper;
-}
 
 namespace nodepool::telemetry {
 
@@ -40,14 +35,16 @@ std::time_t end_of_period(const LogRotation& rotation, std::time_t now);
 // A log file that is appended to. If another program renames or removes it, a new one is begun.
 class LogFile {
  public:
-  // Throws std::runtime_error.
+  // Makes the file and its directory. A file system that has no room for it is no error: write()
+  // tries again. Throws std::system_error.
   LogFile(std::string path, LogRotation rotation, std::time_t now);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  // Appends. A rotation that fails leaves the file as it is, and is tried again when the next one
-  // is due. Throws what the file system refuses.
+  // Appends whole lines. A rotation that fails leaves the file as it is, and is tried again when
+  // the next one is due. Throws std::system_error: then the text is lost, but for its beginning,
+  // perhaps; what is written next begins with a line of its own.
   void write(std::string_view text, std::time_t now);
 
  private:
@@ -59,6 +56,7 @@ class LogFile {
   };
 
   void open();
+  void append(std::string_view text);
   Identity identity_now() const;
   bool is_due(std::size_t more, std::time_t now) const;
   void rotate(std::time_t now);
@@ -68,8 +66,9 @@ class LogFile {
 
   std::string path_;
   LogRotation rotation_;
-  std::unique_ptr<spdlog::details::file_helper> file_;
+  int descriptor_ = -1;  // until there is room
   Identity identity_;
+  bool is_torn_ = false;       // the file ends in the middle of a line
   std::uint64_t size_ = 0;     // bytes since the last rotation
   std::time_t began_ = 0;      // the period
   std::time_t next_time_ = 0;  // of a rotation by time

@@ -59,6 +59,12 @@ inline constexpr Metric kLoopStalls{
     .kind = Metric::Kind::counter,
     .help = "how often the event loop has stood still for 5 s or more; the log says where"};
 
+inline constexpr Metric kLogMessagesLost{
+    .name = "nodepool_log_messages_lost_total",
+    .kind = Metric::Kind::counter,
+    .help =
+        "messages that could not be written to the log: for want of room on the disk, above all"};
+
 inline constexpr Metric kStoreCalls{
     .name = "nodepool_store_call_seconds",
     .kind = Metric::Kind::timer,
@@ -68,10 +74,19 @@ inline constexpr Metric kStoreCalls{
         "`exists`, `children`, `create`, `set`, `remove`",
     .is_brief = true};
 
-inline constexpr const Metric* kProcessMetrics[] = {
-    &kBuildInfo,           &kProcessCpu,           &kProcessMemory, &kProcessStart,
-    &kProcessFiles,        &kProcessMostFiles,     &kReady,         &kWarnings,
-    &kConfigurationLoaded, &kConfigurationRefused, &kLoopLag,       &kLoopStalls,
-    &kStoreCalls};
+inline constexpr const Metric* kProcessMetrics[] = {&kBuildInfo,
+                                                    &kProcessCpu,
+                                                    &kProcessMemory,
+                                                    &kProcessStart,
+                                                    &kProcessFiles,
+                                                    &kProcessMostFiles,
+                                                    &kReady,
+                                                    &kWarnings,
+                                                    &kConfigurationLoaded,
+                                                    &kConfigurationRefused,
+                                                    &kLoopLag,
+                                                    &kLoopStalls,
+                                                    &kLogMessagesLost,
+                                                    &kStoreCalls};
 
 }  // namespace nodepool::telemetry

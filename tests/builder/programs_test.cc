@@ -467,6 +467,13 @@ TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
             "\n[... 8 bytes are left out here: the log may have 10 (build-log-limit)]\ne: 0\n");
 }
 
+TEST(BoundedFile, counts_what_the_disk_has_no_room_for) {
+  BoundedFile file("/dev/full", 1000);
+  file.write("abc");
+  file.write("de");
+  EXPECT_EQ(file.lost(), 5U);
+}
+
 TEST(CommandLine, is_split_as_a_shell_does) {
   EXPECT_THAT(config::split_command("a  b\tc"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(config::split_command(R"(a 'b  c' "d \"e\" \n" f\ g h'i'"j" '')"),

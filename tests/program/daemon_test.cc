@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <stdexcept>
+
+#include <boost/asio/post.hpp>
 
 #include "coordination/error.h"
 #include "tests/support/patience.h"
@@ -20,6 +23,7 @@ namespace {
 using coordination::StoreError;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 // A daemon that writes down what it is told, and ends itself once it serves.
 class TestDaemon final : public Daemon {
@@ -30,10 +34,14 @@ class TestDaemon final : public Daemon {
 
   std::vector<std::string> calls_;
   std::vector<std::int64_t> sessions_;
-  std::function<void()> block_;  // is called on the loop
+  std::function<void()> block_;    // is called on the loop
+  std::function<Task<>()> begin_;  // in the start
 
   using Daemon::figures;
+  using Daemon::health;
   using Daemon::keep_figures;
+  using Daemon::runtime;
+  using Daemon::state;
 
  private:
   const driver::DriverRegistry& drivers() const override { return drivers_; }
@@ -43,6 +51,7 @@ class TestDaemon final : public Daemon {
     sessions_.push_back(store().session_id());
     co_await store().exists("/");
     if (block_) block_();
+    if (begin_) co_await begin_();
     if (!failures_.empty()) {
       const StoreError failure = failures_.front();
       failures_.erase(failures_.begin());
@@ -96,6 +105,61 @@ TEST_F(DaemonTest, a_store_that_is_broken_does) {
   const auto daemon = this->daemon({StoreError(StoreError::Kind::storage, "the disk is full")});
   EXPECT_THROW(daemon->run(report_), StoreError);
   EXPECT_THAT(daemon->calls_, ElementsAre("start", "stop"));
+}
+
+// Says at its end whether the daemon was still there.
+class Witness {
+ public:
+  Witness(std::unique_ptr<TestDaemon>& daemon, bool& testimony)
+      : daemon_(daemon), testimony_(testimony) {}
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+  ~Witness() { testimony_ = daemon_ != nullptr; }
+
+ private:
+  std::unique_ptr<TestDaemon>& daemon_;
+  bool& testimony_;
+};
+
+TEST_F(DaemonTest, what_is_suspended_when_the_loop_breaks_goes_before_what_it_refers_to) {
+  bool was_there = false;
+  auto daemon = this->daemon({});
+  const auto begin = [](std::unique_ptr<TestDaemon>& daemon, bool& testimony) -> Task<> {
+    const Witness witness(daemon, testimony);
+    const async::Runtime runtime = daemon->runtime();
+    boost::asio::post(runtime.executor, [] { throw std::runtime_error("of no task"); });
+    co_await runtime.clock.sleep_for(std::chrono::hours(1));
+  };
+  daemon->begin_ = [&] { return begin(daemon, was_there); };
+  EXPECT_THROW(daemon->run(report_), std::runtime_error);
+  // As the members of a subclass do, it goes before the loop.
+  daemon.reset();
+  EXPECT_TRUE(was_there);
+}
+
+TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
+  ::setenv("WATCHDOG_USEC", "200000", 1);
+  Options options;
+  options.config =
+      directory_.write("nodepool.yaml", "store: sqlite://" + directory_.path().string() + "/db\n");
+  options.foreground = true;
+  TestDaemon daemon(options,
+                    std::make_shared<telemetry::Log>(telemetry::LogOptions{
+                        .target = telemetry::LogOptions::Target::file, .file = "/dev/full"}),
+                    {});
+  ::unsetenv("WATCHDOG_USEC");
+  daemon.keep_figures();
+  daemon.begin_ = [&]() -> Task<> {
+    while (daemon.state().problems.empty()) {
+      co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  daemon.run(report_);
+  EXPECT_THAT(daemon.state().problems,
+              ElementsAre("the log cannot be written: No space left on device"));
+  EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
+  EXPECT_THAT(daemon.figures().prometheus_text(),
+              Not(HasSubstr("nodepool_log_messages_lost_total 0\n")));
 }
 
 // Lines from any thread.

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,10 +12,14 @@
 
 #include "program/background.h"
 #include "program/options.h"
+#include "tests/support/child.h"
 #include "tests/support/patience.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::program {
 namespace {
+
+using testing::HasSubstr;
 
 const Program kProgram{"nodepool-launcher", "nodepool", "/var/run/nodepool/nodepool.pid"};
 
@@ -66,10 +71,18 @@ TEST_F(PidFileTest, holds_the_process_id_while_it_exists) {
     pid_t pid = 0;
     std::ifstream(path_) >> pid;
     EXPECT_EQ(pid, ::getpid());
-    EXPECT_THROW(PidFile::require_free(path_), std::runtime_error);
   }
   EXPECT_FALSE(std::filesystem::exists(path_));
   PidFile::require_free(path_);
+}
+
+TEST_F(PidFileTest, one_of_a_daemon_that_is_alive_is_not_free) {
+  const test_support::TemporaryDirectory directory;
+  const std::string program = directory.path() / "nodepool-launcher";
+  std::filesystem::create_symlink("/bin/sleep", program);
+  const test_support::Child daemon({program, "1000"});
+  std::ofstream(path_) << daemon.pid() << '\n';
+  EXPECT_THROW(PidFile::require_free(path_), std::runtime_error);
 }
 
 TEST_F(PidFileTest, one_left_by_a_dead_process_is_free) {
@@ -78,6 +91,18 @@ TEST_F(PidFileTest, one_left_by_a_dead_process_is_free) {
   ::waitpid(child, nullptr, 0);
   std::ofstream(path_) << child << '\n';
   PidFile::require_free(path_);
+}
+
+TEST_F(PidFileTest, one_whose_number_another_program_has_by_now_is_free) {
+  const test_support::Child other({"sleep", "1000"});
+  std::ofstream(path_) << other.pid() << '\n';
+  PidFile::require_free(path_);
+}
+
+TEST_F(PidFileTest, a_full_disk_is_a_problem_and_no_reason_to_end) {
+  std::filesystem::create_symlink("/dev/full", path_);
+  const PidFile file(path_);
+  EXPECT_THAT(file.problem(), HasSubstr("No space left on device"));
 }
 
 TEST_F(PidFileTest, a_place_that_cannot_be_written_is_a_clear_error) {

@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +17,8 @@ namespace nodepool::telemetry {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
 using testing::MatchesRegex;
 
 class LogFileTest : public testing::Test {
@@ -86,6 +92,65 @@ TEST_F(LogFileTest, a_file_that_cannot_be_opened_is_a_clear_error) {
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("cannot write the log file " + path_));
   }
+}
+
+// A disk without room, and with room again.
+class FullDiskTest : public LogFileTest {
+ protected:
+  FullDiskTest() { std::filesystem::create_symlink("/dev/full", path_); }
+  void make_room() { std::filesystem::remove(path_); }
+};
+
+TEST_F(FullDiskTest, what_cannot_be_written_is_counted_and_told_when_there_is_room_again) {
+  const std::shared_ptr<Log> log = open();
+  const Logger logger(log, "nodepool");
+  logger.info("one");
+  logger.error("two");
+  EXPECT_EQ(log->losses().messages, 2U);
+  EXPECT_THAT(log->losses().trouble, HasSubstr("No space left on device"));
+  make_room();
+  logger.info("three");
+  logger.info("four");
+  EXPECT_THAT(lines(path_), ElementsAre(EndsWith("WARNING nodepool.log: 2 message(s) could not be "
+                                                 "written here: No space left on device"),
+                                        EndsWith("three"), EndsWith("four")));
+  EXPECT_EQ(log->losses().messages, 2U);
+  EXPECT_EQ(log->losses().trouble, "");
+}
+
+TEST_F(FullDiskTest, a_file_that_cannot_be_made_anew_loses_what_is_written_meanwhile) {
+  make_room();
+  const std::shared_ptr<Log> log = open();
+  const Logger logger(log, "nodepool");
+  logger.info("one");
+  std::filesystem::rename(path_, path_ + ".1");
+  std::filesystem::create_directory(path_);
+  logger.info("two");
+  EXPECT_EQ(log->losses().messages, 1U);
+  std::filesystem::remove(path_);
+  logger.info("three");
+  EXPECT_THAT(lines(path_),
+              ElementsAre(HasSubstr("1 message(s) could not be written here"), EndsWith("three")));
+  std::filesystem::remove(path_ + ".1");
+}
+
+// Of a write for which there is room for a part only.
+TEST_F(LogFileTest, a_torn_line_ends_before_the_next_one) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 60, .rlim_max = RLIM_INFINITY};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Logger logger(open(), "nodepool");
+    logger.info("a message for which there is only half of the room that it would take");
+    const rlimit more{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+    ::setrlimit(RLIMIT_FSIZE, &more);
+    logger.info("whole");
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_THAT(lines(path_),
+              ElementsAre(testing::SizeIs(60), HasSubstr("1 message(s)"), EndsWith("whole")));
 }
 
 TEST(LogLevelTest, python_names_are_understood) {
