@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "tests/support/child.h"
@@ -64,11 +65,15 @@ class BackgroundTest : public testing::TestWithParam<const char*> {
   // Ends the daemon, and waits until its pid file is gone.
   void end() const {
     ::kill(pid(), SIGTERM);
+    await([this] { return !fs::exists(path("pid")); });
+  }
+
+  static void await(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
-    while (fs::exists(path("pid")) && std::chrono::steady_clock::now() < deadline) {
+    while (!condition() && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    EXPECT_FALSE(fs::exists(path("pid")));
+    EXPECT_TRUE(condition());
   }
 
   test_support::TemporaryDirectory directory_;
@@ -80,6 +85,27 @@ TEST_P(BackgroundTest, it_serves_when_the_command_returns) {
   EXPECT_EQ(started.error, "");
   EXPECT_THAT(test_support::read_file(path("log")), HasSubstr("Serving "));
   EXPECT_THAT(start().error, HasSubstr("already running as process " + std::to_string(pid())));
+  end();
+}
+
+TEST_P(BackgroundTest, a_log_without_room_costs_its_messages_alone) {
+  fs::create_symlink("/dev/full", path("log"));
+  const Completed started = start();
+  EXPECT_EQ(started.status, 0) << started.error;
+  ::kill(pid(), SIGHUP);
+  const auto status = [this] {
+    return test_support::run({std::string(NODEPOOL_BINARIES) + "/nodepool", "-c",
+                              path("nodepool.yaml"), "status"})
+        .output;
+  };
+  await([&] { return status().contains("the log cannot be written: No space left on device"); });
+  fs::remove(path("log"));
+  ::kill(pid(), SIGHUP);
+  await([&] {
+    return test_support::read_file(path("log"))
+        .contains(" could not be written here: No space left on device");
+  });
+  await([&] { return !status().contains("the log cannot be written"); });
   end();
 }
 
@@ -122,12 +148,7 @@ TEST_P(BackgroundTest, a_store_that_is_away_is_waited_for_in_the_background) {
   EXPECT_THAT(started.error, HasSubstr("127.0.0.1:" + std::to_string(nobody.number())));
   // It takes up another store without a restart.
   configure("store: sqlite://" + path("nodepool.db") + "\nimages-dir: " + path("images") + "\n");
-  const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
-  while (!test_support::read_file(path("log")).contains("Serving ") &&
-         std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  EXPECT_THAT(test_support::read_file(path("log")), HasSubstr("Serving "));
+  await([this] { return test_support::read_file(path("log")).contains("Serving "); });
   end();
 }
 

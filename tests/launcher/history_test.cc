@@ -13,6 +13,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr std::string_view kHostWithHistory = R"(
@@ -190,6 +191,28 @@ TEST_F(HistoryTest, a_place_that_cannot_be_written_is_one_warning) {
   stop();
   EXPECT_THAT(log_, ElementsAre(AllOf(StartsWith("nodepool.history: The history cannot be written"),
                                       HasSubstr("/proc/no"))));
+}
+
+TEST_F(HistoryTest, what_is_missing_in_it_is_counted_and_told_until_it_is_written_again) {
+  journal_->directory = directory_.path() / "journal";
+  directory_.write("journal", "in its place");
+  start(std::string(kHostWithHistory));
+  cancel(request({"b"}));
+  pass(std::chrono::seconds(1));
+  const auto problems = [this] { return launcher().health().warnings; };
+  EXPECT_THAT(problems(), ElementsAre(StartsWith("the history cannot be written: ")));
+  const auto lost = [this] {
+    telemetry::Figures figures;
+    launcher().add_figures(figures);
+    return figures.prometheus_text();
+  };
+  EXPECT_THAT(lost(), HasSubstr("nodepool_history_entries_lost_total "));
+  EXPECT_THAT(lost(), Not(HasSubstr("nodepool_history_entries_lost_total 0\n")));
+  std::filesystem::remove(directory_.path() / "journal");
+  cancel(request({"b"}));
+  pass(std::chrono::seconds(1));
+  EXPECT_THAT(problems(), IsEmpty());
+  stop();
 }
 
 TEST_F(HistoryTest, without_a_journal_nothing_is_written) {

@@ -142,6 +142,10 @@ void LauncherFixture::kill() {
   settle();
 }
 
+Launcher& LauncherFixture::launcher() {
+  return *process_->launcher;
+}
+
 coordination::MemoryStore& LauncherFixture::process_store() {
   return *process_->store;
 }

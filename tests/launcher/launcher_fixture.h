@@ -76,6 +76,7 @@ class LauncherFixture : public testing::Test {
   // All contenders for any lock in the store.
   std::vector<std::string> contenders();
 
+  Launcher& launcher();
   // The launcher's own session.
   coordination::MemoryStore& process_store();
 
