@@ -94,7 +94,10 @@ void SharesAuditor::look_at_node(const std::string& path) {
   } catch (const model::RecordError&) {
     return;
   }
-  for (auto& [label, nodes] : launched_) nodes.erase(id);
+  for (auto& [label, nodes] : launched_) {
+    // Its launcher goes on with it until it is told.
+    if (nodes.erase(id) > 0 && !after && !launcher_acts()) ++removed_by_others_[label];
+  }
   if (after && is_share(*after)) {
     if (after->state == model::NodeState::building) launched_[after->type.front()].insert(id);
     if (const auto place = drivers::metastatic::place_of(*after)) shares_.emplace(id, *place);
@@ -227,8 +230,13 @@ void SharesAuditor::check_need(const model::NodeRequest& request) const {
         return other.stat.ephemeral_owner == request.stat.ephemeral_owner &&
                driver::backing_order_of(other).value().label == label;
       });
-  const auto launched = launched_.find(label);
-  const std::size_t need = launched == launched_.end() ? 0 : launched->second.size();
+  std::size_t need = 0;
+  if (const auto found = launched_.find(label); found != launched_.end()) {
+    need += found->second.size();
+  }
+  if (const auto found = removed_by_others_.find(label); found != removed_by_others_.end()) {
+    need += found->second;
+  }
   if (places == 0 || places < static_cast<std::int64_t>(need)) return;
   world_.journal.violation(
       fmt::format("{} asks for a backing node for {} node(s) with label {}, though {} places have "
