@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -167,7 +168,8 @@ Task<int> hold(Session& session, std::string id, HoldNodes command) {
   co_return 0;
 }
 
-// Puts the replacement, if there is one, in the place of the node and all below it.
+// Puts the replacement, if there is one, in the place of the node and all below it. Throws
+// std::runtime_error if the lock has been lost: then the node is somebody else's.
 Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& lock) {
   while (true) {
     Transaction transaction;
@@ -177,6 +179,10 @@ Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& l
     }
     // Others may be in line: they find the node gone.
     const std::vector<std::string> line = co_await contenders(store, node.id);
+    if (std::ranges::count(line, coordination::base_name(lock.contender())) == 0) {
+      throw std::runtime_error("the lock of node " + node.id +
+                               " was lost: the launcher goes on with the node");
+    }
     for (const std::string& name : line) {
       transaction.remove(coordination::join_path(lock.root(), name));
     }
@@ -200,22 +206,28 @@ Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& l
 // A node that is being taken back under its lock.
 class Removal final : public driver::NodeRecord {
  public:
-  Removal(Session& session, Node node) : session_(session), node_(std::move(node)) {}
+  Removal(Session& session, Node node, const Lock& lock)
+      : session_(session), node_(std::move(node)), lock_(lock) {}
 
   Node& node() override { return node_; }
 
+  // Only while it has the lock.
   Task<> save() override {
-    node_.stat = co_await session_.store().set(model::node_path(node_.id), to_record(node_),
-                                               node_.stat.version);
+    Transaction transaction;
+    lock_.check_in(transaction);
+    transaction.set(model::node_path(node_.id), to_record(node_), node_.stat.version);
+    const auto results = co_await session_.store().commit(std::move(transaction));
+    node_.stat = results.back().stat;
   }
 
  private:
   Session& session_;
   Node node_;
+  const Lock& lock_;
 };
 
 Task<> take_back(Session& session, driver::Provider& provider, Node node, Lock& lock) {
-  Removal removal(session, std::move(node));
+  Removal removal(session, std::move(node), lock);
   removal.node().set_state(NodeState::deleting, session.now());
   co_await removal.save();
   std::optional<Node> replacement = co_await provider.take_back(removal);

@@ -49,6 +49,7 @@ class ProviderDouble final : public driver::Provider {
   Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
     model::Node node = record.node();
     log_->lines.push_back("take back " + node.id + " " + std::string(to_string(node.state)));
+    if (log_->meanwhile) co_await log_->meanwhile();
     if (log_->fails) throw std::runtime_error("the machine does not answer");
     if (!log_->replaces) co_return std::nullopt;
     node.state = model::NodeState::ready;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,9 +12,10 @@ namespace nodepool::cli {
 // What the providers of a DriverDouble were told to do.
 struct DriverLog {
   std::vector<std::string> lines;
-  bool replaces = false;    // take_back() returns a record to register
-  bool fails = false;       // take_back() throws
-  bool cannot_ask = false;  // missing_in_cloud() throws
+  bool replaces = false;                          // take_back() returns a record to register
+  bool fails = false;                             // take_back() throws
+  std::function<async::Task<>()> meanwhile = {};  // what happens during take_back()
+  bool cannot_ask = false;                        // missing_in_cloud() throws
 };
 
 // `driver: double`: providers that only write down what they are told.

@@ -193,6 +193,22 @@ TEST_F(NodeCommandTest, delete_now_removes_the_node_from_under_those_in_line) {
   EXPECT_THAT(run(store_.children("/nodepool/nodes")), ElementsAre("0000000001"));
 }
 
+// As when the session ends in the middle: another one has the lock by the time the machine is gone.
+TEST_F(NodeCommandTest, delete_now_writes_nothing_after_it_has_lost_the_lock) {
+  const std::string id = run(launcher_.add_node(make_node("small")));
+  auto take_over = [](coordination::Store& store, std::string root) -> async::Task<> {
+    const std::vector<std::string> line = co_await store.children(root);
+    co_await store.remove(root + "/" + line.at(0), coordination::kAnyVersion);
+    co_await store.create(root + "/0123__lock__", "",
+                          coordination::CreateMode::ephemeral_sequential);
+  };
+  driver_log_->meanwhile = [&] { return take_over(store_, model::node_lock_path(id)); };
+  EXPECT_EQ(nodepool({"delete", id, "--now"}), 1);
+  EXPECT_THAT(err(), HasSubstr("the lock of node 0000000000 was lost"));
+  EXPECT_EQ(run(launcher_.node(id)).state, NodeState::deleting);
+  EXPECT_THAT(run(launcher_.lock_line(id)), testing::SizeIs(1));
+}
+
 TEST_F(NodeCommandTest, delete_now_of_a_machine_that_fails_leaves_it_to_the_launcher) {
   driver_log_->fails = true;
   const std::string id = run(launcher_.add_node(make_node("small")));
