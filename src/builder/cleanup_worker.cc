@@ -197,11 +197,13 @@ Task<> CleanupWorker::clean_records(std::string image) {
   for (const auto& upload : abandoned) co_await failure.attempt(remove_abandoned(upload));
   for (const auto& upload : unwanted) co_await failure.attempt(mark_deleting(upload));
   for (const auto& build : unwanted_builds) co_await failure.attempt(mark_deleting(build));
-  for (const auto& build : gone) {
-    co_await failure.attempt(context_.records.remove(build));
-    log_.info("Removed the record of build {} of image {}", build.id, build.image);
-  }
+  for (const auto& build : gone) co_await failure.attempt(remove_record(build));
   failure.rethrow();
+}
+
+Task<> CleanupWorker::remove_record(ImageBuild build) {
+  co_await context_.records.remove(build);
+  log_.info("Removed the record of build {} of image {}", build.id, build.image);
 }
 
 Task<> CleanupWorker::remove_abandoned(ImageUpload upload) {

@@ -46,6 +46,7 @@ class CleanupWorker {
   Task<> clean_files(std::string image);
   Task<> clean_files_of(ImageStore::Key key, std::set<std::string> formats, bool is_spent);
   std::vector<Consumer> consumers(const std::string& image, const std::string& build_id) const;
+  Task<> remove_record(model::ImageBuild build);
   Task<> remove_abandoned(model::ImageUpload upload);
   Task<> remove_if_uploading(model::ImageUpload upload);
   Task<> mark_deleting(model::ImageUpload upload);

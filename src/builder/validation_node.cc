@@ -5,6 +5,7 @@
 
 #include "coordination/path.h"
 #include "coordination/tree.h"
+#include "model/installation.h"
 #include "model/paths.h"
 
 namespace nodepool::builder {
@@ -32,6 +33,8 @@ Task<> ValidationNode::create() {
   co_await coordination::ensure_path(context_.store, std::string(model::kNodesRoot));
   node_.set_state(NodeState::init, context_.now());
   Transaction creating;
+  // Not in a store that has been emptied, before it is known what is made from now on is marked by.
+  if (!context_.installation->id.empty()) creating.check(std::string(model::kInstallationPath));
   creating.create(model::node_path(""), to_record(node_),
                   coordination::CreateMode::persistent_sequential);
   const auto created = co_await context_.store.commit(std::move(creating));
