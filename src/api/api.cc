@@ -68,6 +68,7 @@ const std::vector<Api::Route>& Api::routes() {
       {"DELETE", "/api/v1/leases/{id}", Scope::request, release_lease},
       {"GET", "/api/v1/nodes", Scope::read, list_nodes},
       {"GET", "/api/v1/nodes/{id}", Scope::read, show_node},
+      {"DELETE", "/api/v1/nodes/{id}/hold", Scope::request, end_hold},
       {"GET", "/api/v1/labels", Scope::read, list_labels},
       {"GET", "/api/v1/explain/{id}", Scope::read, explain_subject},
       {"GET", "/api/v1/history/{id}", Scope::read, show_history},

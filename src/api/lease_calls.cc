@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "api/documents.h"
 #include "api/order_calls.h"
+#include "model/lease.h"
 #include "requestor/duration.h"
 #include "requestor/error.h"
 #include "requestor/lease.h"
@@ -19,6 +21,8 @@ namespace {
 
 constexpr std::size_t kUsualLeases = 100;
 constexpr std::size_t kMostLeases = 1000;
+// How long nodes are held for a person who does not say for how long.
+constexpr auto kUsualHold = std::chrono::hours(24);
 
 Access access_to(const Call& call, const Ledger::Entry& entry) {
   const bool is_own = may_change(call.client, {entry.owner, entry.tenant});
@@ -28,6 +32,30 @@ Access access_to(const Call& call, const Ledger::Entry& entry) {
 void require_change(const Call& call, const Ledger::Entry& entry) {
   if (may_change(call.client, {entry.owner, entry.tenant})) return;
   throw CallError(403, fmt::format("Lease {} is not {}'s", call.id, call.client.name));
+}
+
+// Nothing: as long as it likes.
+std::optional<std::chrono::seconds> longest_lease(const Call& call) {
+  std::optional<std::chrono::seconds> longest = call.client.max_lease;
+  const auto of_site = call.site.max_lease ? call.site.max_lease() : std::nullopt;
+  if (of_site && (!longest || *of_site < *longest)) longest = of_site;
+  return longest;
+}
+
+// How much longer the lease may last: renewals add up to no more than one lease may have.
+std::chrono::seconds left_of_lease(const Call& call) {
+  const std::optional<std::chrono::seconds> longest = longest_lease(call);
+  if (!longest) return std::chrono::seconds::max();
+  double began = call.site.runtime.clock.wall_seconds();
+  for (const std::string& id : call.site.ledger.find(call.id)->nodes) {
+    const model::Node* node = call.site.records.nodes.find(id);
+    if (node != nullptr) began = std::min(began, node->state_time);
+  }
+  const double left =
+      began + static_cast<double>(longest->count()) - call.site.runtime.clock.wall_seconds();
+  if (left > 1) return std::chrono::seconds(static_cast<std::int64_t>(left));
+  throw CallError(422, fmt::format("Lease {} has lasted for {}, which is the most that it may",
+                                   call.id, requestor::duration_words(*longest)));
 }
 
 }  // namespace
@@ -42,16 +70,12 @@ const Ledger::Entry& visible_lease(const Call& call) {
   return *entry;
 }
 
-std::optional<std::chrono::seconds> longest_lease(const Call& call) {
-  std::optional<std::chrono::seconds> longest = call.client.max_lease;
-  const auto of_site = call.site.max_lease ? call.site.max_lease() : std::nullopt;
-  if (of_site && (!longest || *of_site < *longest)) longest = of_site;
-  return longest;
-}
-
-void require_lease(const Call& call, std::chrono::seconds lease) {
+std::chrono::seconds granted(const Call& call, std::optional<std::chrono::seconds> asked,
+                             std::chrono::seconds usual) {
   const std::optional<std::chrono::seconds> longest = longest_lease(call);
-  if (!longest || lease <= *longest) return;
+  if (!longest) return asked.value_or(usual);
+  if (!asked) return std::min(usual, *longest);
+  if (*asked <= *longest) return *asked;
   throw CallError(422, fmt::format("A lease of {} may last {} at most", call.client.name,
                                    requestor::duration_words(*longest)));
 }
@@ -93,9 +117,8 @@ Task<web::Response> renew_lease(Call& call) {
   CallBody body(call.request);
   const std::optional<std::chrono::seconds> asked = body.duration("lease");
   body.end();
-  if (asked) require_lease(call, *asked);
-  std::chrono::seconds duration = asked.value_or(kUsualLease);
-  if (const auto longest = longest_lease(call)) duration = std::min(duration, *longest);
+  const std::chrono::seconds duration =
+      std::min(granted(call, asked, kUsualLease), left_of_lease(call));
   model::Lease renewed;
   try {
     renewed = co_await requestor::renew_lease(call.site.runtime, call.site.store,
@@ -113,6 +136,7 @@ Task<web::Response> hold_nodes(Call& call) {
   require_change(call, entry);
   CallBody body(call.request);
   const std::string reason = body.text("reason").value_or("");
+  const std::chrono::seconds duration = granted(call, body.duration("duration"), kUsualHold);
   std::vector<std::string> wanted = body.texts("nodes", kMostLabels);
   body.end();
   if (wanted.empty()) wanted.assign(entry.nodes.begin(), entry.nodes.end());
@@ -123,12 +147,36 @@ Task<web::Response> hold_nodes(Call& call) {
   for (const std::string& node : wanted) {
     try {
       co_await requestor::keep_leased_node(call.site.runtime, call.site.store, node, call.id,
-                                           reason);
+                                           reason, duration);
     } catch (const requestor::RequestError& error) {
       throw CallError(409, error.what());
     }
   }
-  call.outcome = fmt::format("held {} of {}", fmt::join(wanted, ", "), call.id);
+  call.outcome =
+      fmt::format("held {} of {} for {} s", fmt::join(wanted, ", "), call.id, duration.count());
+  co_return web::Response{204};
+}
+
+Task<web::Response> end_hold(Call& call) {
+  const model::Node* node = call.site.records.nodes.find(call.id);
+  const std::optional<model::Hold> hold = node == nullptr ? std::nullopt : model::hold_of(*node);
+  const bool is_held = node != nullptr && node->state == model::NodeState::hold;
+  const Owned rights{
+      hold ? std::string_view(hold->owner) : std::string_view(),
+      is_held && node->tenant_name ? std::string_view(*node->tenant_name) : std::string_view()};
+  if (!is_held || !may_see(call.client, rights)) {
+    throw CallError(404, fmt::format("There is no node {} that is held", call.id));
+  }
+  if (!may_change(call.client, rights)) {
+    throw CallError(403, fmt::format("Node {} is not held by {}", call.id, call.client.name));
+  }
+  try {
+    co_await requestor::end_hold(call.site.runtime, call.site.store, call.site.records.nodes,
+                                 call.id);
+  } catch (const requestor::RequestError& error) {
+    throw CallError(409, error.what());
+  }
+  call.outcome = fmt::format("ended the hold of {}", call.id);
   co_return web::Response{204};
 }
 

@@ -10,14 +10,16 @@ async::Task<web::Response> show_lease(Call& call);
 async::Task<web::Response> renew_lease(Call& call);
 async::Task<web::Response> hold_nodes(Call& call);
 async::Task<web::Response> release_lease(Call& call);
+// Of a node that has been taken out of a lease to be held, or that an operator has.
+async::Task<web::Response> end_hold(Call& call);
 
 // The lease with this id, which the client may see. Throws CallError.
 const Ledger::Entry& visible_lease(const Call& call);
 
-// The longest lease that the client gets. Nothing: as long as it likes.
-std::optional<std::chrono::seconds> longest_lease(const Call& call);
-
-// Throws CallError if the client gets none of that length.
-void require_lease(const Call& call, std::chrono::seconds lease);
+// For how long the client may have nodes that it asks to have for so long; `usual`: if it does not
+// say. The limits are the site's and the token's, the lower of them. Throws CallError if that is
+// less than it asks for.
+std::chrono::seconds granted(const Call& call, std::optional<std::chrono::seconds> asked,
+                             std::chrono::seconds usual);
 
 }  // namespace nodepool::api

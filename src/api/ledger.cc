@@ -43,7 +43,8 @@ std::size_t Ledger::nodes_of(std::string_view owner) const {
     const Entry& entry = *find(id);
     count += std::max(entry.ordered, entry.nodes.size());
   }
-  return count;
+  const auto held = held_.find(owner);
+  return held == held_.end() ? count : count + held->second.size();
 }
 
 std::optional<std::string> Ledger::id_of_key(std::string_view key) const {
@@ -105,7 +106,20 @@ void Ledger::on_request(const model::RequestTable::Change& change) {
   changed(id);
 }
 
+void Ledger::on_hold(const model::NodeTable::Change& change) {
+  const auto hold = [](const Node* node) {
+    return node == nullptr ? std::nullopt : model::hold_of(*node);
+  };
+  if (const auto before = hold(change.before)) {
+    const auto found = held_.find(before->owner);
+    found->second.erase(change.id);
+    if (found->second.empty()) held_.erase(found);
+  }
+  if (const auto after = hold(change.after)) held_[after->owner].insert(change.id);
+}
+
 void Ledger::on_node(const model::NodeTable::Change& change) {
+  on_hold(change);
   const std::optional<Lease> before = held_by(change.before);
   const std::optional<Lease> after = held_by(change.after);
   if (before && (!after || after->id != before->id)) {

@@ -45,6 +45,7 @@ class Ledger {
   const model::IdSet& of_owner(std::string_view owner) const;
 
   // How many nodes an owner has and waits for.
+  // Those that it has had held count as well.
   std::size_t nodes_of(std::string_view owner) const;
 
   // The order or lease with this key.
@@ -63,12 +64,14 @@ class Ledger {
   void on_request(const model::RequestTable::Change& change);
   void on_node(const model::NodeTable::Change& change);
   class Watch;
+  void on_hold(const model::NodeTable::Change& change);
   void set_owner(const std::string& id, Entry& entry, const std::string& owner);
   void changed(const std::string& id);
   void unwatch(const std::string& id);
 
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, model::IdSet, std::less<>> by_owner_;
+  std::map<std::string, model::IdSet, std::less<>> held_;  // nodes, by owner
   std::map<std::string, std::string, std::less<>> by_key_;
   std::map<std::string, model::Observers<>> watched_;  // by id
   model::Observers<const std::string&> changes_;

@@ -134,12 +134,7 @@ std::string read_key(const Call& call, CallBody& body) {
 }
 
 std::chrono::seconds read_lease(const Call& call, CallBody& body) {
-  const std::optional<std::chrono::seconds> asked = body.duration("lease");
-  const std::optional<std::chrono::seconds> longest = longest_lease(call);
-  if (asked) require_lease(call, *asked);
-  if (asked) return *asked;
-  const std::chrono::seconds usual = kUsualLease;
-  return longest ? std::min(*longest, usual) : usual;
+  return granted(call, body.duration("lease"), kUsualLease);
 }
 
 Wanted read_order(const Call& call) {

@@ -54,7 +54,8 @@ config::Schema token_schema() {
           {.key = "max-lease",
            .type = config::string_matching("[0-9]+[smhd]?"),
            .default_note = "unlimited",
-           .description = "The longest lease it gets: `90m`, `4h`."},
+           .description = "How long its leases may last, renewals included, and what it has held: "
+                          "`90m`, `4h`."},
           {.key = "rate",
            .type = config::lenient_number(),
            .default_value = "20",

@@ -408,8 +408,10 @@ Fields resource_fields() {
        .type = integer(),
        .default_note = "unlimited",
        .unit = "seconds",
-       .description = "How long a lease may last, from when it is given or renewed. What asks for "
-                      "more is refused. 0 or a negative number: as long as anybody likes."},
+       .description =
+           "How long a lease may last, renewals included, by whichever way it was asked "
+           "for; also how long a client of the request API may have nodes held. What "
+           "asks for more is refused. 0 or a negative number: as long as anybody likes."},
       {.key = "pool-timeout",
        .type = integer(),
        .default_value = "120",

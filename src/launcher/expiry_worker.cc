@@ -23,6 +23,12 @@ constexpr auto kLeaseRetryPause = std::chrono::seconds(5);
 // Seconds. Expiry is a wall-clock time: a clock that is set forward is noticed within this.
 constexpr double kLongestSleep = 60;
 
+// A lease begins when its node goes into use.
+double lease_expiry(const Node& node, const model::Lease& lease, const NodeAges& ages) {
+  if (!ages.max_lease) return lease.expires;
+  return std::min(lease.expires, node.state_time + static_cast<double>(*ages.max_lease));
+}
+
 std::optional<double> hold_expiry(const Node& node, const NodeAges& ages) {
   std::optional<std::int64_t> limit;
   if (ages.max_hold_age && *ages.max_hold_age > 0) limit = ages.max_hold_age;
@@ -51,7 +57,7 @@ std::optional<double> expiry(const Node& node, const NodeAges& ages) {
   switch (node.state) {
     case NodeState::in_use: {
       const std::optional<model::Lease> lease = model::lease_of(node);
-      return lease ? std::optional(lease->expires) : std::nullopt;
+      return lease ? std::optional(lease_expiry(node, *lease, ages)) : std::nullopt;
     }
     case NodeState::hold:
       return hold_expiry(node, ages);

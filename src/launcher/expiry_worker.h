@@ -17,15 +17,17 @@ namespace nodepool::launcher {
 
 // How long nodes may stay as they are; from the configuration. Seconds.
 struct NodeAges {
-  std::optional<std::int64_t> max_hold_age;                        // nothing: no limit
+  std::optional<std::int64_t> max_hold_age;  // nothing: no limit
+  std::optional<std::int64_t> max_lease;     // renewals included; nothing: no limit
   std::map<std::string, std::int64_t, std::less<>> max_ready_age;  // by label; none or 0: no limit
 
   friend bool operator==(const NodeAges&, const NodeAges&) = default;
 };
 
 // When the node has lasted too long as it is, in seconds since the epoch; nothing if it may stay:
-// a lease at its expiry, a held node by `max-hold-age` and its own `hold_expiration` (the earlier),
-// a ready node that nobody has by the `max-ready-age` of any of its labels.
+// a lease at its expiry or at the end of `max-lease` (the earlier), a held node by `max-hold-age`
+// and its own `hold_expiration` (the earlier), a ready node that nobody has by the `max-ready-age`
+// of any of its labels.
 std::optional<double> expiry(const model::Node& node, const NodeAges& ages);
 
 // Ends what has lasted too long: an expired lease makes its nodes `used` and unlocked, held and

@@ -34,6 +34,7 @@ model::Component launcher_component(const Launcher::Options& options) {
 NodeAges node_ages(const config::Config& config) {
   NodeAges ages;
   ages.max_hold_age = config.max_hold_age;
+  ages.max_lease = config.max_lease;
   for (const auto& [name, label] : config.labels) ages.max_ready_age[name] = label.max_ready_age;
   return ages;
 }

@@ -54,7 +54,8 @@ class LauncherDaemon final : public program::Daemon {
           .tokens = config.api.tokens,
           .anonymous_read = config.api.anonymous_read,
           .journal = program::journal_of(config),
-          .explain = [this](std::string subject) { return explain(std::move(subject)); }};
+          .explain = [this](std::string subject) { return explain(std::move(subject)); },
+          .max_lease = [this] { return max_lease(); }};
       const telemetry::Logger audit(log_sink(), "nodepool.audit");
       page::StatusPage::Options page{.sources = page_sources(*launcher_, *metrics().figures()),
                                      .journal = program::journal_of(config),

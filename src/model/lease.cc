@@ -9,6 +9,7 @@ namespace {
 using record_io::OrderedJson;
 
 constexpr const char* kKey = "nodepool_lease";
+constexpr const char* kHoldKey = "nodepool_hold";
 
 std::string text_at(const OrderedJson& object, const char* key) {
   const auto found = object.find(key);
@@ -18,6 +19,16 @@ std::string text_at(const OrderedJson& object, const char* key) {
 std::int64_t integer_at(const OrderedJson& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+// The object with this key in the node's `user_data`; nothing if there is none.
+std::optional<OrderedJson> object_in(const Node& node, const char* key) {
+  if (!node.user_data.text.contains(key)) return std::nullopt;  // most: not worth reading
+  const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
+  if (!user_data.is_object()) return std::nullopt;
+  const auto found = user_data.find(key);
+  if (found == user_data.end() || !found->is_object()) return std::nullopt;
+  return *found;
 }
 
 }  // namespace
@@ -38,11 +49,8 @@ async::Task<bool> is_contender_of_lease(coordination::Store& store, std::string 
 }
 
 std::optional<Lease> lease_of(const Node& node) {
-  if (!node.user_data.text.contains(kKey)) return std::nullopt;  // most: not worth reading
-  const OrderedJson user_data = OrderedJson::parse(node.user_data.text);
-  if (!user_data.is_object()) return std::nullopt;
-  const auto found = user_data.find(kKey);
-  if (found == user_data.end() || !found->is_object()) return std::nullopt;
+  const std::optional<OrderedJson> found = object_in(node, kKey);
+  if (!found) return std::nullopt;
   const auto id = found->find("id");
   const auto expires = found->find("expires");
   if (id == found->end() || !id->is_string()) return std::nullopt;
@@ -65,6 +73,23 @@ Json lease_user_data(const Lease& lease) {
   if (!lease.key.empty()) content["key"] = lease.key;
   OrderedJson user_data = OrderedJson::object();
   user_data[kKey] = std::move(content);
+  return {record_io::dump(user_data)};
+}
+
+std::optional<Hold> hold_of(const Node& node) {
+  if (node.state != NodeState::hold) return std::nullopt;
+  const std::optional<OrderedJson> found = object_in(node, kHoldKey);
+  if (!found) return std::nullopt;
+  Hold hold{text_at(*found, "owner"), text_at(*found, "lease")};
+  return hold.owner.empty() ? std::nullopt : std::optional(std::move(hold));
+}
+
+Json hold_user_data(const Hold& hold) {
+  OrderedJson content = OrderedJson::object();
+  content["owner"] = hold.owner;
+  content["lease"] = hold.lease;
+  OrderedJson user_data = OrderedJson::object();
+  user_data[kHoldKey] = std::move(content);
   return {record_io::dump(user_data)};
 }
 

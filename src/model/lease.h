@@ -47,4 +47,20 @@ std::optional<Lease> lease_of(const Node& node);
 // The `user_data` of a node that is held by the lease.
 Json lease_user_data(const Lease& lease);
 
+// Whose a held node still is. Kept in the `user_data` of a node that a client of the request API,
+// or an operator, has taken out of such a client's lease for a person to look at: it counts as the
+// client's, who may end the hold.
+//
+//   {"nodepool_hold": {"owner": "gitlab", "lease": "200-0000000007"}}
+struct Hold {
+  std::string owner;
+  std::string lease;  // that it was taken out of
+};
+
+// The hold that a client has on the node; nothing if the node is not held, or nobody's.
+std::optional<Hold> hold_of(const Node& node);
+
+// The `user_data` of such a node.
+Json hold_user_data(const Hold& hold);
+
 }  // namespace nodepool::model

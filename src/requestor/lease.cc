@@ -9,6 +9,7 @@
 #include "async/finally.h"
 #include "coordination/lock.h"
 #include "coordination/path.h"
+#include "model/change_node.h"
 #include "model/paths.h"
 #include "requestor/error.h"
 #include "requestor/locked_nodes.h"
@@ -124,14 +125,19 @@ Ending giving_back(const async::Runtime& runtime) {
 }
 
 // … or kept for a person.
-Ending keeping(const async::Runtime& runtime, const std::string& reason) {
-  return [&runtime, &reason](Node& node) {
+Ending keeping(const async::Runtime& runtime, const std::string& reason,
+               std::optional<std::chrono::seconds> longest = std::nullopt) {
+  return [&runtime, &reason, longest](Node& node) {
     const std::optional<Lease> lease = lease_of(node);
     node.comment = reason;
     if (reason.empty() && lease) {
       node.comment = "held out of lease " + lease->id + " of " + lease->holder;
     }
     node.user_data = {};
+    if (lease && !lease->owner.empty()) {
+      node.user_data = model::hold_user_data({lease->owner, lease->id});
+    }
+    if (longest) node.hold_expiration = longest->count();
     node.set_state(NodeState::hold, runtime.clock.wall_seconds());
   };
 }
@@ -214,10 +220,25 @@ Task<Lease> renew_lease(async::Runtime runtime, Store& store, const model::NodeT
 }
 
 Task<bool> keep_leased_node(async::Runtime runtime, Store& store, std::string node_id,
-                            std::string lease_id, std::string reason) {
-  const Ending ending = keeping(runtime, reason);
+                            std::string lease_id, std::string reason,
+                            std::optional<std::chrono::seconds> longest) {
+  const Ending ending = keeping(runtime, reason, longest);
   Task<bool> leaving = take_out(store, std::move(node_id), std::move(lease_id), ending);
   co_return co_await std::move(leaving);
+}
+
+Task<bool> end_hold(async::Runtime runtime, Store& store, model::NodeTable& nodes,
+                    std::string node_id) {
+  const std::function<bool(Node&)> end = [&runtime](Node& node) {
+    if (node.state != NodeState::hold) return false;
+    node.set_state(NodeState::used, runtime.clock.wall_seconds());
+    return true;
+  };
+  const model::NodeChange change = co_await model::change_node(runtime, store, nodes, node_id, end);
+  if (change == model::NodeChange::locked) {
+    throw RequestError("node " + node_id + " is locked");
+  }
+  co_return change == model::NodeChange::written;
 }
 
 Task<std::vector<std::string>> release_lease(async::Runtime runtime, Store& store,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,9 +59,16 @@ Task<std::vector<std::string>> release_lease(async::Runtime runtime, coordinatio
 
 // Takes one node out of a lease for a person to look at: it is held, with `reason` as its comment,
 // and unlocked; the end of the lease is nothing to it. Without a reason the comment names the lease
-// and its holder. Returns false if the lease does not hold the node. Throws RequestError if others
-// keep changing it, and StoreError.
+// and its holder. The hold ends after `longest`, if that is given. The node still counts as its
+// owner's (model::Hold). Returns false if the lease does not hold the node. Throws RequestError if
+// others keep changing it, and StoreError.
 Task<bool> keep_leased_node(async::Runtime runtime, coordination::Store& store, std::string node_id,
-                            std::string lease_id, std::string reason);
+                            std::string lease_id, std::string reason,
+                            std::optional<std::chrono::seconds> longest = std::nullopt);
+
+// Ends the hold of a node: it has been used, and its launcher takes it back. Returns false if it is
+// not held. Throws RequestError if it is locked, and StoreError.
+Task<bool> end_hold(async::Runtime runtime, coordination::Store& store, model::NodeTable& nodes,
+                    std::string node_id);
 
 }  // namespace nodepool::requestor

@@ -124,6 +124,61 @@ TEST_F(ApiTest, what_its_holder_wants_to_keep_is_held) {
   EXPECT_EQ(node(second).state, model::NodeState::hold);
 }
 
+TEST_F(ApiTest, held_nodes_count_until_their_hold_ends) {
+  const Got done = leased("jenkins", {{"labels", {"small", "small", "small"}}});
+  const std::string id = done.body.at("lease").at("nodes").at(0).at("id");
+  const std::string path = "/api/v1/leases/" + done.id();
+  EXPECT_EQ(call("POST", path + "/hold", "jenkins", {{"duration", "61m"}}).status, 422);
+  EXPECT_EQ(call("POST", path + "/hold", "jenkins", {{"duration", "10m"}}).status, 204);
+  settle();
+  EXPECT_EQ(node(id).hold_expiration, 600);
+  // They have left the lease, and are jenkins's all the same.
+  EXPECT_EQ(call("GET", "/api/v1/client", "jenkins").body.at("nodes"), 3);
+  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", kSmall).status, 403);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/" + id + "/hold", "gitlab").status, 403);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/" + id + "/hold", "jenkins").status, 204);
+  settle();
+  EXPECT_EQ(node(id).state, model::NodeState::used);
+  EXPECT_EQ(call("DELETE", "/api/v1/nodes/" + id + "/hold", "jenkins").status, 404);
+  EXPECT_EQ(call("POST", "/api/v1/requests", "jenkins", kSmall).status, 201);
+}
+
+TEST_F(ApiTest, a_hold_ends_after_a_day_or_what_a_lease_may_last) {
+  const std::string jenkins = leased("jenkins").id();
+  EXPECT_EQ(call("POST", "/api/v1/leases/" + jenkins + "/hold", "jenkins").status, 204);
+  const std::string gitlab = leased("gitlab").id();
+  EXPECT_EQ(call("POST", "/api/v1/leases/" + gitlab + "/hold", "gitlab").status, 204);
+  settle();
+  std::vector<std::int64_t> ends;
+  for (const auto& [id, node] : first_->records().nodes.all()) {
+    ends.push_back(node.hold_expiration.value_or(0));
+  }
+  EXPECT_THAT(ends, testing::ElementsAre(3600, 24 * 3600));
+}
+
+TEST_F(ApiTest, renewals_add_up_to_no_more_than_a_lease_may_last) {
+  const std::string path = "/api/v1/leases/" + leased("jenkins").id() + "/renew";
+  const double begun = clock_.wall_seconds();
+  pass(std::chrono::minutes(40));
+  const Got renewed = call("POST", path, "jenkins", {{"lease", "30m"}});
+  EXPECT_EQ(renewed.status, 200) << renewed.text;
+  EXPECT_NEAR(renewed.body.at("expires").get<double>(), begun + 3600, 5);
+  pass(std::chrono::minutes(20));
+  EXPECT_EQ(call("POST", path, "jenkins").status, 422);
+}
+
+TEST_F(ApiTest, the_limit_of_the_site_holds_for_all_tokens) {
+  first_->max_lease = std::chrono::minutes(10);
+  EXPECT_EQ(
+      call("POST", "/api/v1/requests", "gitlab", {{"labels", {"small"}}, {"lease", "24h"}}).status,
+      422);
+  const Got done = leased("gitlab");
+  EXPECT_NEAR(done.body.at("lease").at("expires").get<double>(), clock_.wall_seconds() + 600, 60);
+  EXPECT_EQ(
+      call("POST", "/api/v1/leases/" + done.id() + "/renew", "gitlab", {{"lease", "7d"}}).status,
+      422);
+}
+
 TEST_F(ApiTest, giving_up_withdraws_a_request_that_waits_and_releases_one_that_does_not) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got waiting = call("POST", "/api/v1/requests", "gitlab", kSmall);

@@ -54,7 +54,8 @@ class ApiServer {
     Api::Options options{.tokens = std::move(tokens),
                          .anonymous_read = anonymous_read,
                          .journal = std::move(journal),
-                         .explain = explain};
+                         .explain = explain,
+                         .max_lease = [this] { return max_lease; }};
     api_.emplace(runtime, store_, records_, log_, audit_, std::move(options));
   }
 
@@ -83,6 +84,8 @@ class ApiServer {
     report::say(explanation.statements, "subject", subject);
     co_return explanation;
   }
+
+  std::optional<std::chrono::seconds> max_lease = {};  // of the site
 
   Api& api() { return *api_; }
   model::Records& records() { return records_; }

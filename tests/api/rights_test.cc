@@ -28,6 +28,7 @@ see the labels               200   200      200    200    200
 renew the lease              401   403      404    200    200
 withdraw the request         401   403      404    204    204
 hold a node                  401   403      404    204    204
+end its hold                 401   403      404    204    204
 release a node               401   403      404    204    204
 release the lease            401   403      404    204    204
 ask for a node               401   403      201    201    201
@@ -42,6 +43,14 @@ class RightsTest : public ApiTest {
     while (call("GET", "/api/v1/client", "owner").status == 401) pass(std::chrono::seconds(1));
   }
 
+  // The owner has a node held, and the client ends that.
+  std::string end_of_hold(const std::string& client, const std::string& lease_path,
+                          const std::string& node) {
+    call("POST", lease_path + "/hold", "owner", {{"nodes", {node}}});
+    settle();
+    return std::to_string(call("DELETE", "/api/v1/nodes/" + node + "/hold", client).status);
+  }
+
   // What one kind of client gets, in the order of the rows.
   std::vector<std::string> column(const std::string& client) {
     const Got lease = leased("owner", {{"labels", {"small", "small", "small"}}});
@@ -51,6 +60,7 @@ class RightsTest : public ApiTest {
     const std::string lease_path = "/api/v1/leases/" + lease.id();
     const std::string node = lease.body.at("lease").at("nodes").at(0).at("id");
     const std::string other = lease.body.at("lease").at("nodes").at(1).at("id");
+    const std::string held = lease.body.at("lease").at("nodes").at(2).at("id");
     const auto status = [&](const std::string& method, const std::string& path,
                             const json& body = nullptr) {
       return std::to_string(run(first_->api().answer(request(method, path, client, body))).status);
@@ -71,6 +81,7 @@ class RightsTest : public ApiTest {
         status("POST", lease_path + "/renew"),
         status("DELETE", request_path),
         status("POST", lease_path + "/hold", {{"nodes", {node}}}),
+        end_of_hold(client, lease_path, held),
         status("DELETE", lease_path + "?node=" + other),
         status("DELETE", lease_path),
         status("POST", "/api/v1/requests", {{"labels", {"small"}}})};

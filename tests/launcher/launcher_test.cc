@@ -414,6 +414,26 @@ TEST_F(LauncherTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
+TEST_F(LauncherTest, renewals_do_not_carry_a_lease_beyond_what_the_site_allows) {
+  start("max-lease: 900\n" + std::string(kTwoHosts));
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  coordination::Lock lock(*requestor_, random_, model::node_lock_path(node.id),
+                          model::lease_contender(id), coordination::Lock::Lifetime::persistent);
+  ASSERT_TRUE(as_requestor(lock.try_acquire()));
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+  write_node(node);
+  cancel(id);
+  pass(minutes(9));
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+  write_node(node);
+  pass(minutes(5));
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  pass(minutes(1) + seconds(1));
+  EXPECT_FALSE(exists(model::node_path(node.id)));
+}
+
 // A launcher that died while it stood in line keeps its place until its session ends.
 TEST_F(LauncherTest, an_expired_lease_behind_somebody_elses_lock_ends_after_that) {
   start(kTwoHosts);
