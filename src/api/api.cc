@@ -21,7 +21,6 @@ using Scope = Client::Scope;
 
 namespace {
 
-constexpr std::size_t kTokenFileSize = std::size_t{4} << 20;
 constexpr std::string_view kBearer = "Bearer ";
 // Those who have no token share their pace: it is for looking at pages.
 constexpr double kAnonymousRate = 200;
@@ -124,7 +123,7 @@ Task<> Api::stop() {
 
 void Api::read_tokens() {
   try {
-    tokens_ = Tokens::parse(config::read_file(options_.tokens, kTokenFileSize), options_.tokens);
+    tokens_ = Tokens::read(options_.tokens);
     log_.info("{} tokens are in {}", tokens_.size(), options_.tokens);
   } catch (const std::exception& error) {
     log_.error("The tokens stay as they were, {} of them: {}", tokens_.size(), error.what());

@@ -2,8 +2,11 @@
 
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <iomanip>
 #include <optional>
@@ -11,6 +14,7 @@
 #include <stdexcept>
 
 #include "config/check.h"
+#include "config/problem.h"
 #include "config/section.h"
 #include "config/yaml.h"
 #include "requestor/duration.h"
@@ -20,6 +24,8 @@ namespace nodepool::api {
 namespace {
 
 using config::Section;
+
+constexpr std::size_t kTokenFileSize = std::size_t{4} << 20;
 
 config::Schema token_schema() {
   return {
@@ -64,7 +70,9 @@ config::Schema token_schema() {
           {.key = "expires",
            .type = config::anything(),
            .default_note = "never",
-           .description = "The day on which it stops being valid, at midnight UTC: `2027-01-31`."},
+           .description =
+               "The day on which it stops being valid, at midnight UTC: `2027-01-31`. A day "
+               "that is over ends it at once."},
       }};
 }
 
@@ -72,7 +80,9 @@ std::optional<double> midnight(const std::string& day) {
   std::tm time{};
   std::istringstream stream(day);
   stream >> std::get_time(&time, "%Y-%m-%d");
-  if (stream.fail()) return std::nullopt;
+  if (stream.fail() || stream.peek() != std::istringstream::traits_type::eof()) {
+    return std::nullopt;
+  }
   return static_cast<double>(::timegm(&time));
 }
 
@@ -111,6 +121,20 @@ const config::Schema& token_file_schema() {
   return schema;
 }
 
+Tokens Tokens::read(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return {};
+  // What cannot be looked at cannot be read, which says why.
+  const bool is_foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
+  if (is_foreign || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    throw config::ConfigError(
+        {.file = path,
+         .message = "may be written by others, who could give themselves any right",
+         .hint = "chmod go-w; its owner has to be root or the launcher's user"});
+  }
+  return parse(config::read_file(path, kTokenFileSize), path);
+}
+
 Tokens Tokens::parse(const std::string& text, const std::string& file) {
   const config::Value document = config::parse_yaml(text, file);
   // What may be done depends on it: nothing that is not understood is passed over.
@@ -120,7 +144,7 @@ Tokens Tokens::parse(const std::string& text, const std::string& file) {
   const Section root(document, token_file_schema(), file, "");
   Tokens tokens;
   for (const Section& section : root.sections("tokens")) {
-    Entry entry{.client = read_client(section)};
+    Entry entry{.client = read_client(section), .expires = {}};
     if (const auto day = section.optional_text("expires")) {
       const std::optional<double> end = midnight(*day);
       if (!end) throw section.error("expires", "must be a day", "for example `2027-01-31`");
@@ -136,7 +160,7 @@ Tokens Tokens::parse(const std::string& text, const std::string& file) {
 const Client* Tokens::find(std::string_view token, double now) const {
   const auto found = by_hash_.find(hash_of(token));
   if (found == by_hash_.end()) return nullptr;
-  const bool is_over = found->second.expires > 0 && now >= found->second.expires;
+  const bool is_over = found->second.expires && now >= *found->second.expires;
   return is_over ? nullptr : &found->second.client;
 }
 

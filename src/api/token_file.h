@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,11 @@ class Tokens {
  public:
   Tokens() = default;
 
+  // Reads such a file. If there is none, nobody has a token: who deletes it revokes them all. One
+  // that others may write is refused, since who writes it may do everything. Throws
+  // config::ConfigError.
+  static Tokens read(const std::string& path);
+
   // Reads the text of such a file; `file` is for errors. Throws config::ConfigError.
   static Tokens parse(const std::string& text, const std::string& file);
 
@@ -34,7 +40,7 @@ class Tokens {
  private:
   struct Entry {
     Client client;
-    double expires = 0;  // seconds since the epoch; 0: never
+    std::optional<double> expires;  // seconds since the epoch; nothing: never
   };
   // A token is long and random, so what it hashes to is looked up like any key: who could guess by
   // the time it takes would have to guess hashes.

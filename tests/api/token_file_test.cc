@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "config/problem.h"
+#include "tests/support/temporary_directory.h"
 
 namespace nodepool::api {
 namespace {
@@ -32,6 +34,31 @@ TEST(TokenFile, a_token_is_known_by_its_hash) {
   // As `printf %s a-token | sha256sum` has it.
   EXPECT_EQ(hash_of("a-token"),
             "sha256:1f6076e3a47ba1ded08025ffe06e57af217c14f9407f33fba50f99b1c7019387");
+}
+
+TEST(TokenFile, a_day_that_is_over_ends_a_token_however_long_ago_it_was) {
+  for (const char* day : {"1970-01-01", "1969-07-20", "2026-01-01"}) {
+    const Tokens tokens =
+        Tokens::parse(one_token("    expires: " + std::string(day) + "\n"), "tokens.yaml");
+    EXPECT_EQ(tokens.find(kSecret, 1.8e9), nullptr) << day;
+  }
+  EXPECT_THAT(problem_of(one_token("    expires: 2027-01-31 or so\n")), HasSubstr("must be a day"));
+}
+
+TEST(TokenFile, one_that_others_may_write_is_refused) {
+  const test_support::TemporaryDirectory directory;
+  const std::string file = directory.write("tokens.yaml", one_token(""));
+  EXPECT_EQ(Tokens::read(file).size(), 1U);
+  using std::filesystem::perms;
+  for (const perms other : {perms::group_write, perms::others_write}) {
+    std::filesystem::permissions(file, perms::owner_read | perms::owner_write | other);
+    EXPECT_THROW(Tokens::read(file), config::ConfigError);
+  }
+}
+
+TEST(TokenFile, who_deletes_it_revokes_all) {
+  const test_support::TemporaryDirectory directory;
+  EXPECT_EQ(Tokens::read(directory.path() / "tokens.yaml").size(), 0U);
 }
 
 TEST(TokenFile, everything_about_a_client_is_read) {
