@@ -153,9 +153,6 @@ void NodePoolBuilder::publish_state() {
 }
 
 Task<> NodePoolBuilder::reconfigure(config::Config config) {
-  if (images_dir(config) != context_.files.directory()) {
-    log_.warning("The change of images-dir counts when the builder is started anew");
-  }
   co_await apply(std::move(config));
   log_.info("Configuration reloaded: {} image(s) and {} provider(s)", context_.diskimages.size(),
             context_.providers.size());

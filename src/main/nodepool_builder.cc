@@ -73,6 +73,12 @@ class BuilderDaemon final : public program::Daemon {
     if (builder_) builder_->tell(state());
   }
 
+  std::vector<std::string> fixed_keys_changed(const config::Config& begun,
+                                              const config::Config& now) const override {
+    if (begun.images_dir == now.images_dir) return {};
+    return {"images-dir"};
+  }
+
   Task<> stop() override {
     if (builder_) co_await builder_->stop();
     co_await finishing_.join();

@@ -71,6 +71,16 @@ class LauncherDaemon final : public program::Daemon {
     config_ = std::move(next);
   }
 
+  std::vector<std::string> fixed_keys_changed(const config::Config& begun,
+                                              const config::Config& now) const override {
+    std::vector<std::string> keys;
+    if (begun.api != now.api) keys.emplace_back("api");
+    if (begun.webapp != now.webapp) keys.emplace_back("webapp");
+    if (begun.history != now.history) keys.emplace_back("history");
+    if (begun.build_log_dir != now.build_log_dir) keys.emplace_back("build-log-dir");
+    return keys;
+  }
+
   Task<> stop() override {
     if (web_) co_await web_->stop();
     web_.reset();

@@ -1,5 +1,7 @@
 #include "program/daemon.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <signal.h>
 
@@ -137,22 +139,31 @@ void Daemon::reload_ended(const std::string& failure) {
   state_has_changed();
 }
 
-void Daemon::look_at_log() {
+void Daemon::update_problems() {
   const std::string trouble = log_sink_->losses().trouble;
   std::vector<std::string> problems;
   if (!trouble.empty()) problems.push_back("the log cannot be written: " + trouble);
+  if (!not_in_force_.empty()) {
+    problems.push_back(
+        fmt::format("changed keys that wait for a restart: {}", fmt::join(not_in_force_, ", ")));
+  }
   if (problems == state_.problems) return;
   state_.problems = std::move(problems);
   state_has_changed();
 }
 
 void Daemon::loop_turned(async::Duration lag) {
-  look_at_log();
+  update_problems();
   metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
   if (lag < loop_pause_) return;
   metrics_.count(telemetry::series<telemetry::kLoopStalls>());
   log_.warning("The event loop has been standing still for {:.1f} s",
                std::chrono::duration<double>(lag).count());
+}
+
+std::vector<std::string> Daemon::fixed_keys_changed(const config::Config& /*begun*/,
+                                                    const config::Config& /*now*/) const {
+  return {};
 }
 
 Task<> Daemon::start_without_store(const config::Config& /*config*/) {
@@ -276,8 +287,14 @@ Task<bool> Daemon::try_to_begin() {
 
 Task<> Daemon::apply(config::Config config) {
   if (serves_) {
-    store_.reconfigure(config);
+    std::vector<std::string> fixed = store_.reconfigure(config);
+    std::ranges::copy(fixed_keys_changed(config_, config), std::back_inserter(fixed));
     co_await reconfigure(std::move(config));
+    if (!fixed.empty() && fixed != not_in_force_) {
+      log_.warning("Changed keys that wait for a restart: {}", fmt::join(fixed, ", "));
+    }
+    not_in_force_ = std::move(fixed);
+    update_problems();
     co_return;
   }
   // An error is better found now than when it is started with.

@@ -55,6 +55,10 @@ class Daemon {
   virtual Task<> start(config::Config config) = 0;
   // Goes over to another configuration. Throws: the one before stays in force.
   virtual Task<> reconfigure(config::Config config) = 0;
+  // The keys whose changes count only for a daemon that is started anew, and that differ between
+  // the configuration that this one was started with and the one to be in force. By default none.
+  virtual std::vector<std::string> fixed_keys_changed(const config::Config& begun,
+                                                      const config::Config& now) const;
   // Ends all; also after a start that has failed, or that has not come to start().
   virtual Task<> stop() = 0;
   // What state() says is another than before. By default nobody wants to know.
@@ -94,8 +98,8 @@ class Daemon {
   config::Config load();
   void reload_ended(const std::string& failure);
   void loop_turned(async::Duration lag);
-  // Whether what it says can be written is a part of its state.
-  void look_at_log();
+  // Notes what is not as it should be, if that has changed.
+  void update_problems();
   // The files that load() reads, …
   std::vector<std::string> own_files() const;
   // … and others that the configuration rests on.
@@ -119,7 +123,8 @@ class Daemon {
   config::Config config_;         // to start with
   bool is_config_newer_ = false;  // than what the start began with
   async::Event config_changed_{"another configuration to start with"};
-  std::vector<std::string> warnings_;  // of the latest load
+  std::vector<std::string> warnings_;      // of the latest load
+  std::vector<std::string> not_in_force_;  // keys that wait for another start
   bool has_begun_ = false;  // start_without_store() has been called, and stop() has not since
   bool serves_ = false;
   async::TaskScope main_scope_;

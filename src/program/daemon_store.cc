@@ -78,26 +78,24 @@ void DaemonStore::warn_of_plaintext(const config::Config& config) const {
       "everything in ZooKeeper");
 }
 
-void DaemonStore::reconfigure(const config::Config& config) {
+std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) {
   const config::ZooKeeper& wanted = config.zookeeper;
-  if (config.store != choice_) {
-    log_.warning("The change of `store` counts when the daemon is started anew");
-    return;
+  if (config.store != choice_) return {"store"};
+  if (zookeeper_ == nullptr) return {};
+  std::vector<std::string> fixed;
+  if (wanted.chroot != settings_.chroot) fixed.emplace_back("chroot of zookeeper-servers");
+  if (wanted.timeout != settings_.timeout) fixed.emplace_back("zookeeper-timeout");
+  if (wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext) {
+    fixed.emplace_back("insecure-plaintext of zookeeper-tls");
   }
-  if (zookeeper_ == nullptr) return;
-  if (wanted.chroot != settings_.chroot || wanted.timeout != settings_.timeout ||
-      wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext) {
-    log_.warning(
-        "Changes of ZooKeeper's `chroot`, `zookeeper-timeout` and `insecure-plaintext` count when "
-        "the daemon is started anew");
-    return;
-  }
+  if (!fixed.empty()) return fixed;
   // The files are read anew also if their paths are the same.
   zookeeper_->reconfigure(zookeeper_options(wanted));
   if (wanted.servers != settings_.servers) {
     log_.info("ZooKeeper's servers have changed: there are {} now", wanted.servers.size());
   }
   settings_ = wanted;
+  return {};
 }
 
 void DaemonStore::on_session(SessionState state) {

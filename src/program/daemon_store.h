@@ -34,10 +34,10 @@ class DaemonStore {
   async::Task<> open(const config::Config& config, async::Event& changed,
                      const std::function<void(const std::string&)>& tell);
 
-  // Takes up other servers and certificates of ZooKeeper, with the same session; warns of changes
-  // that count at the next start. Throws StoreError for certificates that cannot be used: those of
+  // Takes up other servers and certificates of ZooKeeper, with the same session. Returns the keys
+  // whose changes wait for another start; then it takes up nothing. Throws StoreError for certificates that cannot be used: those of
   // before stay.
-  void reconfigure(const config::Config& config);
+  std::vector<std::string> reconfigure(const config::Config& config);
 
   // Whether there is one.
   bool is_open() const { return opened_.store != nullptr; }

@@ -102,8 +102,9 @@ TEST_P(BackgroundTest, a_log_without_room_costs_its_messages_alone) {
   fs::remove(path("log"));
   ::kill(pid(), SIGHUP);
   await([&] {
-    return test_support::read_file(path("log"))
-        .contains(" could not be written here: No space left on device");
+    return fs::exists(path("log")) &&
+           test_support::read_file(path("log"))
+               .contains(" could not be written here: No space left on device");
   });
   await([&] { return !status().contains("the log cannot be written"); });
   end();

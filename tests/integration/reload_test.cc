@@ -61,6 +61,19 @@ TEST_F(ReloadTest, the_builder_reloads_at_sighup_too) {
   EXPECT_EQ(host.stop(SIGTERM), 0);
 }
 
+TEST_F(ReloadTest, what_counts_only_at_a_start_is_said) {
+  start();
+  const std::string said = "that wait for a restart: api";
+  site_.configure(std::string(kOneHost) + "api: {anonymous-read: false}\n");
+  wait_for_log(said);
+  EXPECT_THAT(site_.nodepool({"status"}).output, HasSubstr(said));
+  site_.configure(kOneHost);
+  site_.wait_until("it is as it was started",
+                   [&] { return !site_.nodepool({"status"}).output.contains(said); });
+  EXPECT_EQ(count(site_.log(), said), 1U);
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
 // A provider of the fake cloud needs the clouds.yaml that it names.
 TEST_F(ReloadTest, a_file_that_is_missing_at_a_reload_is_waited_for) {
   start();

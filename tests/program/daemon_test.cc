@@ -40,6 +40,7 @@ class TestDaemon final : public Daemon {
   using Daemon::figures;
   using Daemon::health;
   using Daemon::keep_figures;
+  using Daemon::log;
   using Daemon::runtime;
   using Daemon::state;
 
@@ -150,6 +151,7 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   ::unsetenv("WATCHDOG_USEC");
   daemon.keep_figures();
   daemon.begin_ = [&]() -> Task<> {
+    daemon.log().info("a message");
     while (daemon.state().problems.empty()) {
       co_await daemon.runtime().clock.sleep_for(std::chrono::milliseconds(1));
     }
