@@ -67,6 +67,12 @@ Schema api_schema() {
            .type = string(),
            .default_note = "none",
            .description = "PEM file with its key."},
+          {.key = "host-names",
+           .type = list_of(string()),
+           .default_note = "none",
+           .description = "What a proxy on this machine says in the header `Host`, where the "
+                          "launcher listens at `127.0.0.1`, `::1` or `localhost` only: it is "
+                          "asked by these names and its own."},
       }};
 }
 

@@ -30,6 +30,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body = {};
+  bool has_form = false;  // the body is one, and its parameters are among the others
   Peer peer = {};
 
   // The header's value; null if the client did not send it.

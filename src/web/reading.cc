@@ -49,7 +49,7 @@ bool is_form(const Request& request, std::string_view body) {
   const std::string* type = request.header("content-type");
   if (type == nullptr || !lower_case(*type).starts_with(kForm)) return false;
   const std::size_t begin = body.find_first_not_of(" \t\r\n");
-  return begin == std::string_view::npos || (body[begin] != '{' && body[begin] != '[');
+  return begin != std::string_view::npos && body[begin] != '{' && body[begin] != '[';
 }
 
 }  // namespace
@@ -63,7 +63,8 @@ std::optional<Refusal> read_request(const boost::system::error_code& error, Mess
     request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
   }
   if (!parse_target(message.target(), request)) return Refusal{400, "It cannot be understood."};
-  if (is_form(request, message.body())) add_parameters(message.body(), request);
+  request.has_form = is_form(request, message.body());
+  if (request.has_form) add_parameters(message.body(), request);
   request.body = std::move(message.body());
   return std::nullopt;
 }
