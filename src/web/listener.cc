@@ -28,7 +28,7 @@ constexpr const char* kCiphers =
 
 // What the kernel keeps of an answer until the client has read it: by itself it lets this grow to
 // some megabytes for each connection.
-constexpr int kSendBuffer = 256 << 10;  // bytes
+constexpr int kSendBuffer = 128 << 10;  // bytes
 
 constexpr auto kAccepted = asio::as_tuple(asio::use_awaitable);
 

@@ -252,14 +252,15 @@ TEST_F(StatusPageTest, who_takes_changes_slowly_keeps_nothing_that_was_forgotten
     async::Event goes_on;
   };
   const std::string revision = rows()["revision"];
-  const auto change = [this](int times) {
+  Client other;
+  follow(other, revision);
+  const auto change = [this, &other](int times) {
     for (int i = 0; i < times; ++i) {
       put_node("0000000001", i % 2 == 0 ? "ready" : "in-use");
       pass(std::chrono::milliseconds(500));
+      other.parts.clear();
     }
   };
-  Client other;
-  follow(other, revision);
   change(3);
   SlowClient slow;
   const web::Response response = get("/page/changes?after=" + revision);
