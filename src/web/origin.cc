@@ -16,7 +16,7 @@ constexpr std::size_t kNetwork = 8;  // bytes of an IPv6 address: its first 64 b
 
 std::string origin(const Peer& peer) {
   if (peer.user) return "user " + std::to_string(*peer.user);
-  const std::string address = peer.address.substr(0, peer.address.find('%'));  // without its zone
+  std::string address = peer.address.substr(0, peer.address.find('%'));  // without its zone
   in6_addr bytes{};
   if (::inet_pton(AF_INET6, address.c_str(), &bytes) != 1) return address;
   std::fill(std::begin(bytes.s6_addr) + kNetwork, std::end(bytes.s6_addr), 0);

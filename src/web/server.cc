@@ -54,16 +54,19 @@ Response too_much() {
 // A stream's way to its client: a part that is not taken in time ends it.
 class Server::StreamOnConnection final : public StreamSink {
  public:
-  StreamOnConnection(Server& server, Connection& connection)
-      : server_(server), connection_(connection) {}
+  StreamOnConnection(Server& server, Connection& connection, bool is_chunked)
+      : server_(server), connection_(connection), is_chunked_(is_chunked) {}
 
   using StreamSink::send;
   Task<bool> send(std::shared_ptr<const std::string> part) override {
     const auto held = server_.guests_->take_output(connection_.peer(), part);
     const std::chrono::milliseconds limit = server_.limits_.answer;
     const async::Clock::TimePoint end = server_.runtime_.clock.now() + limit;
-    is_open_ = is_open_ && held &&
-               co_await server_.in_time(connection_.write_chunk(std::move(part)), limit, end);
+    is_open_ = is_open_ && held;
+    if (!is_open_) co_return false;
+    Task<bool> sending =
+        is_chunked_ ? connection_.write_chunk(part) : connection_.write_more(*part);
+    is_open_ = co_await server_.in_time(std::move(sending), limit, end);
     co_return is_open_;
   }
 
@@ -72,6 +75,7 @@ class Server::StreamOnConnection final : public StreamSink {
  private:
   Server& server_;
   Connection& connection_;
+  bool is_chunked_;
   bool is_open_ = true;
 };
 
@@ -213,10 +217,11 @@ Task<bool> Server::serve_request(Connection& connection, Guests::Place& place) {
   }
   Response response = refusal ? error_page(refusal->status, refusal->why, request) : Response();
   if (!refusal) response = co_await answer(request);
-  const bool goes_on = !refusal && parser.get().keep_alive();
-  Task<bool> sending = response.stream
-                           ? send_stream(connection, request, std::move(response), goes_on)
-                           : send(connection, request, std::move(response), goes_on);
+  const bool is_chunked = parser.get().version() >= 11;
+  const bool goes_on = !refusal && parser.get().keep_alive() && (is_chunked || !response.stream);
+  Task<bool> sending =
+      response.stream ? send_stream(connection, request, std::move(response), is_chunked, goes_on)
+                      : send(connection, request, std::move(response), goes_on);
   co_return co_await std::move(sending);
 }
 
@@ -247,7 +252,7 @@ Task<bool> Server::send(Connection& connection, const Request& request, Response
 }
 
 Task<bool> Server::send_stream(Connection& connection, const Request& request, Response response,
-                               bool goes_on) {
+                               bool is_chunked, bool goes_on) {
   const bool is_head = request.method == "HEAD";
   std::unique_ptr<Guests::Hold> held;
   if (!is_head) held = guests_->take_stream(connection.peer(), response.client);
@@ -259,14 +264,14 @@ Task<bool> Server::send_stream(Connection& connection, const Request& request, R
   Connection::Head head;
   begin_answer(head, response);
   head.keep_alive(goes_on);
-  head.chunked(true);
+  if (is_chunked) head.chunked(true);
   const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
   const bool is_begun = co_await in_time(connection.write_head(head), limits_.piece, end);
   if (!is_begun || is_head) co_return is_begun&& goes_on;
-  StreamOnConnection sink(*this, connection);
+  StreamOnConnection sink(*this, connection, is_chunked);
   Task<> streaming = response.stream(sink);
   co_await std::move(streaming);
-  if (!sink.is_open()) co_return false;
+  if (!sink.is_open() || !is_chunked) co_return false;
   const async::Clock::TimePoint last = runtime_.clock.now() + limits_.answer;
   const bool is_ended = co_await in_time(connection.write_last_chunk(), limits_.piece, last);
   co_return is_ended&& goes_on;

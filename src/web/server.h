@@ -67,7 +67,7 @@ class Server {
   async::Task<bool> send(Connection& connection, const Request& request, Response response,
                          bool goes_on);
   async::Task<bool> send_stream(Connection& connection, const Request& request, Response response,
-                                bool goes_on);
+                                bool is_chunked, bool goes_on);
   async::Task<bool> in_time(async::Task<bool> sending, std::chrono::milliseconds limit,
                             async::Clock::TimePoint last);
   async::Task<Response> answer(Request request);

@@ -20,7 +20,10 @@ class Tally {
 
   // No more than was added.
   void remove(const std::string& who, std::size_t amount) {
-    if (amount > 0 && (amounts_.at(who) -= amount) == 0) amounts_.erase(who);
+    if (amount == 0) return;
+    const auto found = amounts_.find(who);
+    found->second -= amount;
+    if (found->second == 0) amounts_.erase(found);
   }
 
  private:

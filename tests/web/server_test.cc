@@ -291,6 +291,9 @@ TEST_F(ServerTest, a_stream_comes_in_parts_and_another_request_may_follow) {
   EXPECT_THAT(text, HasSubstr("Transfer-Encoding: chunked"));
   EXPECT_THAT(text, HasSubstr("7\r\npart 1\n\r\n7\r\npart 2\n\r\n7\r\npart 3\n\r\n0\r\n\r\n"));
   EXPECT_THAT(text, EndsWith("the end"));
+  EXPECT_THAT(received("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"),
+              EndsWith("Connection: close\r\n\r\npart 1\npart 2\npart 3\n"))
+      << "chunks came with HTTP/1.1";
 }
 
 TEST_F(ServerTest, streams_have_a_limit_and_end_with_the_server) {
