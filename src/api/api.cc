@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kTokenFileSize = std::size_t{4} << 20;
 constexpr std::string_view kBearer = "Bearer ";
-// Of those who have no token, from one address: it is for looking at pages.
+// Of clients without a token, for each origin. It is meant for looking at pages.
 constexpr double kAnonymousRate = 200;
 
 double seconds_since_start(const async::Runtime& runtime) {
@@ -301,11 +301,11 @@ void Api::check(const Route& route, const Call& call) {
   }
 }
 
-// Those who may nothing, or no more now, can call as often as they like: they are counted.
+// Clients without rights, and those above their rate, can call at any rate: the log counts them.
 void Api::tell_of_refusal(const web::Request& request, unsigned status) {
   if (!is_out_of_hand(status)) return;
   refusals_.warn(fmt::format("Calls refused with {}", status),
-                 fmt::format("{} from {}", in_short(request), web::origin(request.peer)));
+                 fmt::format("{} from {}", request_summary(request), web::origin(request.peer)));
 }
 
 // Who wanted to change what, and what has come of it.
@@ -313,7 +313,7 @@ void Api::write_down(const Call& call, unsigned status) const {
   const web::Request& request = call.request;
   const std::string from =
       request.peer.user ? fmt::format("user {}", *request.peer.user) : request.peer.address;
-  audit_.info("{} from {}: {}: {}{}", call.client.name, from, in_short(request), status,
+  audit_.info("{} from {}: {}: {}{}", call.client.name, from, request_summary(request), status,
               call.outcome.empty() ? "" : ", " + call.outcome);
 }
 

@@ -10,7 +10,7 @@
 #include "api/order_calls.h"
 #include "api/pace.h"
 #include "api/token_file.h"
-#include "web/sparse_log.h"
+#include "web/rate_limited_log.h"
 
 namespace nodepool::api {
 
@@ -83,7 +83,7 @@ class Api {
   Tokens tokens_;
   Pace pace_;
   Placements placements_;
-  web::SparseLog refusals_;
+  web::RateLimitedLog refusals_;
   async::TaskScope scope_;
 };
 

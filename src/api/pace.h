@@ -7,8 +7,8 @@
 namespace nodepool::api {
 
 // How often each client may call: `rate` times a second on the average, and for a moment as often
-// as it could have in the ten seconds before (a token bucket). Clients are known by names, which
-// may be as many as there are addresses: those beyond some thousands at a time share a pace.
+// as it could have in the ten seconds before (a token bucket). At most 10,000 clients
+// have a bucket of their own at a time; the others share one.
 class Pace {
  public:
   // Whether the client may call now. `now` is a monotonic time in seconds.
@@ -18,7 +18,7 @@ class Pace {
   struct Bucket {
     double calls = 0;  // that may be made at once
     double filled = 0;
-    double full = 0;  // when, if nobody calls
+    double full = 0;  // when, without further calls
   };
 
   std::string bucket_of(const std::string& client, double now);

@@ -70,9 +70,9 @@ Schema api_schema() {
           {.key = "host-names",
            .type = list_of(string()),
            .default_note = "none",
-           .description = "What a proxy on this machine says in the header `Host`, where the "
-                          "launcher listens at `127.0.0.1`, `::1` or `localhost` only: it is "
-                          "asked by these names and its own."},
+           .description = "Host names to accept in the header `Host` on a loopback address, beside "
+                          "loopback names and the address itself. For a proxy that passes on the "
+                          "header."},
       }};
 }
 

@@ -41,8 +41,8 @@ void LauncherWeb::show(model::Records& records, coordination::Store& store,
 
 Task<> LauncherWeb::start(const config::Config& config) {
   constexpr rlim_t kDescriptors = 16384;  // three doors, and what else the launcher has open
-  guests_ = std::make_shared<web::Guests>(
-      web::Guests::fitted(web::Guests::Limits(), allow_descriptors(kDescriptors)));
+  client_limits_ = std::make_shared<web::ClientLimits>(
+      web::ClientLimits::fitted(web::ClientLimits::Limits(), allow_descriptors(kDescriptors)));
   anonymous_read_ = config.api.anonymous_read;
   const config::Api& api = config.api;
   co_await open(
@@ -63,7 +63,7 @@ Task<> LauncherWeb::start(const config::Config& config) {
 Task<> LauncherWeb::open(web::Door door) {
   servers_.push_back(std::make_unique<web::Server>(
       runtime_, log_, [this](web::Request request) { return answer(std::move(request)); },
-      web::Server::Limits(), guests_));
+      web::Server::Limits(), client_limits_));
   co_await servers_.back()->start(std::move(door));
 }
 
@@ -89,7 +89,7 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
   const std::string client = api_ ? api_->client_of(request) : std::string();
   web::Response response = co_await answer_reader(std::move(request), page);
   response.client = client;
-  if (!anonymous_read_) web::keep_private(response);
+  if (!anonymous_read_) web::make_private(response);
   co_return response;
 }
 
@@ -119,7 +119,7 @@ web::Response LauncherWeb::readiness(const web::Request& request) {
     health.warnings.clear();
   }
   web::Response response = web::readiness_page(health, request);
-  if (is_reader && !anonymous_read_) web::keep_private(response);
+  if (is_reader && !anonymous_read_) web::make_private(response);
   return response;
 }
 

@@ -11,7 +11,7 @@
 #include "page/status_page.h"
 #include "telemetry/figures.h"
 #include "telemetry/health.h"
-#include "web/guests.h"
+#include "web/client_limits.h"
 #include "web/reference_pages.h"
 #include "web/server.h"
 
@@ -51,7 +51,7 @@ class LauncherWeb {
   telemetry::Logger log_;
   Sources sources_;
   bool anonymous_read_ = false;
-  std::shared_ptr<web::Guests> guests_;  // of all doors
+  std::shared_ptr<web::ClientLimits> client_limits_;  // of all doors
   std::optional<web::ReferencePages> pages_;
   std::optional<page::StatusPage> status_page_;
   std::optional<api::Api> api_;

@@ -119,7 +119,7 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
     }
     revision = feed_.revision();
     const bool is_news = !messages->empty();
-    // Whoever takes them slowly keeps none of them from being forgotten.
+    // A slow client must not keep old messages in memory: the log forgets them, and it starts over.
     const std::vector<std::weak_ptr<const std::string>> rest(messages->begin(), messages->end());
     messages->clear();
     for (const auto& message : rest) {

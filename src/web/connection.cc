@@ -89,7 +89,7 @@ class ConnectionOver final : public Connection {
     co_return is_done(error);
   }
 
-  void hang_up() override {
+  void disconnect() override {
     boost::system::error_code ignored;
     std::ignore = stream_.lowest_layer().shutdown(asio::socket_base::shutdown_both, ignored);
   }

@@ -42,7 +42,7 @@ class Connection {
   virtual async::Task<bool> write_last_chunk() = 0;
 
   // Has the present and every later wait for the client end as if it had gone.
-  virtual void hang_up() = 0;
+  virtual void disconnect() = 0;
 
   const Peer& peer() const { return peer_; }
 

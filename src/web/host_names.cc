@@ -30,7 +30,7 @@ bool is_loopback(std::string_view name) {
 
 }  // namespace
 
-bool is_asked_by_name(const Request& request, const Door& door) {
+bool is_host_allowed(const Request& request, const Door& door) {
   if (request.path == "/live" || request.path == "/ready") return true;
   const std::string* host = request.header("host");
   if (host == nullptr) return true;

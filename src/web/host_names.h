@@ -5,10 +5,10 @@
 
 namespace nodepool::web {
 
-// Whether a door on the loopback interface may answer the request: the Host header names this
-// machine as the door knows it, or there is none. A browser on this machine sends another one for
-// the page of an attacker whose name has come to stand for 127.0.0.1 (DNS rebinding), which could
-// read the answer. /live and /ready are for all: balancers ask for them by any name.
-bool is_asked_by_name(const Request& request, const Door& door);
+// Whether a listener on the loopback interface may answer the request: the Host header is a
+// loopback name or address, the listener's own host, one of its names, or missing. This stops DNS
+// rebinding: an attacker's page, whose host name resolves to 127.0.0.1 by now, would read the
+// answer. /live and /ready are always answered, because load balancers send any Host.
+bool is_host_allowed(const Request& request, const Door& door);
 
 }  // namespace nodepool::web

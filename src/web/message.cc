@@ -66,14 +66,14 @@ Response text_page(std::string text, std::string_view content_type) {
           std::make_shared<const std::string>(std::move(text))};
 }
 
-void keep_private(Response& response) {
+void make_private(Response& response) {
   std::erase_if(response.headers, [](const auto& header) {
     return header.first == "Access-Control-Allow-Origin" || header.first == "Cache-Control";
   });
   response.headers.emplace_back("Cache-Control", "no-store");
 }
 
-std::string in_short(const Request& request) {
+std::string request_summary(const Request& request) {
   constexpr std::size_t kLongestMethod = 20;
   constexpr std::size_t kLongestPath = 200;
   const bool is_cut = request.path.size() > kLongestPath;

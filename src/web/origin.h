@@ -6,11 +6,12 @@
 
 namespace nodepool::web {
 
-// What tells clients from one place from those of others: "user 1000" of a Unix socket, an IPv4
-// address, or the network of an IPv6 address ("2001:db8:0:1::/64"): who has one has all of it.
+// The key that limits of a client go by: "user 1000" for a Unix socket, the IPv4 address, or the
+// /64 network of an IPv6 address ("2001:db8:0:1::/64"), because one machine can use all of the
+// network.
 std::string origin(const Peer& peer);
 
-// Whether it is on this machine. A proxy may be, which speaks for many.
+// Whether the client is on this machine. It may be a proxy that serves many others.
 bool is_near(const Peer& peer);
 
 }  // namespace nodepool::web

@@ -245,8 +245,8 @@ std::optional<ReferencePages::Page> ReferencePages::find_page(const Request& req
   return Page{listing->produced, body->second};
 }
 
-// Whoever calls has the turn. What takes its time with many rows is done in slices, or on a thread:
-// making the table, making its text, and freeing the table before.
+// The caller holds the turn. Work that grows with the rows runs in slices (making the table) or on
+// a thread (making the text, freeing the previous table).
 async::Task<ReferencePages::Page> ReferencePages::render(const Request& request, bool is_json) {
   std::shared_ptr<Listing> before;
   std::shared_ptr<Listing> listing = find_listing(request.path, is_json);

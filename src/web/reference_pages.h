@@ -33,7 +33,7 @@ class ReferencePages {
   using Keys = std::set<std::string, std::less<>>;
   using Body = std::shared_ptr<const std::string>;
 
-  // A list as it was at one moment, for all who ask within a second, in however many ways.
+  // A list as it was at one moment, with all renderings of it that were asked for within a second.
   struct Listing {
     double produced = 0;  // seconds since the epoch
     // Null in a list for programs: that is rendered once, in one way.

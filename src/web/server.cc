@@ -15,7 +15,7 @@
 #include "web/host_names.h"
 #include "web/listener.h"
 #include "web/origin.h"
-#include "web/reading.h"
+#include "web/request_reader.h"
 
 namespace nodepool::web {
 
@@ -25,10 +25,10 @@ using async::Task;
 
 namespace {
 
-// So much of an answer is sent at a time: whoever takes none of it for a while is let go.
+// An answer is sent in pieces of this size, each with a timeout of its own.
 constexpr std::size_t kPiece = std::size_t{64} << 10;  // bytes
 
-// What no page says otherwise: it is data, and nothing that a browser may make more of.
+// The default for answers that have no policy of their own: a browser loads and runs nothing.
 constexpr std::string_view kPolicy = "default-src 'none'; frame-ancestors 'none'";
 
 // Before another attempt to listen, or to accept when there are no descriptors left.
@@ -59,7 +59,7 @@ class Server::StreamOnConnection final : public StreamSink {
 
   using StreamSink::send;
   Task<bool> send(std::shared_ptr<const std::string> part) override {
-    const auto held = server_.guests_->take_output(connection_.peer(), part);
+    const auto held = server_.client_limits_->reserve_output(connection_.peer(), part);
     const std::chrono::milliseconds limit = server_.limits_.answer;
     const async::Clock::TimePoint end = server_.runtime_.clock.now() + limit;
     is_open_ = is_open_ && held;
@@ -80,12 +80,12 @@ class Server::StreamOnConnection final : public StreamSink {
 };
 
 Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
-               const Limits& limits, std::shared_ptr<Guests> guests)
+               const Limits& limits, std::shared_ptr<ClientLimits> client_limits)
     : runtime_(runtime),
       log_(log),
       handler_(std::move(handler)),
       limits_(limits),
-      guests_(std::move(guests)),
+      client_limits_(std::move(client_limits)),
       refusals_(runtime, log),
       scope_(runtime, [log](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
@@ -93,7 +93,7 @@ Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Hand
 
 Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler)
     : Server(runtime, log, std::move(handler), Limits(),
-             std::make_shared<Guests>(Guests::Limits())) {}
+             std::make_shared<ClientLimits>(ClientLimits::Limits())) {}
 
 Server::~Server() = default;
 
@@ -160,51 +160,53 @@ Task<> Server::accept() {
     co_await runtime_.clock.sleep_for(kAcceptPause);
     co_return;
   }
-  std::unique_ptr<Guests::Place> place = co_await place_for(connection);
-  if (!place) co_return;
-  scope_.spawn("web client", serve_connection(std::move(connection), std::move(place)));
+  std::unique_ptr<ClientLimits::ConnectionSlot> slot = co_await admit(connection);
+  if (!slot) co_return;
+  scope_.spawn("web client", serve_connection(std::move(connection), std::move(slot)));
 }
 
-// Null if it is refused. While all places are in use no other is accepted.
-Task<std::unique_ptr<Guests::Place>> Server::place_for(std::shared_ptr<Connection> connection) {
+// Null if the connection is refused. While all connections are busy no other one is accepted.
+Task<std::unique_ptr<ClientLimits::ConnectionSlot>> Server::admit(
+    std::shared_ptr<Connection> connection) {
   const Peer& peer = connection->peer();
-  const std::function<void()> hang_up = [client = std::weak_ptr(connection)] {
-    if (const std::shared_ptr<Connection> present = client.lock()) present->hang_up();
+  const std::function<void()> disconnect = [client = std::weak_ptr(connection)] {
+    if (const std::shared_ptr<Connection> present = client.lock()) present->disconnect();
   };
   while (true) {
-    Guests::Refusal refusal{};
-    std::unique_ptr<Guests::Place> place = guests_->enter(peer, hang_up, refusal);
-    if (place) co_return place;
-    if (refusal == Guests::Refusal::origin_is_full) {
-      refusals_.warn("Too many connections from one place, refused", origin(peer));
+    ClientLimits::Refusal refusal{};
+    std::unique_ptr<ClientLimits::ConnectionSlot> slot =
+        client_limits_->admit(peer, disconnect, refusal);
+    if (slot) co_return slot;
+    if (refusal == ClientLimits::Refusal::origin_is_full) {
+      refusals_.warn("Too many connections from one address, refused", origin(peer));
       co_return nullptr;
     }
-    refusals_.warn("All connections are in use; one has to wait", origin(peer));
-    co_await guests_->until_room();
+    refusals_.warn("All connections are busy; a new one waits", origin(peer));
+    co_await client_limits_->wait_for_capacity();
   }
 }
 
 Task<> Server::serve_connection(std::shared_ptr<Connection> connection,
-                                std::unique_ptr<Guests::Place> place) {
+                                std::unique_ptr<ClientLimits::ConnectionSlot> slot) {
   try {
     const async::Clock::TimePoint deadline = runtime_.clock.now() + limits_.request;
     bool goes_on = co_await async::with_deadline(runtime_.clock, deadline, connection->begin(),
                                                  "agreeing on how to encrypt");
-    while (goes_on) goes_on = co_await serve_request(*connection, *place);
+    while (goes_on) goes_on = co_await serve_request(*connection, *slot);
   } catch (const async::DeadlineExceeded&) {  // slow clients are let go without a word
   }
 }
 
 // Returns whether another request may follow.
-Task<bool> Server::serve_request(Connection& connection, Guests::Place& place) {
+Task<bool> Server::serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot) {
   Connection::Parser parser;
   parser.header_limit(static_cast<std::uint32_t>(limits_.head));
   parser.body_limit(limits_.body);
-  place.rest();
+  slot.set_idle();
   const boost::system::error_code error =
       co_await async::with_deadline(runtime_.clock, runtime_.clock.now() + limits_.request,
                                     connection.read(parser), "waiting for a request");
-  place.work();
+  slot.set_busy();
   const bool is_gone = error == http::error::end_of_stream || error == asio::error::eof ||
                        error == asio::error::connection_reset ||
                        error == http::error::partial_message;
@@ -212,7 +214,7 @@ Task<bool> Server::serve_request(Connection& connection, Guests::Place& place) {
   Request request;
   request.peer = connection.peer();
   std::optional<Refusal> refusal = read_request(error, parser.get(), request);
-  if (!refusal && listener_->is_on_loopback() && !is_asked_by_name(request, listener_->door())) {
+  if (!refusal && listener_->is_on_loopback() && !is_host_allowed(request, listener_->door())) {
     refusal = Refusal{421, "Ask this machine by a name that it is known by here."};
   }
   Response response = refusal ? error_page(refusal->status, refusal->why, request) : Response();
@@ -227,9 +229,10 @@ Task<bool> Server::serve_request(Connection& connection, Guests::Place& place) {
 
 Task<bool> Server::send(Connection& connection, const Request& request, Response response,
                         bool goes_on) {
-  const std::unique_ptr<Guests::Hold> held = guests_->take_output(connection.peer(), response.body);
+  const std::unique_ptr<ClientLimits::Reservation> held =
+      client_limits_->reserve_output(connection.peer(), response.body);
   if (!held) {
-    refusals_.warn("Too much waits to be read, refused", origin(connection.peer()));
+    refusals_.warn("Too much unread output, refused", origin(connection.peer()));
     response = too_much();
   }
   Connection::Answer message;
@@ -254,8 +257,8 @@ Task<bool> Server::send(Connection& connection, const Request& request, Response
 Task<bool> Server::send_stream(Connection& connection, const Request& request, Response response,
                                bool is_chunked, bool goes_on) {
   const bool is_head = request.method == "HEAD";
-  std::unique_ptr<Guests::Hold> held;
-  if (!is_head) held = guests_->take_stream(connection.peer(), response.client);
+  std::unique_ptr<ClientLimits::Reservation> held;
+  if (!is_head) held = client_limits_->reserve_stream(connection.peer(), response.client);
   if (!is_head && !held) {
     refusals_.warn("Too many streams, refused", origin(connection.peer()));
     Task<bool> refusing = send(connection, request, too_much(), /*goes_on=*/false);
@@ -294,7 +297,7 @@ Task<Response> Server::answer(Request request) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  log_.error("{}: {}", in_short(request), failure);
+  log_.error("{}: {}", request_summary(request), failure);
   co_return Response{500,
                      {{"Content-Type", "text/plain; charset=UTF-8"}},
                      std::make_shared<const std::string>("Internal Server Error\n")};

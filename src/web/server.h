@@ -10,19 +10,19 @@
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "telemetry/log.h"
+#include "web/client_limits.h"
 #include "web/door.h"
-#include "web/guests.h"
 #include "web/message.h"
-#include "web/sparse_log.h"
+#include "web/rate_limited_log.h"
 
 namespace nodepool::web {
 
 class Connection;
 class Listener;
 
-// An HTTP/1.1 server on the loop (Boost.Beast). What clients may take of it is bounded: by Guests,
-// which several servers share; the size of what they send, the time they take for that and for
-// taking the answer.
+// An HTTP/1.1 server on the loop (Boost.Beast). ClientLimits, which several servers share, bound
+// connections, streams and memory; Limits bound the size of requests, and the time for sending them
+// and for reading the answer.
 class Server {
  public:
   // Answers a request. What it throws is logged, and 500 for the client.
@@ -37,8 +37,8 @@ class Server {
   };
 
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
-         const Limits& limits, std::shared_ptr<Guests> guests);
-  // … with the default limits, and guests of its own.
+         const Limits& limits, std::shared_ptr<ClientLimits> client_limits);
+  // … with the default limits, which it shares with no other server.
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler);
   ~Server();
 
@@ -60,10 +60,11 @@ class Server {
   async::Task<> serve();
   async::Task<> accept();
   async::Task<> follow_certificate();
-  async::Task<std::unique_ptr<Guests::Place>> place_for(std::shared_ptr<Connection> connection);
+  async::Task<std::unique_ptr<ClientLimits::ConnectionSlot>> admit(
+      std::shared_ptr<Connection> connection);
   async::Task<> serve_connection(std::shared_ptr<Connection> connection,
-                                 std::unique_ptr<Guests::Place> place);
-  async::Task<bool> serve_request(Connection& connection, Guests::Place& place);
+                                 std::unique_ptr<ClientLimits::ConnectionSlot> slot);
+  async::Task<bool> serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot);
   async::Task<bool> send(Connection& connection, const Request& request, Response response,
                          bool goes_on);
   async::Task<bool> send_stream(Connection& connection, const Request& request, Response response,
@@ -76,10 +77,10 @@ class Server {
   telemetry::Logger log_;
   Handler handler_;
   Limits limits_;
-  std::shared_ptr<Guests> guests_;
+  std::shared_ptr<ClientLimits> client_limits_;
   std::unique_ptr<Listener> listener_;
   std::string problem_;  // why it does not listen, as it was logged
-  SparseLog refusals_;
+  RateLimitedLog refusals_;
   async::TaskScope scope_;
 };
 

@@ -6,22 +6,22 @@
 
 namespace nodepool::web {
 
-// How much each has of something, of all who have any.
+// Amounts by key; keys without an amount take no memory.
 class Tally {
  public:
-  std::size_t of(const std::string& who) const {
-    const auto found = amounts_.find(who);
+  std::size_t of(const std::string& key) const {
+    const auto found = amounts_.find(key);
     return found == amounts_.end() ? 0 : found->second;
   }
 
-  void add(const std::string& who, std::size_t amount) {
-    if (amount > 0) amounts_[who] += amount;
+  void add(const std::string& key, std::size_t amount) {
+    if (amount > 0) amounts_[key] += amount;
   }
 
   // No more than was added.
-  void remove(const std::string& who, std::size_t amount) {
+  void remove(const std::string& key, std::size_t amount) {
     if (amount == 0) return;
-    const auto found = amounts_.find(who);
+    const auto found = amounts_.find(key);
     found->second -= amount;
     if (found->second == 0) amounts_.erase(found);
   }

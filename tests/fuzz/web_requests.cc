@@ -8,7 +8,7 @@
 #include "web/http_date.h"
 #include "web/negotiation.h"
 #include "web/origin.h"
-#include "web/reading.h"
+#include "web/request_reader.h"
 
 namespace nodepool::fuzz {
 
@@ -30,13 +30,13 @@ void read(std::string_view input) {
   if (!error && !parser.is_done()) error = boost::beast::http::error::partial_message;
   web::Request request;
   const auto refusal = web::read_request(error, parser.get(), request);
-  require(in_short(request).size() < kLongestLine, "a line of the log is bounded");
+  require(request_summary(request).size() < kLongestLine, "a line of the log is bounded");
   if (refusal) {
     require(refusal->status >= 400 && !refusal->why.empty(), "a refusal says why");
     return;
   }
   require(request.path.starts_with('/'), "a path begins with a slash");
-  web::is_asked_by_name(request, {.host = "localhost"});
+  web::is_host_allowed(request, {.host = "localhost"});
   web::negotiate(request.header("accept"));
   const std::string* since = request.header("if-modified-since");
   if (since != nullptr) web::parse_http_date(*since);

@@ -52,11 +52,11 @@ class ServerTest : public testing::Test {
     if (server_) co_await server_->stop();
   }
 
-  void start(Server::Limits limits = {}, Guests::Limits guests = {}) {
-    guests_ = std::make_shared<Guests>(guests);
+  void start(Server::Limits limits = {}, ClientLimits::Limits client_limits = {}) {
+    client_limits_ = std::make_shared<ClientLimits>(client_limits);
     server_ = std::make_unique<Server>(
         runtime_, log_, [this](Request request) { return answer(std::move(request)); }, limits,
-        guests_);
+        client_limits_);
     loop_.run(server_->start({.host = "127.0.0.1", .port = 0}));
   }
 
@@ -141,7 +141,7 @@ class ServerTest : public testing::Test {
                                          std::string_view text) { lines_.emplace_back(text); },
                                   telemetry::LogLevel::warning),
       "test"};
-  std::shared_ptr<Guests> guests_;
+  std::shared_ptr<ClientLimits> client_limits_;
   std::unique_ptr<Server> server_;
 };
 
@@ -214,7 +214,7 @@ TEST_F(ServerTest, what_waits_to_be_read_takes_no_more_memory_than_it_may) {
   EXPECT_THAT(loop_.run(beside_much("GET /large HTTP/1.0\r\n\r\n")),
               StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
   EXPECT_THAT(loop_.run(beside_much("GET /a HTTP/1.0\r\n\r\n")), EndsWith("GET /a"));
-  EXPECT_THAT(lines_, Contains(HasSubstr("Too much waits to be read, refused: 127.0.0.1")));
+  EXPECT_THAT(lines_, Contains(HasSubstr("Too much unread output, refused: 127.0.0.1")));
 }
 
 TEST_F(ServerTest, many_clients_that_say_nothing_do_not_keep_others_out) {
@@ -233,7 +233,7 @@ TEST_F(ServerTest, where_all_connections_are_in_use_the_next_waits_and_the_socke
   const std::string path = directory_.path() / "socket";
   Server local(
       runtime_, log_, [this](Request request) { return answer(std::move(request)); },
-      Server::Limits(), guests_);
+      Server::Limits(), client_limits_);
   loop_.run(local.start({.kind = Door::Kind::local, .path = path}));
   const auto one_after_the_other = [this, &path]() -> Task<std::string> {
     std::optional<tcp::socket> busy = co_await follow();
@@ -248,7 +248,7 @@ TEST_F(ServerTest, where_all_connections_are_in_use_the_next_waits_and_the_socke
   const std::string received = loop_.run(one_after_the_other());
   EXPECT_THAT(received, testing::ContainsRegex("GET /localHTTP/1.1 200"));
   EXPECT_THAT(received, EndsWith("GET /tcp"));
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr("All connections are in use")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("All connections are busy")));
   loop_.run(local.stop());
 }
 
@@ -316,7 +316,7 @@ TEST_F(ServerTest, one_client_does_not_get_all_connections_and_many_attempts_are
     co_return received;
   };
   EXPECT_THAT(loop_.run(more()), IsEmpty());
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Too many connections from one place, refused")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Too many connections from one address, refused")));
   loop_.run(server_->stop());
   EXPECT_THAT(lines_, Contains(HasSubstr("refused: 4 times more within a minute")));
 }

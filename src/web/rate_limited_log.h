@@ -10,21 +10,22 @@
 
 namespace nodepool::web {
 
-// Warns of what others can make happen as often as they like: at once when it happens first, and
-// then once a minute, with how often it has.
-class SparseLog {
+// Logs warnings about events that clients can cause at any rate: the first one at once, the
+// following ones once a minute as a count.
+class RateLimitedLog {
  public:
-  SparseLog(const async::Runtime& runtime, const telemetry::Logger& log);
+  RateLimitedLog(const async::Runtime& runtime, const telemetry::Logger& log);
 
-  // `kind` is one of few; `text` is what has happened this time, of a bounded length.
+  // Logs or counts an event. `kind` comes from a small fixed set. `text` describes this event, in a
+  // bounded length.
   void warn(const std::string& kind, std::string text);
 
-  // Says what has not been said yet.
+  // Logs the counts that were not logged yet.
   async::Task<> stop();
 
  private:
   struct Since {
-    std::size_t count = 0;  // since it was said last
+    std::size_t count = 0;  // since the last line
     std::string last = {};
   };
 
@@ -33,7 +34,7 @@ class SparseLog {
 
   async::Runtime runtime_;
   telemetry::Logger log_;
-  std::map<std::string, Since> kinds_;  // that have happened within the last minute
+  std::map<std::string, Since> kinds_;  // of the last minute
   async::TaskScope scope_;
 };
 

@@ -1,4 +1,4 @@
-#include "web/reading.h"
+#include "web/request_reader.h"
 
 #include <algorithm>
 #include <string_view>
@@ -28,8 +28,8 @@ Refusal refusal_of(const boost::system::error_code& error) {
   return {400, "It cannot be understood."};
 }
 
-// What is said of the body's end in more ways than one, or in an unknown one, other programs
-// understand in other ways (RFC 9112, 6.1).
+// Proxies and servers disagree about requests that give the body's length in two ways, or in an
+// unknown one (RFC 9112, 6.1): an attacker could hide a second request in the body.
 std::optional<Refusal> refusal_of_framing(const Message& message) {
   const auto codings = message.count(http::field::transfer_encoding);
   if (codings > 0) {

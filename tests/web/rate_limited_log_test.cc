@@ -1,6 +1,6 @@
 // What happens over and over is said once a minute.
 
-#include "web/sparse_log.h"
+#include "web/rate_limited_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,9 +17,9 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class SparseLogTest : public testing::Test {
+class RateLimitedLogTest : public testing::Test {
  protected:
-  ~SparseLogTest() override { loop_.run(sparse_.stop()); }
+  ~RateLimitedLogTest() override { loop_.run(sparse_.stop()); }
 
   void pass(seconds time) {
     clock_.advance_by(time);
@@ -45,10 +45,10 @@ class SparseLogTest : public testing::Test {
                                          std::string_view text) { lines_.emplace_back(text); },
                                   telemetry::LogLevel::warning),
       "test"};
-  SparseLog sparse_{runtime_, log_};
+  RateLimitedLog sparse_{runtime_, log_};
 };
 
-TEST_F(SparseLogTest, the_first_is_said_at_once_and_the_others_each_minute) {
+TEST_F(RateLimitedLogTest, the_first_is_said_at_once_and_the_others_each_minute) {
   warn("refused", 3);
   EXPECT_THAT(said(), ElementsAre("refused: by 1"));
   pass(seconds(59));
@@ -65,7 +65,7 @@ TEST_F(SparseLogTest, the_first_is_said_at_once_and_the_others_each_minute) {
   EXPECT_THAT(said(), ElementsAre("refused: by 1"));
 }
 
-TEST_F(SparseLogTest, each_kind_is_counted_by_itself_and_the_end_says_the_rest) {
+TEST_F(RateLimitedLogTest, each_kind_is_counted_by_itself_and_the_end_says_the_rest) {
   warn("refused", 2);
   warn("lost", 1);
   EXPECT_THAT(said(), ElementsAre("refused: by 1", "lost: by 1"));

@@ -1,4 +1,4 @@
-#include "web/sparse_log.h"
+#include "web/rate_limited_log.h"
 
 #include <chrono>
 #include <utility>
@@ -11,31 +11,31 @@ constexpr auto kPause = std::chrono::minutes(1);
 
 }  // namespace
 
-SparseLog::SparseLog(const async::Runtime& runtime, const telemetry::Logger& log)
+RateLimitedLog::RateLimitedLog(const async::Runtime& runtime, const telemetry::Logger& log)
     : runtime_(runtime),
       log_(log),
       scope_(runtime, [log](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       }) {}
 
-void SparseLog::warn(const std::string& kind, std::string text) {
+void RateLimitedLog::warn(const std::string& kind, std::string text) {
   const auto [known, is_new] = kinds_.try_emplace(kind);
   if (is_new) {
     log_.warning("{}: {}", kind, text);
-    scope_.spawn("sparse log", follow(kind));
+    scope_.spawn("rate-limited log", follow(kind));
   } else {
     ++known->second.count;
     known->second.last = std::move(text);
   }
 }
 
-async::Task<> SparseLog::stop() {
+async::Task<> RateLimitedLog::stop() {
   co_await scope_.stop();
   for (const auto& [kind, since] : kinds_) say(kind, since);
   kinds_.clear();
 }
 
-async::Task<> SparseLog::follow(std::string kind) {
+async::Task<> RateLimitedLog::follow(std::string kind) {
   Since since;
   do {
     co_await runtime_.clock.sleep_for(kPause);
@@ -45,7 +45,7 @@ async::Task<> SparseLog::follow(std::string kind) {
   kinds_.erase(kind);
 }
 
-void SparseLog::say(const std::string& kind, const Since& since) const {
+void RateLimitedLog::say(const std::string& kind, const Since& since) const {
   if (since.count == 0) return;
   log_.warning("{}: {} times more within a minute; the last: {}", kind, since.count, since.last);
 }

@@ -8,15 +8,16 @@
 
 namespace nodepool::web {
 
-// Why a request is not answered, and the connection closed: where it ends is not certain, and what
-// comes next might be taken for another request.
+// Why the server refuses a request and closes the connection: it is not certain where the request
+// ends, so the bytes after it cannot be taken for another one.
 struct Refusal {
   unsigned status = 400;
   std::string why = {};
 };
 
-// Reads the request that has come, or not: `error` says what was wrong with it. A form in the body
-// becomes parameters; what begins like JSON is no form, whatever it says of itself (`curl --data`).
+// Reads a parsed request; `error` is what the parser reported. A form in the body becomes
+// parameters. A body that begins like JSON is no form, whatever its Content-Type is (`curl
+// --data`).
 std::optional<Refusal> read_request(const boost::system::error_code& error,
                                     Connection::Parser::value_type& message, Request& request);
 
