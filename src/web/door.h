@@ -16,8 +16,8 @@ struct Door {
   Kind kind = Kind::plain;
   std::string host = {};  // an address or name; not for `local`
   int port = 0;           // 0: any that is free
-  // Where it listens on the loopback interface: the names that it may be asked by, beside `host`
-  // and those of the interface (web/host_names.h).
+  // On the loopback interface: accepted in the header Host, beside `host` and loopback names
+  // (web/host_names.h).
   std::vector<std::string> names = {};
   std::string certificate = {};  // for `tls`: PEM files, read again when they change
   std::string key = {};
