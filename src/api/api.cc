@@ -12,6 +12,7 @@
 #include "async/file_watch.h"
 #include "config/yaml.h"
 #include "coordination/error.h"
+#include "web/origin.h"
 
 namespace nodepool::api {
 
@@ -22,11 +23,15 @@ using Scope = Client::Scope;
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
-// Those who have no token share their pace: it is for looking at pages.
+// Of clients without a token, for each origin. It is meant for looking at pages.
 constexpr double kAnonymousRate = 200;
 
 double seconds_since_start(const async::Runtime& runtime) {
   return std::chrono::duration<double>(runtime.clock.now().time_since_epoch()).count();
+}
+
+bool is_out_of_hand(unsigned status) {
+  return status == 401 || status == 429;
 }
 
 Task<web::Response> show_description(Call& /*call*/) {
@@ -103,6 +108,7 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
             .journal = options_.journal,
             .explain = options_.explain,
             .max_lease = options_.max_lease},
+      refusals_(runtime, log),
       scope_(runtime, [log](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       }) {}
@@ -118,6 +124,7 @@ void Api::start() {
 
 Task<> Api::stop() {
   co_await scope_.stop();
+  co_await refusals_.stop();
   co_await keeper_.stop();
 }
 
@@ -164,7 +171,8 @@ Client Api::identify(const web::Request& request) const {
 }
 
 void Api::require(const Client& client, Scope scope, const web::Request& request) {
-  if (!pace_.allows(client.name, client.rate, seconds_since_start(runtime_))) {
+  const std::string who = client.name.empty() ? web::origin(request.peer) : client.name;
+  if (!pace_.allows(who, client.rate, seconds_since_start(runtime_))) {
     throw CallError(429, fmt::format("{} calls a second are too many", client.rate),
                     {"Retry-After", "1"});
   }
@@ -180,11 +188,29 @@ std::optional<web::Response> Api::refuse_reading(const web::Request& request) {
   try {
     require(identify(request), Scope::read, request);
   } catch (const CallError& error) {
+    tell_of_refusal(request, error.status());
     web::Response response = problem_answer(error.status(), error.what());
     if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;
   }
   return std::nullopt;
+}
+
+bool Api::may_read(const web::Request& request) const {
+  if (options_.anonymous_read) return true;
+  try {
+    return identify(request).scope >= Scope::read;
+  } catch (const CallError&) {
+    return false;
+  }
+}
+
+std::string Api::client_of(const web::Request& request) const {
+  try {
+    return identify(request).name;
+  } catch (const CallError&) {
+    return {};
+  }
 }
 
 bool Api::matches(const Route& route, const web::Request& request, std::string& id) {
@@ -215,6 +241,11 @@ const Api::Route& Api::find_route(const web::Request& request, std::string& id) 
 }
 
 Task<web::Response> Api::answer(web::Request request) {
+  const web::Request asked{.method = request.method,
+                           .path = request.path,
+                           .parameters = {},
+                           .headers = {},
+                           .peer = request.peer};
   web::Response response;
   std::optional<CallError> refusal;
   try {
@@ -227,6 +258,7 @@ Task<web::Response> Api::answer(web::Request request) {
     refusal = explained(error);
   }
   if (!refusal) co_return response;
+  tell_of_refusal(asked, refusal->status());
   response = problem_answer(refusal->status(), refusal->what());
   for (std::size_t i = 0; i + 1 < refusal->headers().size(); i += 2) {
     response.headers.emplace_back(refusal->headers()[i], refusal->headers()[i + 1]);
@@ -248,7 +280,7 @@ Task<web::Response> Api::perform(web::Request request) {
         route.call == nullptr ? place_order(call, placements_) : route.call(call);
     response = co_await std::move(calling);
   } catch (const CallError& error) {
-    if (is_change) write_down(call, error.status());
+    if (is_change && !is_out_of_hand(error.status())) write_down(call, error.status());
     throw;
   } catch (const StoreError& error) {
     if (is_change) write_down(call, explained(error).status());
@@ -261,6 +293,7 @@ Task<web::Response> Api::perform(web::Request request) {
 // Throws CallError unless the client may make the call, now.
 void Api::check(const Route& route, const Call& call) {
   require(call.client, route.scope, call.request);
+  if (call.request.has_form) throw CallError(415, "The body is a form; calls take JSON");
   constexpr std::size_t kLongestId = 256;
   if (call.id.size() > kLongestId) throw CallError(404, "There is nothing of so long a name");
   if (!records_.ready() && route.scope != Scope::none) {
@@ -268,13 +301,19 @@ void Api::check(const Route& route, const Call& call) {
   }
 }
 
+// Clients without rights, and those above their rate, can call at any rate: the log counts them.
+void Api::tell_of_refusal(const web::Request& request, unsigned status) {
+  if (!is_out_of_hand(status)) return;
+  refusals_.warn(fmt::format("Calls refused with {}", status),
+                 fmt::format("{} from {}", request_summary(request), web::origin(request.peer)));
+}
+
 // Who wanted to change what, and what has come of it.
 void Api::write_down(const Call& call, unsigned status) const {
   const web::Request& request = call.request;
   const std::string from =
       request.peer.user ? fmt::format("user {}", *request.peer.user) : request.peer.address;
-  audit_.info("{} from {}: {} {}: {}{}", call.client.name.empty() ? "somebody" : call.client.name,
-              from, request.method, request.path, status,
+  audit_.info("{} from {}: {}: {}{}", call.client.name, from, request_summary(request), status,
               call.outcome.empty() ? "" : ", " + call.outcome);
 }
 

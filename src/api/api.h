@@ -10,6 +10,7 @@
 #include "api/order_calls.h"
 #include "api/pace.h"
 #include "api/token_file.h"
+#include "web/rate_limited_log.h"
 
 namespace nodepool::api {
 
@@ -43,8 +44,14 @@ class Api {
   // Answers a request whose path begins with kRoot. Never throws but Cancelled.
   async::Task<web::Response> answer(web::Request request);
 
-  // Whether the client of a request for something else may read; else the answer that says so.
+  // Whether the client of a request for something else may read.
+  bool may_read(const web::Request& request) const;
+
+  // The answer to a request for something else if its client may not read, now; else nothing.
   std::optional<web::Response> refuse_reading(const web::Request& request);
+
+  // The name of the client that shows a token, or of the Unix socket's user; empty for others.
+  std::string client_of(const web::Request& request) const;
 
   // "GET /api/v1/nodes/{id}", of all calls that there are.
   static std::vector<std::string> calls();
@@ -59,6 +66,7 @@ class Api {
   void require(const Client& client, Client::Scope scope, const web::Request& request);
   async::Task<web::Response> perform(web::Request request);
   void check(const Route& route, const Call& call);
+  void tell_of_refusal(const web::Request& request, unsigned status);
   void write_down(const Call& call, unsigned status) const;
   void read_tokens();
   async::Task<> follow_tokens();
@@ -75,6 +83,7 @@ class Api {
   Tokens tokens_;
   Pace pace_;
   Placements placements_;
+  web::RateLimitedLog refusals_;
   async::TaskScope scope_;
 };
 

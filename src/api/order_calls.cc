@@ -309,6 +309,7 @@ Task<web::Response> stream_order(Call& call) {
   response.stream = [&site = call.site, client = call.client, id = call.id](web::StreamSink& sink) {
     return stream(site, client, id, sink);
   };
+  response.client = call.client.name;
   co_return response;
 }
 

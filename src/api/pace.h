@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 
 namespace nodepool::api {
 
 // How often each client may call: `rate` times a second on the average, and for a moment as often
-// as it could have in the ten seconds before (a token bucket).
+// as it could have in the ten seconds before (a token bucket). At most 10,000 clients
+// have a bucket of their own at a time; the others share one.
 class Pace {
  public:
   // Whether the client may call now. `now` is a monotonic time in seconds.
@@ -16,8 +18,13 @@ class Pace {
   struct Bucket {
     double calls = 0;  // that may be made at once
     double filled = 0;
+    double full = 0;  // when, without further calls
   };
-  std::map<std::string, Bucket> buckets_;  // by the names of clients: as many as there are tokens
+
+  std::string bucket_of(const std::string& client, double now);
+
+  std::map<std::string, Bucket> buckets_;
+  double swept_ = 0;  // when those that are full were forgotten
 };
 
 }  // namespace nodepool::api

@@ -35,6 +35,7 @@ struct Api {
   std::string listen_address = "0.0.0.0";
   std::string tls_cert = {};
   std::string tls_key = {};
+  std::vector<std::string> host_names = {};  // accepted in Host on loopback
 
   friend bool operator==(const Api&, const Api&) = default;
 };

@@ -63,6 +63,7 @@ Api read_api(const Section& root) {
   api.listen_address = section->text("listen-address");
   api.tls_cert = section->optional_text("tls-cert").value_or("");
   api.tls_key = section->optional_text("tls-key").value_or("");
+  api.host_names = section->texts("host-names");
   if (section->has("port")) api.port = read_port(*section, "port");
   if (api.port && (api.tls_cert.empty() || api.tls_key.empty())) {
     throw section->error("port", "needs a certificate", "give `tls-cert` and `tls-key`");

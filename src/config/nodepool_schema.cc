@@ -67,6 +67,12 @@ Schema api_schema() {
            .type = string(),
            .default_note = "none",
            .description = "PEM file with its key."},
+          {.key = "host-names",
+           .type = list_of(string()),
+           .default_note = "none",
+           .description = "Host names to accept in the header `Host` on a loopback address, beside "
+                          "loopback names and the address itself. For a proxy that passes on the "
+                          "header."},
       }};
 }
 

@@ -15,11 +15,13 @@ using async::Task;
 namespace {
 
 // Each connection takes a descriptor, and by default a process gets 1024 unless it asks for more.
-void allow_descriptors(rlim_t wanted) {
+// Returns how many there may be now.
+rlim_t allow_descriptors(rlim_t wanted) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // with fewer, clients wait until some have gone
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  if (limit.rlim_cur >= wanted) return limit.rlim_cur;
+  const rlim_t before = std::exchange(limit.rlim_cur, std::min(wanted, limit.rlim_max));
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 
 }  // namespace
@@ -39,14 +41,17 @@ void LauncherWeb::show(model::Records& records, coordination::Store& store,
 
 Task<> LauncherWeb::start(const config::Config& config) {
   constexpr rlim_t kDescriptors = 16384;  // three doors, and what else the launcher has open
-  allow_descriptors(kDescriptors);
+  client_limits_ = std::make_shared<web::ClientLimits>(
+      web::ClientLimits::fitted(web::ClientLimits::Limits(), allow_descriptors(kDescriptors)));
   anonymous_read_ = config.api.anonymous_read;
-  co_await open({.host = config.webapp.listen_address, .port = config.webapp.port});
   const config::Api& api = config.api;
+  co_await open(
+      {.host = config.webapp.listen_address, .port = config.webapp.port, .names = api.host_names});
   if (api.port) {
     co_await open({.kind = web::Door::Kind::tls,
                    .host = api.listen_address,
                    .port = *api.port,
+                   .names = api.host_names,
                    .certificate = api.tls_cert,
                    .key = api.tls_key});
   }
@@ -57,7 +62,8 @@ Task<> LauncherWeb::start(const config::Config& config) {
 
 Task<> LauncherWeb::open(web::Door door) {
   servers_.push_back(std::make_unique<web::Server>(
-      runtime_, log_, [this](web::Request request) { return answer(std::move(request)); }));
+      runtime_, log_, [this](web::Request request) { return answer(std::move(request)); },
+      web::Server::Limits(), client_limits_));
   co_await servers_.back()->start(std::move(door));
 }
 
@@ -76,34 +82,45 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
   if (request.path == "/ready" || (!api_ && request.path != "/metrics")) {
     co_return readiness(request);
   }
-  if (api_ && !is_call) {
+  if (is_call) co_return co_await api_->answer(std::move(request));
+  if (api_) {
     if (auto refusal = api_->refuse_reading(request)) co_return std::move(*refusal);
   }
+  const std::string client = api_ ? api_->client_of(request) : std::string();
+  web::Response response = co_await answer_reader(std::move(request), page);
+  response.client = client;
+  if (!anonymous_read_) web::make_private(response);
+  co_return response;
+}
+
+// To a client that may read.
+Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::StatusPage::Part page) {
   if (request.path == "/metrics") {
     if (!api_ && !anonymous_read_) co_return readiness(request);
     co_return web::text_page(sources_.figures().prometheus_text(), web::kPrometheusText);
   }
-  if (page == page::StatusPage::Part::data) {
-    co_return co_await status_page_->answer(std::move(request));
-  }
-  Task<web::Response> answering =
-      is_call ? api_->answer(std::move(request)) : pages_->answer(std::move(request));
+  Task<web::Response> answering = page == page::StatusPage::Part::data
+                                      ? status_page_->answer(std::move(request))
+                                      : pages_->answer(std::move(request));
   co_return co_await std::move(answering);
 }
 
 // Tokens cannot be looked up before the API is there.
 bool LauncherWeb::may_read(const web::Request& request) {
-  return api_ ? !api_->refuse_reading(request) : anonymous_read_;
+  return api_ ? api_->may_read(request) : anonymous_read_;
 }
 
 // Everybody may know whether it serves; what is wrong, only those who may read.
 web::Response LauncherWeb::readiness(const web::Request& request) {
   telemetry::Health health = sources_.health();
-  if (!may_read(request)) {
+  const bool is_reader = may_read(request);
+  if (!is_reader) {
     if (!health.obstacles.empty()) health.obstacles = {"who may read is told why"};
     health.warnings.clear();
   }
-  return web::readiness_page(health, request);
+  web::Response response = web::readiness_page(health, request);
+  if (is_reader && !anonymous_read_) web::make_private(response);
+  return response;
 }
 
 }  // namespace nodepool

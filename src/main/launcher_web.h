@@ -11,6 +11,7 @@
 #include "page/status_page.h"
 #include "telemetry/figures.h"
 #include "telemetry/health.h"
+#include "web/client_limits.h"
 #include "web/reference_pages.h"
 #include "web/server.h"
 
@@ -41,6 +42,7 @@ class LauncherWeb {
 
  private:
   async::Task<web::Response> answer(web::Request request);
+  async::Task<web::Response> answer_reader(web::Request request, page::StatusPage::Part page);
   async::Task<> open(web::Door door);
   bool may_read(const web::Request& request);
   web::Response readiness(const web::Request& request);
@@ -49,6 +51,7 @@ class LauncherWeb {
   telemetry::Logger log_;
   Sources sources_;
   bool anonymous_read_ = false;
+  std::shared_ptr<web::ClientLimits> client_limits_;  // of all doors
   std::optional<web::ReferencePages> pages_;
   std::optional<page::StatusPage> status_page_;
   std::optional<api::Api> api_;

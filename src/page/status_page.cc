@@ -112,16 +112,25 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
       fmt::format("event: hello\ndata: {{\"now\":{:.2f}}}\n\n", runtime_.clock.wall_seconds());
   bool is_taken = co_await sink.send(std::move(greeting));
   while (is_taken && runtime_.clock.now() < end) {
-    const auto messages = feed_.since(revision);
+    auto messages = feed_.since(revision);
     if (!messages) {
       co_await sink.send("event: behind\ndata: {}\n\n");
       co_return;
     }
     revision = feed_.revision();
-    for (const ChangeLog::Text& message : *messages) {
-      is_taken = is_taken && co_await sink.send(message);
+    const bool is_news = !messages->empty();
+    // A slow client must not keep old messages in memory: the log forgets them, and it starts over.
+    const std::vector<std::weak_ptr<const std::string>> rest(messages->begin(), messages->end());
+    messages->clear();
+    for (const auto& message : rest) {
+      ChangeLog::Text text = message.lock();
+      if (!text) {
+        co_await sink.send("event: behind\ndata: {}\n\n");
+        co_return;
+      }
+      is_taken = is_taken && co_await sink.send(std::move(text));
     }
-    if (!messages->empty()) continue;
+    if (is_news) continue;
     const async::Clock::TimePoint ping = runtime_.clock.now() + kPing;
     co_await feed_.until_news(ping);
     if (runtime_.clock.now() >= ping) is_taken = co_await sink.send(":\n\n");

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <tuple>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -64,6 +65,12 @@ class ConnectionOver final : public Connection {
     co_return is_done(error);
   }
 
+  Task<bool> write_more(std::string_view part) override {
+    const auto [error, size] =
+        co_await asio::async_write(stream_, asio::buffer(part.data(), part.size()), kTransferred);
+    co_return is_done(error);
+  }
+
   Task<bool> write_head(Head& head) override {
     http::response_serializer<http::empty_body> serializer(head);
     const auto [error, size] = co_await http::async_write_header(stream_, serializer, kTransferred);
@@ -80,6 +87,11 @@ class ConnectionOver final : public Connection {
     const auto chunk = http::make_chunk_last();
     const auto [error, size] = co_await asio::async_write(stream_, chunk, kTransferred);
     co_return is_done(error);
+  }
+
+  void disconnect() override {
+    boost::system::error_code ignored;
+    std::ignore = stream_.lowest_layer().shutdown(asio::socket_base::shutdown_both, ignored);
   }
 
  private:
@@ -128,10 +140,6 @@ std::unique_ptr<Connection> tls_connection(tcp::socket socket,
 std::unique_ptr<Connection> local_connection(LocalSocket socket) {
   const Peer peer = peer_of(socket);
   return std::make_unique<ConnectionOver<LocalSocket>>(peer, nullptr, std::move(socket));
-}
-
-std::string origin(const Peer& peer) {
-  return peer.user ? "user " + std::to_string(*peer.user) : peer.address;
 }
 
 }  // namespace nodepool::web

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -32,11 +33,16 @@ class Connection {
   // Reads the next request; what is wrong with it is the error.
   virtual async::Task<boost::system::error_code> read(Parser& parser) = 0;
 
-  // These return whether the client has it, as far as is known.
+  // These return whether the client has it, as far as is known. An answer may begin with a part of
+  // its body, which goes on with write_more().
   virtual async::Task<bool> write(const Answer& answer) = 0;
+  virtual async::Task<bool> write_more(std::string_view part) = 0;
   virtual async::Task<bool> write_head(Head& head) = 0;
   virtual async::Task<bool> write_chunk(std::shared_ptr<const std::string> part) = 0;
   virtual async::Task<bool> write_last_chunk() = 0;
+
+  // Has the present and every later wait for the client end as if it had gone.
+  virtual void disconnect() = 0;
 
   const Peer& peer() const { return peer_; }
 
@@ -52,8 +58,5 @@ std::unique_ptr<Connection> plain_connection(boost::asio::ip::tcp::socket socket
 std::unique_ptr<Connection> tls_connection(boost::asio::ip::tcp::socket socket,
                                            std::shared_ptr<boost::asio::ssl::context> context);
 std::unique_ptr<Connection> local_connection(boost::asio::local::stream_protocol::socket socket);
-
-// What tells connections from one place from those of others: an address, or the user.
-std::string origin(const Peer& peer);
 
 }  // namespace nodepool::web

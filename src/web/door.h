@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace nodepool::web {
 
@@ -13,8 +14,11 @@ struct Door {
   };
 
   Kind kind = Kind::plain;
-  std::string host = {};         // an address or name; not for `local`
-  int port = 0;                  // 0: any that is free
+  std::string host = {};  // an address or name; not for `local`
+  int port = 0;           // 0: any that is free
+  // On the loopback interface: accepted in the header Host, beside `host` and loopback names
+  // (web/host_names.h).
+  std::vector<std::string> names = {};
   std::string certificate = {};  // for `tls`: PEM files, read again when they change
   std::string key = {};
   std::string path = {};  // for `local`

@@ -19,6 +19,17 @@ using async::Task;
 
 namespace {
 
+// Mozilla's recommendation "intermediate", version 5.7, without those that need parameters for
+// Diffie-Hellman. TLS 1.3 has no others than good ones.
+constexpr const char* kCiphers =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+
+// What the kernel keeps of an answer until the client has read it: by itself it lets this grow to
+// some megabytes for each connection.
+constexpr int kSendBuffer = 128 << 10;  // bytes
+
 constexpr auto kAccepted = asio::as_tuple(asio::use_awaitable);
 
 void close_on_exec(int descriptor) {
@@ -64,6 +75,10 @@ std::uint16_t Listener::port() const {
   return acceptor_.is_open() ? acceptor_.local_endpoint().port() : std::uint16_t{0};
 }
 
+bool Listener::is_on_loopback() const {
+  return acceptor_.is_open() && acceptor_.local_endpoint().address().is_loopback();
+}
+
 std::string Listener::open_local() {
   constexpr std::size_t kLongestPath = 107;  // unix(7), sun_path
   if (door_.path.size() > kLongestPath) return "the path is too long for a socket";
@@ -101,6 +116,7 @@ std::string Listener::read_certificate() {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   context->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
                        asio::ssl::context::no_sslv3);
+  ::SSL_CTX_set_cipher_list(context->native_handle(), kCiphers);
   boost::system::error_code error;
   std::ignore = context->use_certificate_chain_file(door_.certificate, error);
   if (error) return door_.certificate + ": " + error.message();
@@ -128,6 +144,7 @@ Task<std::unique_ptr<Connection>> Listener::accept(std::string& problem) {
       close_on_exec(socket.native_handle());
       boost::system::error_code ignored;
       std::ignore = socket.set_option(tcp::no_delay(true), ignored);
+      std::ignore = socket.set_option(asio::socket_base::send_buffer_size(kSendBuffer), ignored);
       connection = door_.kind == Door::Kind::tls ? tls_connection(std::move(socket), tls_)
                                                  : plain_connection(std::move(socket));
     }

@@ -30,6 +30,9 @@ class Listener {
   bool is_open() const;
   std::uint16_t port() const;  // TCP; 0 if it is closed
 
+  // Whether only this machine can connect, by TCP.
+  bool is_on_loopback() const;
+
   // Reads the certificate and its key, for connections from now on. Returns what is wrong with
   // them, which leaves the present ones in force; empty if nothing is.
   std::string read_certificate();

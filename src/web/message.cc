@@ -66,6 +66,21 @@ Response text_page(std::string text, std::string_view content_type) {
           std::make_shared<const std::string>(std::move(text))};
 }
 
+void make_private(Response& response) {
+  std::erase_if(response.headers, [](const auto& header) {
+    return header.first == "Access-Control-Allow-Origin" || header.first == "Cache-Control";
+  });
+  response.headers.emplace_back("Cache-Control", "no-store");
+}
+
+std::string request_summary(const Request& request) {
+  constexpr std::size_t kLongestMethod = 20;
+  constexpr std::size_t kLongestPath = 200;
+  const bool is_cut = request.path.size() > kLongestPath;
+  return fmt::format("{} {}{}", request.method.substr(0, kLongestMethod),
+                     request.path.substr(0, kLongestPath), is_cut ? "…" : "");
+}
+
 bool parse_target(std::string_view target, Request& request) {
   const std::size_t question = target.find('?');
   std::optional<std::string> path = decoded(target.substr(0, question), /*is_form=*/false);

@@ -30,6 +30,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body = {};
+  bool has_form = false;  // the body is one, and its parameters are among the others
   Peer peer = {};
 
   // The header's value; null if the client did not send it.
@@ -59,6 +60,7 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers = {};  // without Content-Length
   std::shared_ptr<const std::string> body = {};                   // null: empty
   Stream stream = {};                                             // instead of a body
+  std::string client = {};  // the name of the token that the stream counts for; empty: none
 };
 
 inline constexpr std::string_view kPlainText = "text/plain; charset=UTF-8";
@@ -66,6 +68,12 @@ inline constexpr std::string_view kPrometheusText = "text/plain; version=0.0.4; 
 
 // 200, with a text of that content type.
 Response text_page(std::string text, std::string_view content_type = kPlainText);
+
+// Marks an answer that needed a token: no cache stores it, and no page of another site reads it.
+void make_private(Response& response);
+
+// "GET /node-list" for logs: at most 20 bytes of the method and 200 of the path.
+std::string request_summary(const Request& request);
 
 // The path and the parameters of a request's target, "/a%20b?c=d&e". False if it is malformed.
 bool parse_target(std::string_view target, Request& request);

@@ -55,9 +55,14 @@ Response readiness_page(const telemetry::Health& health, const Request& request)
   } else if (!is_ready) {
     return unavailable(health, request);
   }
-  return {is_ready ? kOk : kUnavailable,
-          {{"Content-Type", is_json ? "application/json" : "text/plain; charset=UTF-8"}},
-          std::make_shared<const std::string>(std::move(body))};
+  Response response{is_ready ? kOk : kUnavailable,
+                    {{"Content-Type", is_json ? "application/json" : "text/plain; charset=UTF-8"}},
+                    std::make_shared<const std::string>(std::move(body))};
+  if (is_ready) {
+    response.headers.emplace_back("Access-Control-Allow-Origin", "*");
+    response.headers.emplace_back("Cache-Control", "max-age=1, public");
+  }
+  return response;
 }
 
 }  // namespace nodepool::web

@@ -7,7 +7,9 @@
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "report/image_listings.h"
 #include "report/listings.h"
@@ -26,8 +28,13 @@ using report::Table;
 // Whoever asks again within that is shown the same.
 constexpr double kKept = 1;  // seconds
 
-// Bodies of some megabytes each: clients that ask in many ways cost no more memory.
-constexpr std::size_t kMostKept = 16;
+// Bodies of some megabytes each: clients that choose columns in many ways cost no more memory, and
+// have others wait no longer, than this.
+constexpr std::size_t kMostKept = 4;  // of a list
+constexpr std::size_t kMostWaiting = 64;
+
+// Rows that are made before the loop turns: about a millisecond.
+constexpr std::size_t kSlice = 200;
 
 constexpr std::string_view kLists[] = {"/node-list",    "/image-list",   "/dib-image-list",
                                        "/image-status", "/request-list", "/label-list"};
@@ -56,24 +63,48 @@ Table labels(const model::ComponentTable& components) {
   return table;
 }
 
-std::set<std::string, std::less<>> fields_of(std::string_view text) {
-  std::set<std::string, std::less<>> fields;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    fields.emplace(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return fields;
+using Keys = std::set<std::string, std::less<>>;
+
+Keys keys_of(const Table& table) {
+  Keys keys;
+  for (const report::Column& column : table.columns()) keys.insert(column.key);
+  return keys;
 }
 
-// What makes one body another one: the other parameters do not.
-std::string key_of(const Request& request, bool is_json) {
-  std::string key = request.path + (is_json ? " json" : " text");
-  for (const char* name : {"node_id", "fields"}) {
-    const std::string* value = request.parameter(name);
-    if (value != nullptr) key.append("\n").append(name).append("=").append(*value);
+bool has_chosen(const Request& request, bool is_json) {
+  const std::string* fields = request.parameter("fields");
+  return !is_json && fields != nullptr && !fields->empty();
+}
+
+// Those of the list's columns that are asked for. Programs always get all.
+Keys columns_of(const Keys& all, const Request& request, bool is_json) {
+  if (!has_chosen(request, is_json)) return all;
+  Keys chosen;
+  for (std::string_view rest = *request.parameter("fields"); !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const auto known = all.find(rest.substr(0, end));
+    if (known != all.end()) chosen.insert(*known);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return key;
+  return chosen;
+}
+
+std::string text_of(const Table& table, const Keys& columns) {
+  return report::table_text(columns.size() == table.columns().size() ? table : table.only(columns));
+}
+
+// Adds a row for each record, in the order of their ids; the loop turns meanwhile, so that they
+// need not be of the same moment.
+template <typename Record, typename Add>
+async::Task<> add_rows(const std::map<std::string, Record, std::less<>>& records, Add add) {
+  std::string last;
+  for (auto at = records.begin(); at != records.end(); at = records.upper_bound(last)) {
+    for (std::size_t i = 0; i < kSlice && at != records.end(); ++i, ++at) {
+      add(at->second);
+      last = at->first;
+    }
+    co_await boost::asio::post(boost::asio::use_awaitable);
+  }
 }
 
 std::optional<std::size_t> number(std::string_view text) {
@@ -128,6 +159,18 @@ Response conditional(Response response, const Request& request, std::int64_t pro
 
 }  // namespace
 
+// One that waits for its turn, for columns of its own choice.
+class ReferencePages::Waiting {
+ public:
+  explicit Waiting(std::size_t& count) : count_(count) { ++count_; }
+  ~Waiting() { --count_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::size_t& count_;
+};
+
 ReferencePages::ReferencePages(const async::Runtime& runtime, model::Records& records)
     : runtime_(runtime), records_(records) {}
 
@@ -139,60 +182,136 @@ async::Task<Response> ReferencePages::answer(Request request) {
   }
   co_await records_.until_ready();
   const bool is_json = *type == MediaType::json;
-  const Kept kept = body_of(request, is_json);
-  const auto produced = static_cast<std::int64_t>(kept.produced);
+  const std::optional<Page> page = co_await page_of(request, is_json);
+  if (!page) {
+    Response response = error_page(503, "Too many ask for columns of their own.", request);
+    response.headers.emplace_back("Retry-After", "1");
+    co_return response;
+  }
+  const auto produced = static_cast<std::int64_t>(page->produced);
   co_return conditional({200,
                          {{"Content-Type", content_type(is_json)},
                           {"Access-Control-Allow-Origin", "*"},
                           {"Cache-Control", "max-age=1, public"},
                           {"Last-Modified", http_date(produced)},
                           {"Expires", http_date(produced + 1)}},
-                         kept.body},
+                         page->body},
                         request, produced);
 }
 
-ReferencePages::Kept ReferencePages::body_of(const Request& request, bool is_json) {
-  const double now = runtime_.clock.wall_seconds();
-  forget_old(now);
-  const std::string key = key_of(request, is_json);
-  if (const auto known = kept_.find(key); known != kept_.end()) return known->second;
-  Table table = listing(request, is_json, now);
-  const std::string* fields = request.parameter("fields");
-  if (!is_json && fields != nullptr && !fields->empty()) table = table.only(fields_of(*fields));
-  const Kept made{now, std::make_shared<const std::string>(is_json ? report::table_json(table)
-                                                                   : report::table_text(table))};
-  if (kept_.size() < kMostKept) kept_.emplace(key, made);
-  return made;
-}
-
-void ReferencePages::forget_old(double now) {
-  std::erase_if(kept_, [now](const auto& entry) {
-    return std::abs(now - entry.second.produced) >= kKept;  // the clock may have been set back
-  });
-}
-
-Table ReferencePages::listing(const Request& request, bool is_json, double now) const {
-  const Ages ages = is_json ? Ages::moments : Ages::spans;
-  if (request.path == "/node-list") {
-    const std::string* id = request.parameter("node_id");
-    if (id != nullptr && !id->empty()) return one_node(records_.nodes, *id, now);
-    return report::node_listing(records_.nodes, now, Detail::full);
+// Nothing if too many wait already.
+async::Task<std::optional<ReferencePages::Page>> ReferencePages::page_of(const Request& request,
+                                                                         bool is_json) {
+  const std::string* id = request.parameter("node_id");
+  if (request.path == "/node-list" && id != nullptr && !id->empty()) {
+    co_return node_page(request, *id, is_json);
   }
-  if (request.path == "/image-list") {
+  if (std::optional<Page> known = find_page(request, is_json)) co_return known;
+  std::optional<Waiting> waiting;
+  if (has_chosen(request, is_json)) {
+    if (waiting_ >= kMostWaiting) co_return std::nullopt;
+    waiting.emplace(waiting_);
+  }
+  const async::Slots::Hold turn = co_await turn_.take();
+  if (std::optional<Page> known = find_page(request, is_json)) co_return known;
+  co_return co_await render(request, is_json);
+}
+
+ReferencePages::Page ReferencePages::node_page(const Request& request, const std::string& id,
+                                               bool is_json) const {
+  const double now = runtime_.clock.wall_seconds();
+  const Table node = one_node(records_.nodes, id, now);
+  const Keys columns = columns_of(keys_of(node), request, is_json);
+  return {now, std::make_shared<const std::string>(is_json ? report::table_json(node)
+                                                           : text_of(node, columns))};
+}
+
+// The list as it was within the last second; null if it was not made.
+std::shared_ptr<ReferencePages::Listing> ReferencePages::find_listing(const std::string& path,
+                                                                      bool is_json) const {
+  const auto found = listings_.find({path, is_json});
+  if (found == listings_.end()) return nullptr;
+  // The clock may have been set back.
+  const double age = std::abs(runtime_.clock.wall_seconds() - found->second->produced);
+  return age < kKept ? found->second : nullptr;
+}
+
+std::optional<ReferencePages::Page> ReferencePages::find_page(const Request& request,
+                                                              bool is_json) const {
+  const std::shared_ptr<Listing> listing = find_listing(request.path, is_json);
+  if (!listing) return std::nullopt;
+  const auto body = listing->bodies.find(columns_of(listing->columns, request, is_json));
+  if (body == listing->bodies.end()) return std::nullopt;
+  return Page{listing->produced, body->second};
+}
+
+// The caller holds the turn. Work that grows with the rows runs in slices (making the table) or on
+// a thread (making the text, freeing the previous table).
+async::Task<ReferencePages::Page> ReferencePages::render(const Request& request, bool is_json) {
+  std::shared_ptr<Listing> before;
+  std::shared_ptr<Listing> listing = find_listing(request.path, is_json);
+  if (!listing || !listing->table) {
+    listing = std::make_shared<Listing>(Listing{.produced = runtime_.clock.wall_seconds()});
+    Table table = co_await table_of(request.path, is_json, listing->produced);
+    listing->columns = keys_of(table);
+    listing->table = std::make_shared<const Table>(std::move(table));
+    before = std::exchange(listings_[{request.path, is_json}], listing);
+  }
+  const Keys columns = columns_of(listing->columns, request, is_json);
+  std::shared_ptr<const Table> table = listing->table;
+  if (is_json) listing->table.reset();
+  auto make = [table = std::move(table), before = std::move(before), columns, is_json]() mutable {
+    before.reset();
+    std::string text = is_json ? report::table_json(*table) : text_of(*table, columns);
+    table.reset();
+    return text;
+  };
+  async::Task<std::string> making = threads_.run("rendering a page", std::move(make));
+  Body body = std::make_shared<const std::string>(co_await std::move(making));
+  const bool is_kept = columns.size() == listing->columns.size();
+  if (is_kept || listing->bodies.size() < kMostKept) listing->bodies.emplace(columns, body);
+  co_return Page{listing->produced, std::move(body)};
+}
+
+async::Task<Table> ReferencePages::table_of(const std::string& path, bool is_json,
+                                            double now) const {
+  const Ages ages = is_json ? Ages::moments : Ages::spans;
+  if (path == "/node-list") co_return co_await nodes(now);
+  if (path == "/request-list") co_return co_await requests();
+  if (path == "/image-list") {
     Table table = report::upload_listing(records_.images, now, ages);
     table.sort_by({"image", "id", "provider", "upload_id"});
-    return table;
+    co_return table;
   }
-  if (request.path == "/dib-image-list") {
+  if (path == "/dib-image-list") {
     Table table = report::build_listing(records_.images, now, ages);
     table.sort_by({"image", "id"});
-    return table;
+    co_return table;
   }
-  if (request.path == "/image-status") {
-    return report::image_status_listing(records_.images, now, ages);
+  if (path == "/image-status") {
+    co_return report::image_status_listing(records_.images, now, ages);
   }
-  if (request.path == "/label-list") return labels(records_.components);
-  return report::request_listing(records_.requests);
+  co_return labels(records_.components);
+}
+
+async::Task<Table> ReferencePages::nodes(double now) const {
+  Table table = report::node_columns(Detail::full);
+  const auto add = [this, &table, now](const model::Node& node) {
+    report::add_node(table, node, records_.nodes.is_locked(node.id), now, Detail::full);
+  };
+  async::Task<> adding = add_rows(records_.nodes.all(), add);
+  co_await std::move(adding);
+  co_return table;
+}
+
+async::Task<Table> ReferencePages::requests() const {
+  Table table = report::request_columns();
+  const auto add = [&table](const model::NodeRequest& request) {
+    report::add_request(table, request, 0);
+  };
+  async::Task<> adding = add_rows(records_.requests.all(), add);
+  co_await std::move(adding);
+  co_return table.with(Detail::brief);
 }
 
 }  // namespace nodepool::web

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "async/runtime.h"
+#include "async/slots.h"
+#include "async/thread_pool.h"
 #include "model/records.h"
 #include "report/table.h"
 #include "web/message.h"
-#include "web/negotiation.h"
 
 namespace nodepool::web {
 
@@ -20,24 +25,43 @@ class ReferencePages {
   // Records must outlive this.
   ReferencePages(const async::Runtime& runtime, model::Records& records);
 
-  // Waits for tables that are not complete. Throws Cancelled.
+  // Waits for tables that are not complete, and for its turn: one page is rendered at a time.
+  // Throws Cancelled.
   async::Task<Response> answer(Request request);
 
  private:
-  // A body, for as long as it is shown to others who ask for the same.
-  struct Kept {
-    double produced = 0;  // seconds since the epoch
-    std::shared_ptr<const std::string> body;
-  };
+  using Keys = std::set<std::string, std::less<>>;
+  using Body = std::shared_ptr<const std::string>;
 
-  // The listing at that path.
-  report::Table listing(const Request& request, bool is_json, double now) const;
-  Kept body_of(const Request& request, bool is_json);
-  void forget_old(double now);
+  // A list as it was at one moment, with all renderings of it that were asked for within a second.
+  struct Listing {
+    double produced = 0;  // seconds since the epoch
+    // Null in a list for programs: that is rendered once, in one way.
+    std::shared_ptr<const report::Table> table = {};
+    Keys columns = {};                 // of the table
+    std::map<Keys, Body> bodies = {};  // by the columns that they have
+  };
+  struct Page {
+    double produced = 0;
+    Body body;
+  };
+  class Waiting;
+
+  std::shared_ptr<Listing> find_listing(const std::string& path, bool is_json) const;
+  std::optional<Page> find_page(const Request& request, bool is_json) const;
+  async::Task<std::optional<Page>> page_of(const Request& request, bool is_json);
+  Page node_page(const Request& request, const std::string& id, bool is_json) const;
+  async::Task<Page> render(const Request& request, bool is_json);
+  async::Task<report::Table> table_of(const std::string& path, bool is_json, double now) const;
+  async::Task<report::Table> nodes(double now) const;
+  async::Task<report::Table> requests() const;
 
   async::Runtime runtime_;
   model::Records& records_;
-  std::map<std::string, Kept> kept_;  // by path, parameters and form
+  async::Slots turn_{1};
+  std::size_t waiting_ = 0;  // for columns of their own choice
+  std::map<std::pair<std::string, bool>, std::shared_ptr<Listing>> listings_;  // path, for programs
+  async::ThreadPool threads_{1, "pages"};
 };
 
 }  // namespace nodepool::web

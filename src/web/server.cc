@@ -2,17 +2,20 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/error.hpp>
 
 #include "async/deadline.h"
 #include "async/file_watch.h"
-#include "async/finally.h"
 #include "telemetry/version.h"
 #include "web/connection.h"
 #include "web/error_pages.h"
+#include "web/host_names.h"
 #include "web/listener.h"
+#include "web/origin.h"
+#include "web/request_reader.h"
 
 namespace nodepool::web {
 
@@ -22,43 +25,28 @@ using async::Task;
 
 namespace {
 
+// An answer is sent in pieces of this size, each with a timeout of its own.
+constexpr std::size_t kPiece = std::size_t{64} << 10;  // bytes
+
+// The default for answers that have no policy of their own: a browser loads and runs nothing.
+constexpr std::string_view kPolicy = "default-src 'none'; frame-ancestors 'none'";
+
 // Before another attempt to listen, or to accept when there are no descriptors left.
 constexpr auto kListenPause = std::chrono::seconds(5);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
-  return lower;
-}
-
-// False: what it asks for cannot be understood.
-bool read_request(http::request<http::string_body>& message, Request& request) {
-  request.method = std::string(message.method_string());
-  for (const auto& field : message) {
-    request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
-  }
-  if (!parse_target(message.target(), request)) return false;
-  constexpr std::string_view kForm = "application/x-www-form-urlencoded";
-  const std::string* type = request.header("content-type");
-  if (type != nullptr && type->starts_with(kForm)) add_parameters(message.body(), request);
-  request.body = std::move(message.body());
-  return true;
-}
-
-unsigned status_of(const boost::system::error_code& error) {
-  if (error == http::error::body_limit) return 413;
-  return error == http::error::header_limit ? 431 : 400;
-}
 
 template <typename Message>
 void begin_answer(Message& message, const Response& response) {
   message.version(11);
   message.result(response.status);
   message.set(http::field::server, "Nodepool/" + std::string(telemetry::version()));
+  message.set("X-Content-Type-Options", "nosniff");
+  message.set("Content-Security-Policy", kPolicy);
   for (const auto& [name, value] : response.headers) message.set(name, value);
+}
+
+Response too_much() {
+  return {503, {{"Retry-After", "10"}}};
 }
 
 }  // namespace
@@ -66,15 +54,19 @@ void begin_answer(Message& message, const Response& response) {
 // A stream's way to its client: a part that is not taken in time ends it.
 class Server::StreamOnConnection final : public StreamSink {
  public:
-  StreamOnConnection(Server& server, Connection& connection)
-      : server_(server), connection_(connection) {}
+  StreamOnConnection(Server& server, Connection& connection, bool is_chunked)
+      : server_(server), connection_(connection), is_chunked_(is_chunked) {}
 
   using StreamSink::send;
   Task<bool> send(std::shared_ptr<const std::string> part) override {
-    async::Clock& clock = server_.runtime_.clock;
-    is_open_ = is_open_ && co_await async::with_deadline(
-                               clock, clock.now() + server_.limits_.answer,
-                               connection_.write_chunk(std::move(part)), "sending a part");
+    const auto held = server_.client_limits_->reserve_output(connection_.peer(), part);
+    const std::chrono::milliseconds limit = server_.limits_.answer;
+    const async::Clock::TimePoint end = server_.runtime_.clock.now() + limit;
+    is_open_ = is_open_ && held;
+    if (!is_open_) co_return false;
+    Task<bool> sending =
+        is_chunked_ ? connection_.write_chunk(part) : connection_.write_more(*part);
+    is_open_ = co_await server_.in_time(std::move(sending), limit, end);
     co_return is_open_;
   }
 
@@ -83,21 +75,25 @@ class Server::StreamOnConnection final : public StreamSink {
  private:
   Server& server_;
   Connection& connection_;
+  bool is_chunked_;
   bool is_open_ = true;
 };
 
 Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
-               const Limits& limits)
+               const Limits& limits, std::shared_ptr<ClientLimits> client_limits)
     : runtime_(runtime),
       log_(log),
       handler_(std::move(handler)),
       limits_(limits),
+      client_limits_(std::move(client_limits)),
+      refusals_(runtime, log),
       scope_(runtime, [log](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       }) {}
 
 Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler)
-    : Server(runtime, log, std::move(handler), Limits()) {}
+    : Server(runtime, log, std::move(handler), Limits(),
+             std::make_shared<ClientLimits>(ClientLimits::Limits())) {}
 
 Server::~Server() = default;
 
@@ -116,6 +112,7 @@ std::uint16_t Server::port() const {
 
 Task<> Server::stop() {
   co_await scope_.stop();
+  co_await refusals_.stop();
   listener_.reset();
 }
 
@@ -151,10 +148,7 @@ Task<> Server::serve() {
     co_await runtime_.clock.sleep_for(kListenPause);
     co_await listen();
   }
-  while (true) {
-    while (connections_ >= limits_.connections) co_await one_ended_.wait();
-    co_await accept();
-  }
+  while (true) co_await accept();
 }
 
 Task<> Server::accept() {
@@ -162,112 +156,135 @@ Task<> Server::accept() {
   Task<std::unique_ptr<Connection>> accepting = listener_->accept(problem);
   std::shared_ptr<Connection> connection = co_await std::move(accepting);
   if (!connection) {
-    log_.warning("Accepting a client failed: {}", problem);
+    refusals_.warn("Accepting a client failed", problem);
     co_await runtime_.clock.sleep_for(kAcceptPause);
     co_return;
   }
-  std::size_t& of_origin = by_origin_[origin(connection->peer())];
-  if (of_origin >= limits_.of_one) co_return;
-  ++of_origin;
-  ++connections_;
-  scope_.spawn("web client", serve_connection(std::move(connection)));
+  std::unique_ptr<ClientLimits::ConnectionSlot> slot = co_await admit(connection);
+  if (!slot) co_return;
+  scope_.spawn("web client", serve_connection(std::move(connection), std::move(slot)));
 }
 
-Task<> Server::serve_connection(std::shared_ptr<Connection> connection) {
-  const auto leave = [this, &connection] {
-    const auto of_origin = by_origin_.find(origin(connection->peer()));
-    if (--of_origin->second == 0) by_origin_.erase(of_origin);
-    --connections_;
-    one_ended_.set();
+// Null if the connection is refused. While all connections are busy no other one is accepted.
+Task<std::unique_ptr<ClientLimits::ConnectionSlot>> Server::admit(
+    std::shared_ptr<Connection> connection) {
+  const Peer& peer = connection->peer();
+  const std::function<void()> disconnect = [client = std::weak_ptr(connection)] {
+    if (const std::shared_ptr<Connection> present = client.lock()) present->disconnect();
   };
-  try {
-    co_await serve_requests(*connection);
-  } catch (const async::DeadlineExceeded&) {  // slow clients are let go without a word
-  } catch (...) {
-    leave();
-    throw;
+  while (true) {
+    ClientLimits::Refusal refusal{};
+    std::unique_ptr<ClientLimits::ConnectionSlot> slot =
+        client_limits_->admit(peer, disconnect, refusal);
+    if (slot) co_return slot;
+    if (refusal == ClientLimits::Refusal::origin_is_full) {
+      refusals_.warn("Too many connections from one address, refused", origin(peer));
+      co_return nullptr;
+    }
+    refusals_.warn("All connections are busy; a new one waits", origin(peer));
+    co_await client_limits_->wait_for_capacity();
   }
-  leave();
 }
 
-Task<> Server::serve_requests(Connection& connection) {
-  const async::Clock::TimePoint deadline = runtime_.clock.now() + limits_.request;
-  bool goes_on = co_await async::with_deadline(runtime_.clock, deadline, connection.begin(),
-                                               "agreeing on how to encrypt");
-  while (goes_on) goes_on = co_await serve_request(connection);
+Task<> Server::serve_connection(std::shared_ptr<Connection> connection,
+                                std::unique_ptr<ClientLimits::ConnectionSlot> slot) {
+  try {
+    const async::Clock::TimePoint deadline = runtime_.clock.now() + limits_.request;
+    bool goes_on = co_await async::with_deadline(runtime_.clock, deadline, connection->begin(),
+                                                 "agreeing on how to encrypt");
+    while (goes_on) goes_on = co_await serve_request(*connection, *slot);
+  } catch (const async::DeadlineExceeded&) {  // slow clients are let go without a word
+  }
 }
 
 // Returns whether another request may follow.
-Task<bool> Server::serve_request(Connection& connection) {
+Task<bool> Server::serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot) {
   Connection::Parser parser;
   parser.header_limit(static_cast<std::uint32_t>(limits_.head));
   parser.body_limit(limits_.body);
+  slot.set_idle();
   const boost::system::error_code error =
       co_await async::with_deadline(runtime_.clock, runtime_.clock.now() + limits_.request,
                                     connection.read(parser), "waiting for a request");
+  slot.set_busy();
   const bool is_gone = error == http::error::end_of_stream || error == asio::error::eof ||
                        error == asio::error::connection_reset ||
                        error == http::error::partial_message;
   if (is_gone) co_return false;
   Request request;
   request.peer = connection.peer();
-  const bool is_understood = !error && read_request(parser.get(), request);
-  Response response;
-  if (is_understood) {
-    response = co_await answer(request);
-  } else {
-    response = error_page(error ? status_of(error) : 400, "It cannot be understood.", request);
+  std::optional<Refusal> refusal = read_request(error, parser.get(), request);
+  if (!refusal && listener_->is_on_loopback() && !is_host_allowed(request, listener_->door())) {
+    refusal = Refusal{421, "Ask this machine by a name that it is known by here."};
   }
-  const bool goes_on = is_understood && parser.get().keep_alive();
-  Task<bool> sending = response.stream ? send_stream(connection, std::move(response), goes_on)
-                                       : send(connection, request, std::move(response), goes_on);
+  Response response = refusal ? error_page(refusal->status, refusal->why, request) : Response();
+  if (!refusal) response = co_await answer(request);
+  const bool is_chunked = parser.get().version() >= 11;
+  const bool goes_on = !refusal && parser.get().keep_alive() && (is_chunked || !response.stream);
+  Task<bool> sending =
+      response.stream ? send_stream(connection, request, std::move(response), is_chunked, goes_on)
+                      : send(connection, request, std::move(response), goes_on);
   co_return co_await std::move(sending);
 }
 
 Task<bool> Server::send(Connection& connection, const Request& request, Response response,
                         bool goes_on) {
+  const std::unique_ptr<ClientLimits::Reservation> held =
+      client_limits_->reserve_output(connection.peer(), response.body);
+  if (!held) {
+    refusals_.warn("Too much unread output, refused", origin(connection.peer()));
+    response = too_much();
+  }
   Connection::Answer message;
   begin_answer(message, response);
   message.keep_alive(goes_on);
-  const std::size_t size = response.body ? response.body->size() : 0;
-  if (response.status != 304) message.content_length(size);
-  if (size > 0 && request.method != "HEAD") {
-    message.body() = {response.body->data(), size};
+  std::string_view rest = response.body ? std::string_view(*response.body) : std::string_view();
+  if (response.status != 304) message.content_length(rest.size());
+  if (request.method == "HEAD") rest = {};
+  const std::string_view first = rest.substr(0, kPiece);
+  if (!first.empty()) message.body() = {first.data(), first.size()};
+  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
+  bool is_sent = co_await in_time(connection.write(message), limits_.piece, end);
+  rest.remove_prefix(first.size());
+  while (is_sent && !rest.empty()) {
+    const std::string_view piece = rest.substr(0, kPiece);
+    is_sent = co_await in_time(connection.write_more(piece), limits_.piece, end);
+    rest.remove_prefix(piece.size());
   }
-  const bool is_sent =
-      co_await async::with_deadline(runtime_.clock, runtime_.clock.now() + limits_.answer,
-                                    connection.write(message), "sending an answer");
   co_return is_sent&& goes_on;
 }
 
-Task<bool> Server::send_stream(Connection& connection, Response response, bool goes_on) {
-  Connection::Head head;
-  const bool is_full = streams_ >= limits_.streams;
-  if (is_full) response = {503, {{"Retry-After", "10"}}};
-  begin_answer(head, response);
-  head.keep_alive(goes_on && !is_full);
-  if (is_full) {
-    head.content_length(0);
-  } else {
-    head.chunked(true);
+Task<bool> Server::send_stream(Connection& connection, const Request& request, Response response,
+                               bool is_chunked, bool goes_on) {
+  const bool is_head = request.method == "HEAD";
+  std::unique_ptr<ClientLimits::Reservation> held;
+  if (!is_head) held = client_limits_->reserve_stream(connection.peer(), response.client);
+  if (!is_head && !held) {
+    refusals_.warn("Too many streams, refused", origin(connection.peer()));
+    Task<bool> refusing = send(connection, request, too_much(), /*goes_on=*/false);
+    co_return co_await std::move(refusing);
   }
-  const bool is_begun =
-      co_await async::with_deadline(runtime_.clock, runtime_.clock.now() + limits_.answer,
-                                    connection.write_head(head), "sending an answer");
-  if (!is_begun || is_full) co_return false;
-  ++streams_;
-  StreamOnConnection sink(*this, connection);
+  Connection::Head head;
+  begin_answer(head, response);
+  head.keep_alive(goes_on);
+  if (is_chunked) head.chunked(true);
+  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
+  const bool is_begun = co_await in_time(connection.write_head(head), limits_.piece, end);
+  if (!is_begun || is_head) co_return is_begun&& goes_on;
+  StreamOnConnection sink(*this, connection, is_chunked);
   Task<> streaming = response.stream(sink);
-  const auto leaving = [this] { return leave_stream(); };
-  co_await async::finally(std::move(streaming), leaving);
-  if (!sink.is_open()) co_return false;
-  const bool is_ended = co_await connection.write_last_chunk();
+  co_await std::move(streaming);
+  if (!sink.is_open() || !is_chunked) co_return false;
+  const async::Clock::TimePoint last = runtime_.clock.now() + limits_.answer;
+  const bool is_ended = co_await in_time(connection.write_last_chunk(), limits_.piece, last);
   co_return is_ended&& goes_on;
 }
 
-Task<> Server::leave_stream() {
-  --streams_;
-  co_return;
+Task<bool> Server::in_time(Task<bool> sending, std::chrono::milliseconds limit,
+                           async::Clock::TimePoint last) {
+  const async::Clock::TimePoint end = std::min(last, runtime_.clock.now() + limit);
+  co_return co_await async::with_deadline(runtime_.clock, end, std::move(sending),
+                                          "sending an answer");
 }
 
 Task<Response> Server::answer(Request request) {
@@ -280,7 +297,7 @@ Task<Response> Server::answer(Request request) {
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  log_.error("{} {}: {}", request.method, request.path, failure);
+  log_.error("{}: {}", request_summary(request), failure);
   co_return Response{500,
                      {{"Content-Type", "text/plain; charset=UTF-8"}},
                      std::make_shared<const std::string>("Internal Server Error\n")};

@@ -4,42 +4,41 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 
-#include "async/event.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "telemetry/log.h"
+#include "web/client_limits.h"
 #include "web/door.h"
 #include "web/message.h"
+#include "web/rate_limited_log.h"
 
 namespace nodepool::web {
 
 class Connection;
 class Listener;
 
-// An HTTP/1.1 server on the loop (Boost.Beast). What clients may take of it is bounded:
-// connections, the size of what they send, the time they take for that and for taking the answer.
+// An HTTP/1.1 server on the loop (Boost.Beast). ClientLimits, which several servers share, bound
+// connections, streams and memory; Limits bound the size of requests, and the time for sending them
+// and for reading the answer.
 class Server {
  public:
   // Answers a request. What it throws is logged, and 500 for the client.
   using Handler = std::function<async::Task<Response>(Request request)>;
 
   struct Limits {
-    std::size_t connections = 2048;
-    std::size_t of_one = 1536;                  // connections from one address, or of one user
-    std::size_t streams = 1280;                 // that go on until something ends them
     std::size_t head = std::size_t{16} << 10;   // bytes of the request's line and headers
     std::size_t body = std::size_t{64} << 10;   // bytes
     std::chrono::milliseconds request{30'000};  // from the first wait for it to its end
     std::chrono::milliseconds answer{60'000};   // for taking it, or a part of a stream
+    std::chrono::milliseconds piece{15'000};    // for taking the next 64 KiB of an answer
   };
 
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,
-         const Limits& limits);
-  // … with the default limits.
+         const Limits& limits, std::shared_ptr<ClientLimits> client_limits);
+  // … with the default limits, which it shares with no other server.
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler);
   ~Server();
 
@@ -61,25 +60,27 @@ class Server {
   async::Task<> serve();
   async::Task<> accept();
   async::Task<> follow_certificate();
-  async::Task<> serve_connection(std::shared_ptr<Connection> connection);
-  async::Task<> serve_requests(Connection& connection);
-  async::Task<bool> serve_request(Connection& connection);
+  async::Task<std::unique_ptr<ClientLimits::ConnectionSlot>> admit(
+      std::shared_ptr<Connection> connection);
+  async::Task<> serve_connection(std::shared_ptr<Connection> connection,
+                                 std::unique_ptr<ClientLimits::ConnectionSlot> slot);
+  async::Task<bool> serve_request(Connection& connection, ClientLimits::ConnectionSlot& slot);
   async::Task<bool> send(Connection& connection, const Request& request, Response response,
                          bool goes_on);
-  async::Task<bool> send_stream(Connection& connection, Response response, bool goes_on);
-  async::Task<> leave_stream();
+  async::Task<bool> send_stream(Connection& connection, const Request& request, Response response,
+                                bool is_chunked, bool goes_on);
+  async::Task<bool> in_time(async::Task<bool> sending, std::chrono::milliseconds limit,
+                            async::Clock::TimePoint last);
   async::Task<Response> answer(Request request);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
   Handler handler_;
   Limits limits_;
+  std::shared_ptr<ClientLimits> client_limits_;
   std::unique_ptr<Listener> listener_;
   std::string problem_;  // why it does not listen, as it was logged
-  std::size_t connections_ = 0;
-  std::map<std::string, std::size_t> by_origin_;  // connections
-  std::size_t streams_ = 0;
-  async::Event one_ended_{"a connection of a web client ended"};
+  RateLimitedLog refusals_;
   async::TaskScope scope_;
 };
 

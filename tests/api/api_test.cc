@@ -291,6 +291,61 @@ TEST_F(ApiTest, whoever_calls_too_often_waits) {
   EXPECT_EQ(call("GET", "/api/v1/client", "gitlab").status, 200);
 }
 
+TEST_F(ApiTest, those_without_a_token_have_a_pace_for_each_address) {
+  const auto look = [this](const std::string& address) {
+    web::Request asked = request("GET", "/api/v1/client", "");
+    asked.peer = {.address = address};
+    return call(*first_, asked).status;
+  };
+  unsigned last = 0;
+  for (int calls = 0; calls < 5000 && last != 429; ++calls) last = look("2001:db8::1");
+  EXPECT_EQ(last, 429U);
+  EXPECT_EQ(look("2001:db8::2"), 429U) << "it is the same network";
+  EXPECT_EQ(look("2001:db8:0:1::1"), 200U);
+  EXPECT_EQ(look("192.0.2.1"), 200U);
+}
+
+TEST(PaceTest, addresses_without_end_take_no_memory_without_end) {
+  Pace pace;
+  const auto others_share = [&pace](double now) {
+    bool is_allowed = true;
+    for (int i = 0; i < 10'100; ++i) {
+      is_allowed = pace.allows(std::to_string(now) + " " + std::to_string(i), 1, now);
+    }
+    return !is_allowed;
+  };
+  EXPECT_TRUE(others_share(100));
+  EXPECT_TRUE(others_share(200)) << "those before are forgotten";
+  EXPECT_TRUE(pace.allows("200.000000 7", 1, 200)) << "who was there has its own";
+}
+
+TEST_F(ApiTest, refusals_are_counted_and_not_written_down_one_by_one) {
+  const std::string path = "/api/v1/leases/" + std::string(10'000, 'x');
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(call("DELETE", path, "").status, 401U);
+    EXPECT_EQ(call("DELETE", path, "unknown").status, 401U);
+  }
+  EXPECT_THAT(audit_, IsEmpty());
+  ASSERT_THAT(first_->lines(), SizeIs(1));
+  EXPECT_THAT(first_->lines()[0], testing::StartsWith("Calls refused with 401: DELETE /api/v1/"));
+  EXPECT_LT(first_->lines()[0].size(), 300U);
+  pass(seconds(61));
+  ASSERT_THAT(first_->lines(), SizeIs(2));
+  EXPECT_THAT(first_->lines()[1], HasSubstr("refused with 401: 9 times more"));
+  EXPECT_EQ(call("DELETE", path, "gitlab").status, 404U);
+  ASSERT_THAT(audit_, SizeIs(1));
+  EXPECT_LT(audit_[0].size(), 300U);
+}
+
+TEST_F(ApiTest, a_form_is_refused_as_a_whole) {
+  web::Request form = request("POST", "/api/v1/requests", "gitlab");
+  form.body = "labels=small&wait=60s";
+  form.has_form = true;
+  const Got answer = call(*first_, form);
+  EXPECT_EQ(answer.status, 415U);
+  EXPECT_THAT(answer.body.at("detail"), HasSubstr("calls take JSON"));
+}
+
 TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
   const Got done = leased("gitlab");
   call("POST", "/api/v1/leases/" + done.id() + "/renew", "boss");

@@ -41,7 +41,12 @@ class ApiServer {
             std::vector<std::string>& audit, bool anonymous_read = true,
             std::optional<history::Journal> journal = {})
       : store_(server, runtime),
-        log_(telemetry::Log::to_consumer([](auto&&...) {}), "test"),
+        log_(telemetry::Log::to_consumer(
+                 [this](telemetry::LogLevel, std::string_view, std::string_view line) {
+                   lines_.emplace_back(line);
+                 },
+                 telemetry::LogLevel::warning),
+             "test"),
         audit_(telemetry::Log::to_consumer(
                    [&audit](telemetry::LogLevel, std::string_view, std::string_view line) {
                      audit.emplace_back(line);
@@ -90,8 +95,11 @@ class ApiServer {
   Api& api() { return *api_; }
   model::Records& records() { return records_; }
   coordination::MemoryStore& store() { return store_; }
+  // What it has warned of.
+  const std::vector<std::string>& lines() const { return lines_; }
 
  private:
+  std::vector<std::string> lines_;
   coordination::MemoryStore store_;
   telemetry::Logger log_;
   telemetry::Logger audit_;

@@ -139,6 +139,10 @@ TEST_F(ApiTest, a_site_may_want_a_token_for_reading) {
   EXPECT_TRUE(closed->api().refuse_reading(request("GET", "/node-list", "")));
   EXPECT_FALSE(closed->api().refuse_reading(request("GET", "/node-list", "viewer")));
   EXPECT_FALSE(first_->api().refuse_reading(request("GET", "/node-list", "")));
+  EXPECT_FALSE(closed->api().may_read(request("GET", "/ready", "")));
+  EXPECT_TRUE(closed->api().may_read(request("GET", "/ready", "viewer")));
+  EXPECT_EQ(closed->api().client_of(request("GET", "/page/changes", "viewer")), "viewer");
+  EXPECT_EQ(closed->api().client_of(request("GET", "/page/changes", "unknown")), "");
   run(closed->stop());
 }
 

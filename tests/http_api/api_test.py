@@ -2,6 +2,7 @@
 import http.client
 import os
 import pwd
+import ssl
 import subprocess
 import threading
 import time
@@ -44,6 +45,11 @@ def test_the_door_with_tls_takes_tokens_and_follows_its_certificate(site):
         return site.call(launcher, 'GET', '/api/v1/client', token='gitlab', connection=connection)
 
     assert client().json()['name'] == 'gitlab'
+    old = ssl.create_default_context(cafile=certificate)
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    old.set_ciphers('AES128-GCM-SHA256:AES128-SHA256')  # whoever gets the key reads all that was said before
+    with pytest.raises(ssl.SSLError):
+        http.client.HTTPSConnection('localhost', port, context=old, timeout=30).request('GET', '/live')
     site.make_certificate()
 
     def is_followed():
@@ -63,6 +69,25 @@ def test_a_token_is_not_taken_where_others_could_read_it(site):
     connection = http.client.HTTPConnection(outside[0], launcher.port, timeout=30)
     answer = site.call(launcher, 'GET', '/api/v1/client', token='gitlab', connection=connection)
     assert answer.status == 403 and 'TLS' in answer.json()['detail']
+
+
+def test_what_needed_a_token_is_nobody_elses(site):
+    launcher = site.launch(api={'anonymous-read': False})
+
+    def headers(path, **more):
+        connection = http.client.HTTPConnection('127.0.0.1', launcher.port, timeout=30)
+        connection.request('GET', path, headers={'Authorization': f"Bearer {site.tokens['viewer']}", **more})
+        answer = connection.getresponse()
+        connection.close()
+        return answer.status, dict(answer.getheaders())
+
+    for path in ['/node-list', '/metrics', '/page/rows', '/api/v1/nodes', '/ready?detail']:
+        status, seen = headers(path)
+        assert status == 200, path
+        assert seen['Cache-Control'] == 'no-store' and 'Access-Control-Allow-Origin' not in seen, path
+        assert seen['X-Content-Type-Options'] == 'nosniff' and 'Content-Security-Policy' in seen, path
+    assert headers('/node-list', Host='stranger.example')[0] == 421
+    assert headers('/ready', Host='stranger.example')[0] == 200
 
 
 @pytest.mark.smoke
@@ -119,7 +144,7 @@ def test_nothing_is_left_when_the_client_dies(site):
 
 
 def test_slow_and_many_clients_hurt_nobody(site):
-    launcher = site.launch()
+    launcher = site.launch(api={'host-names': ['nodepool']})
     large = {'labels': ['large']}
     site.call(launcher, 'POST', '/api/v1/requests?wait=60s', large, 'gitlab')
     waiting = site.call(launcher, 'POST', '/api/v1/requests', large, 'gitlab').json()['id']

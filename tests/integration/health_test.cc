@@ -32,7 +32,7 @@ class HealthTest : public testing::Test {
   std::string page(const std::string& path) const {
     const std::string script = "exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_.number()) +
                                " && printf 'GET " + path +
-                               " HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n' >&3 && cat <&3";
+                               " HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && cat <&3";
     return test_support::run({"bash", "-c", script}).output;
   }
 

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "async/event.h"
 #include "async/event_loop.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
@@ -237,6 +238,44 @@ TEST_F(StatusPageTest, all_who_look_on_are_sent_one_and_the_same_text) {
     ASSERT_EQ(client.parts.size(), clients.front().parts.size());
     EXPECT_EQ(client.parts.back(), clients.front().parts.back());
   }
+}
+
+TEST_F(StatusPageTest, who_takes_changes_slowly_keeps_nothing_that_was_forgotten) {
+  class SlowClient final : public web::StreamSink {
+   public:
+    Task<bool> send(std::shared_ptr<const std::string> part) override {
+      parts.push_back(*part);
+      if (parts.size() == 2) co_await goes_on.wait();
+      co_return true;
+    }
+    std::vector<std::string> parts;
+    async::Event goes_on;
+  };
+  const std::string revision = rows()["revision"];
+  Client other;
+  follow(other, revision);
+  const auto change = [this, &other](int times) {
+    for (int i = 0; i < times; ++i) {
+      put_node("0000000001", i % 2 == 0 ? "ready" : "in-use");
+      pass(std::chrono::milliseconds(500));
+      other.parts.clear();
+    }
+  };
+  change(3);
+  SlowClient slow;
+  const web::Response response = get("/page/changes?after=" + revision);
+  const auto take_slowly = [](web::Stream stream, web::StreamSink& sink) -> Task<> {
+    Task<> taking = stream(sink);
+    co_await std::move(taking);
+  };
+  scope_.spawn("slow client", take_slowly(response.stream, slow));
+  settle();
+  ASSERT_EQ(slow.parts.size(), 2U);
+  change(600);
+  slow.goes_on.set();
+  settle();
+  ASSERT_EQ(slow.parts.size(), 3U);
+  EXPECT_THAT(slow.parts.back(), HasSubstr("event: behind"));
 }
 
 TEST_F(StatusPageTest, who_comes_from_an_earlier_launcher_takes_the_rows_again) {

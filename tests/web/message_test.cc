@@ -42,6 +42,26 @@ TEST(TargetTest, of_a_repeated_parameter_the_last_counts) {
   EXPECT_EQ(request.parameter("c"), nullptr);
 }
 
+TEST(ResponseTest, what_needed_a_token_is_kept_by_nobody_and_read_by_no_other_site) {
+  Response response{200,
+                    {{"Access-Control-Allow-Origin", "*"},
+                     {"Cache-Control", "max-age=1, public"},
+                     {"Content-Type", "text/plain"}}};
+  make_private(response);
+  EXPECT_THAT(response.headers,
+              ElementsAre(Pair("Content-Type", "text/plain"), Pair("Cache-Control", "no-store")));
+}
+
+TEST(RequestTest, logs_show_the_beginning_of_what_a_client_asks_for) {
+  EXPECT_EQ(request_summary({.method = "GET", .path = "/a", .parameters = {}, .headers = {}}),
+            "GET /a");
+  const std::string text = request_summary({.method = std::string(100, 'X'),
+                                            .path = "/" + std::string(1000, 'x'),
+                                            .parameters = {},
+                                            .headers = {}});
+  EXPECT_EQ(text, std::string(20, 'X') + " /" + std::string(199, 'x') + "…");
+}
+
 std::optional<MediaType> chosen(const std::string& accept) {
   return negotiate(&accept);
 }

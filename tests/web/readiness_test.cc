@@ -7,7 +7,12 @@ namespace nodepool::web {
 namespace {
 
 using telemetry::Health;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
 
 Response ask(const Health& health, const std::string& target = "/ready",
              const std::string& accept = "") {
@@ -26,6 +31,12 @@ TEST(ReadinessTest, who_is_ready_says_no_more_than_the_python_nodepool) {
   EXPECT_EQ(*ask(kWell).body, "OK");
   EXPECT_EQ(*ask(kWell, "/ready", "application/json").body, "OK");
   EXPECT_EQ(ask(kWell, "/ready", "image/png").status, 406U);
+}
+
+TEST(ReadinessTest, pages_of_other_sites_may_ask_as_with_the_python_nodepool) {
+  EXPECT_THAT(ask(kWell).headers, IsSupersetOf({Pair("Access-Control-Allow-Origin", "*"),
+                                                Pair("Cache-Control", "max-age=1, public")}));
+  EXPECT_THAT(ask(kAway).headers, Not(Contains(Key("Access-Control-Allow-Origin"))));
 }
 
 TEST(ReadinessTest, who_is_not_says_why) {

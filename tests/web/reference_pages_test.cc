@@ -5,6 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "async/event_loop.h"
 #include "async/task_scope.h"
 #include "coordination/memory/memory_server.h"
@@ -166,6 +173,55 @@ TEST_F(ReferencePagesTest, within_a_second_the_same_is_shown) {
   EXPECT_EQ(get("/node-list?more=1").body, first.body);
   clock_.advance_by(std::chrono::seconds(1));
   EXPECT_THAT(text("/node-list"), HasSubstr("0000000002"));
+}
+
+TEST_F(ReferencePagesTest, columns_are_known_by_what_they_are_however_they_are_asked_for) {
+  add_node("0000000001", R"("type": ["small"])");
+  const auto body = [this](const std::string& target) { return get(target).body; };
+  EXPECT_EQ(body("/node-list?fields=id,state"), body("/node-list?fields=state,id,state,,x17&y=1"));
+  EXPECT_EQ(body("/node-list?fields=nothing"), body("/node-list?fields=nothing-else"));
+  EXPECT_EQ(body("/label-list?fields=label,x"), body("/label-list"));
+  EXPECT_EQ(get("/node-list?fields=id", {{"accept", "application/json"}}).body,
+            get("/node-list", {{"accept", "application/json"}}).body);
+}
+
+TEST_F(ReferencePagesTest, the_loop_turns_while_a_long_list_is_made) {
+  for (int i = 0; i < 1000; ++i) add_node(std::to_string(1'000'000 + i), R"("type": ["small"])");
+  Request request;
+  ASSERT_TRUE(parse_target("/node-list", request));
+  std::optional<Response> response;
+  const auto ask = [](ReferencePages& pages, Request asked,
+                      std::optional<Response>& answer) -> async::Task<> {
+    answer = co_await pages.answer(std::move(asked));
+  };
+  const auto count = [](std::optional<Response>& answer, int& turns) -> async::Task<> {
+    for (; !answer; ++turns) co_await boost::asio::post(boost::asio::use_awaitable);
+  };
+  int turns = 0;
+  scope_.spawn("asks", ask(pages_, request, response));
+  loop_.run(count(response, turns));
+  EXPECT_GE(turns, 5);
+  EXPECT_THAT(*response->body, HasSubstr("| 1000999 "));
+}
+
+TEST_F(ReferencePagesTest, many_who_choose_their_columns_do_not_keep_others_waiting) {
+  add_node("0000000001", R"("type": ["small"])");
+  std::vector<unsigned> statuses;
+  const auto ask = [](ReferencePages& pages, std::string target,
+                      std::vector<unsigned>& all) -> async::Task<> {
+    Request request;
+    EXPECT_TRUE(parse_target(target, request));
+    const Response response = co_await pages.answer(std::move(request));
+    all.push_back(response.status);
+  };
+  async::TaskScope clients(runtime_, [](const auto&, const auto& error) { FAIL() << error; });
+  for (int i = 0; i < 100; ++i) {
+    clients.spawn("chooses", ask(pages_, "/node-list?fields=id," + std::to_string(i), statuses));
+  }
+  clients.spawn("takes all", ask(pages_, "/node-list", statuses));
+  loop_.run(clients.join());
+  EXPECT_EQ(std::ranges::count(statuses, 200U), 65);
+  EXPECT_EQ(std::ranges::count(statuses, 503U), 36);
 }
 
 TEST_F(ReferencePagesTest, who_has_it_already_is_not_sent_it_again) {

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include <boost/asio/write.hpp>
 
 #include "async/event_loop.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::web {
@@ -29,12 +32,16 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using async::Task;
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
+constexpr std::size_t kLarge = std::size_t{64} << 20;
 constexpr auto kOutcome = asio::as_tuple(asio::use_awaitable);
 
 class ServerTest : public testing::Test {
@@ -45,9 +52,11 @@ class ServerTest : public testing::Test {
     if (server_) co_await server_->stop();
   }
 
-  void start(Server::Limits limits = {}) {
+  void start(Server::Limits limits = {}, ClientLimits::Limits client_limits = {}) {
+    client_limits_ = std::make_shared<ClientLimits>(client_limits);
     server_ = std::make_unique<Server>(
-        runtime_, log_, [this](Request request) { return answer(std::move(request)); }, limits);
+        runtime_, log_, [this](Request request) { return answer(std::move(request)); }, limits,
+        client_limits_);
     loop_.run(server_->start({.host = "127.0.0.1", .port = 0}));
   }
 
@@ -55,7 +64,12 @@ class ServerTest : public testing::Test {
     if (request.path == "/fails") throw std::runtime_error("it is broken");
     std::string text = request.method + " " + request.path;
     for (const auto& [name, value] : request.parameters) text += " " + name + "=" + value;
-    if (request.path == "/large") text = std::string(std::size_t{64} << 20, 'x');
+    if (request.path == "/large") text = std::string(kLarge, 'x');
+    if (request.path == "/body") text = request.body;
+    if (request.path == "/stream") {
+      const Stream forever = [this](StreamSink& sink) { return tick(sink); };
+      co_return Response{200, {}, {}, forever};
+    }
     co_return Response{
         200, {{"X-Test", "1"}}, std::make_shared<const std::string>(std::move(text))};
   }
@@ -67,9 +81,41 @@ class ServerTest : public testing::Test {
     co_return socket;
   }
 
+  // A client that has begun to take a stream.
+  Task<tcp::socket> follow() {
+    tcp::socket socket = co_await connect();
+    const std::string request = "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
+    std::string begun;
+    co_await asio::async_read_until(socket, asio::dynamic_buffer(begun), "tick",
+                                    asio::use_awaitable);
+    co_return socket;
+  }
+
+  // A client that has asked for something large, and reads no more than the beginning.
+  Task<tcp::socket> ask_for_much() {
+    tcp::socket socket = co_await connect();
+    const std::string request = "GET /large HTTP/1.1\r\n\r\n";
+    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
+    std::string begun;
+    co_await asio::async_read_until(socket, asio::dynamic_buffer(begun), "xxx",
+                                    asio::use_awaitable);
+    co_return socket;
+  }
+
   // What the server sends until it closes the connection.
   Task<std::string> talk(std::string sent) {
     tcp::socket socket = co_await connect();
+    co_await asio::async_write(socket, asio::buffer(sent), asio::use_awaitable);
+    std::string received;
+    co_await asio::async_read(socket, asio::dynamic_buffer(received), kOutcome);
+    co_return received;
+  }
+
+  Task<std::string> talk_locally(std::string path, std::string sent) {
+    asio::local::stream_protocol::socket socket(runtime_.executor);
+    co_await socket.async_connect(asio::local::stream_protocol::endpoint(path),
+                                  asio::use_awaitable);
     co_await asio::async_write(socket, asio::buffer(sent), asio::use_awaitable);
     std::string received;
     co_await asio::async_read(socket, asio::dynamic_buffer(received), kOutcome);
@@ -95,13 +141,14 @@ class ServerTest : public testing::Test {
                                          std::string_view text) { lines_.emplace_back(text); },
                                   telemetry::LogLevel::warning),
       "test"};
+  std::shared_ptr<ClientLimits> client_limits_;
   std::unique_ptr<Server> server_;
 };
 
 TEST_F(ServerTest, requests_are_answered_one_after_the_other_on_one_connection) {
   start();
   const std::string text =
-      received("GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\nGET /d HTTP/1.0\r\n\r\n");
+      received("GET /a?b=c HTTP/1.1\r\nHost: localhost\r\n\r\nGET /d HTTP/1.0\r\n\r\n");
   EXPECT_THAT(text, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(text, HasSubstr("X-Test: 1\r\n"));
   EXPECT_THAT(text, HasSubstr("Content-Length: 10\r\n\r\nGET /a b=cHTTP/1.1 200 OK"));
@@ -135,7 +182,7 @@ TEST_F(ServerTest, a_failure_is_logged_and_not_shown) {
   const std::string text = received("GET /fails HTTP/1.0\r\n\r\n");
   EXPECT_THAT(text, StartsWith("HTTP/1.1 500 "));
   EXPECT_THAT(text, Not(HasSubstr("broken")));
-  EXPECT_THAT(lines_, testing::ElementsAre("GET /fails: it is broken"));
+  EXPECT_THAT(lines_, ElementsAre("GET /fails: it is broken"));
 }
 
 TEST_F(ServerTest, who_says_nothing_is_let_go) {
@@ -145,19 +192,33 @@ TEST_F(ServerTest, who_says_nothing_is_let_go) {
 }
 
 TEST_F(ServerTest, who_does_not_take_the_answer_is_let_go) {
-  start({.connections = 1, .answer = std::chrono::seconds(0)});
-  const auto lazy_first = [this]() -> Task<std::string> {
-    tcp::socket lazy = co_await connect();
-    const std::string request = "GET /large HTTP/1.1\r\n\r\n";
-    co_await asio::async_write(lazy, asio::buffer(request), asio::use_awaitable);
-    Task<std::string> talking = talk("GET /a HTTP/1.0\r\n\r\n");  // there is room for one at a time
-    co_return co_await std::move(talking);
+  for (const Server::Limits limits :
+       {Server::Limits{.answer = milliseconds(50)}, Server::Limits{.piece = milliseconds(50)}}) {
+    loop_.run(stop());
+    start(limits, {.connections = 1});
+    const auto lazy_first = [this]() -> Task<std::string> {
+      const tcp::socket lazy = co_await ask_for_much();
+      Task<std::string> talking = talk("GET /a HTTP/1.0\r\n\r\n");
+      co_return co_await std::move(talking);
+    };
+    EXPECT_THAT(loop_.run(lazy_first()), EndsWith("GET /a"));
+  }
+}
+
+TEST_F(ServerTest, what_waits_to_be_read_takes_no_more_memory_than_it_may) {
+  start({}, {.output = kLarge + kLarge / 2, .output_of_near = 2 * kLarge});
+  const auto beside_much = [this](std::string request) -> Task<std::string> {
+    const tcp::socket lazy = co_await ask_for_much();
+    co_return co_await talk(std::move(request));
   };
-  EXPECT_NO_THROW(loop_.run(lazy_first()));
+  EXPECT_THAT(loop_.run(beside_much("GET /large HTTP/1.0\r\n\r\n")),
+              StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+  EXPECT_THAT(loop_.run(beside_much("GET /a HTTP/1.0\r\n\r\n")), EndsWith("GET /a"));
+  EXPECT_THAT(lines_, Contains(HasSubstr("Too much unread output, refused: 127.0.0.1")));
 }
 
 TEST_F(ServerTest, many_clients_that_say_nothing_do_not_keep_others_out) {
-  start({.connections = 3, .request = std::chrono::milliseconds(50)});
+  start({.request = test_support::kPatience}, {.connections = 3});
   const auto beside_idle_ones = [this]() -> Task<std::string> {
     std::vector<tcp::socket> idle;
     for (int i = 0; i < 10; ++i) idle.push_back(co_await connect());
@@ -167,12 +228,36 @@ TEST_F(ServerTest, many_clients_that_say_nothing_do_not_keep_others_out) {
   EXPECT_THAT(loop_.run(beside_idle_ones()), EndsWith("GET /a"));
 }
 
+TEST_F(ServerTest, where_all_connections_are_in_use_the_next_waits_and_the_socket_has_its_own) {
+  start({}, {.connections = 1, .local = 1});
+  const std::string path = directory_.path() / "socket";
+  Server local(
+      runtime_, log_, [this](Request request) { return answer(std::move(request)); },
+      Server::Limits(), client_limits_);
+  loop_.run(local.start({.kind = Door::Kind::local, .path = path}));
+  const auto one_after_the_other = [this, &path]() -> Task<std::string> {
+    std::optional<tcp::socket> busy = co_await follow();
+    tcp::socket next = co_await connect();
+    const std::string request = "GET /tcp HTTP/1.0\r\n\r\n";
+    co_await asio::async_write(next, asio::buffer(request), asio::use_awaitable);
+    std::string received = co_await talk_locally(path, "GET /local HTTP/1.0\r\n\r\n");
+    busy.reset();
+    co_await asio::async_read(next, asio::dynamic_buffer(received), kOutcome);
+    co_return received;
+  };
+  const std::string received = loop_.run(one_after_the_other());
+  EXPECT_THAT(received, testing::ContainsRegex("GET /localHTTP/1.1 200"));
+  EXPECT_THAT(received, EndsWith("GET /tcp"));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("All connections are busy")));
+  loop_.run(local.stop());
+}
+
 TEST_F(ServerTest, a_port_that_is_taken_is_said_once_and_waited_for) {
   start();
   Server other(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
   loop_.run(other.start({.host = "127.0.0.1", .port = server_->port()}));
   EXPECT_EQ(other.port(), 0);
-  EXPECT_THAT(lines_, testing::ElementsAre(HasSubstr("Address already in use")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Address already in use")));
   loop_.run(other.stop());
 }
 
@@ -183,7 +268,7 @@ TEST_F(ServerTest, a_name_may_be_listened_at_and_one_that_nobody_knows_is_waited
   loop_.run(server.stop());
   loop_.run(server.start({.host = "nobody.invalid", .port = 0}));
   EXPECT_EQ(server.port(), 0);
-  EXPECT_THAT(lines_, testing::ElementsAre(HasSubstr("Cannot listen at nobody.invalid")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Cannot listen at nobody.invalid")));
 }
 
 // Says "one", "two", … until its client has enough, or for ever.
@@ -194,52 +279,117 @@ Task<> count(StreamSink& sink) {
 }
 
 TEST_F(ServerTest, a_stream_comes_in_parts_and_another_request_may_follow) {
-  server_ = std::make_unique<Server>(
-      runtime_, log_,
-      [](Request request) -> Task<Response> {
-        Response response = text_page("the end");
-        if (request.path == "/stream") response = Response{200, {}, {}, count};
-        co_return response;
-      },
-      Server::Limits());
+  server_ = std::make_unique<Server>(runtime_, log_, [](Request request) -> Task<Response> {
+    Response response = text_page("the end");
+    if (request.path == "/stream") response = Response{200, {}, {}, count};
+    co_return response;
+  });
   loop_.run(server_->start({.host = "127.0.0.1", .port = 0}));
   const std::string text = received(
-      "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n"
-      "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+      "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
+      "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(text, HasSubstr("Transfer-Encoding: chunked"));
   EXPECT_THAT(text, HasSubstr("7\r\npart 1\n\r\n7\r\npart 2\n\r\n7\r\npart 3\n\r\n0\r\n\r\n"));
   EXPECT_THAT(text, EndsWith("the end"));
+  EXPECT_THAT(received("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"),
+              EndsWith("Connection: close\r\n\r\npart 1\npart 2\npart 3\n"))
+      << "chunks came with HTTP/1.1";
 }
 
 TEST_F(ServerTest, streams_have_a_limit_and_end_with_the_server) {
-  server_ = std::make_unique<Server>(
-      runtime_, log_,
-      [this](Request) -> Task<Response> {
-        const Stream forever = [this](StreamSink& sink) { return tick(sink); };
-        co_return Response{200, {}, {}, forever};
-      },
-      Server::Limits{.streams = 1});
-  loop_.run(server_->start({.host = "127.0.0.1", .port = 0}));
+  start({}, {.streams = 1});
   const auto two_streams = [this]() -> Task<std::string> {
-    tcp::socket first = co_await connect();
-    const std::string request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    co_await asio::async_write(first, asio::buffer(request), asio::use_awaitable);
-    std::string begun;
-    co_await asio::async_read_until(first, asio::dynamic_buffer(begun), "tick",
-                                    asio::use_awaitable);
-    co_return co_await talk(request);
+    const tcp::socket first = co_await follow();
+    co_return co_await talk("GET /stream HTTP/1.1\r\n\r\n");
   };
   EXPECT_THAT(loop_.run(two_streams()), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(lines_, ElementsAre("Too many streams, refused: 127.0.0.1"));
 }
 
-TEST_F(ServerTest, one_client_does_not_get_all_connections) {
-  start({.connections = 3, .of_one = 2});
-  const auto third = [this]() -> Task<std::string> {
-    tcp::socket first = co_await connect();
-    tcp::socket second = co_await connect();
-    co_return co_await talk("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+TEST_F(ServerTest, one_client_does_not_get_all_connections_and_many_attempts_are_one_line) {
+  start({}, {.connections = 9, .of_near = 2});
+  const auto more = [this]() -> Task<std::string> {
+    const tcp::socket first = co_await follow();
+    const tcp::socket second = co_await follow();
+    std::string received;
+    for (int i = 0; i < 5; ++i) received += co_await talk("GET / HTTP/1.0\r\n\r\n");
+    co_return received;
   };
-  EXPECT_THAT(loop_.run(third()), IsEmpty());
+  EXPECT_THAT(loop_.run(more()), IsEmpty());
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Too many connections from one address, refused")));
+  loop_.run(server_->stop());
+  EXPECT_THAT(lines_, Contains(HasSubstr("refused: 4 times more within a minute")));
+}
+
+TEST_F(ServerTest, a_head_of_a_stream_has_no_body_either) {
+  start();
+  const std::string text = received("HEAD /stream HTTP/1.1\r\n\r\nGET /next HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(text, HasSubstr("Transfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK"));
+  EXPECT_THAT(text, Not(HasSubstr("tick")));
+  EXPECT_THAT(text, EndsWith("GET /next"));
+}
+
+TEST_F(ServerTest, what_does_not_say_clearly_where_it_ends_is_refused_and_nothing_after_it_read) {
+  start();
+  const auto answered = [this](const std::string& headers, const std::string& body) {
+    const std::string text = received("POST /a HTTP/1.1\r\n" + headers + "\r\n" + body +
+                                      "GET /smuggled HTTP/1.1\r\n\r\n");
+    EXPECT_THAT(text, Not(HasSubstr("smuggled"))) << headers;
+    EXPECT_THAT(text, HasSubstr("Connection: close")) << headers;
+    return text.substr(0, std::string("HTTP/1.1 400").size());
+  };
+  EXPECT_EQ(answered("Transfer-Encoding: gzip\r\n", ""), "HTTP/1.1 501");
+  EXPECT_EQ(answered("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"), "HTTP/1.1 501");
+  EXPECT_EQ(answered("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "0\r\n\r\n"),
+            "HTTP/1.1 400");
+  EXPECT_EQ(answered("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+            "HTTP/1.1 400");
+  EXPECT_EQ(answered("Content-Length: 0\r\nContent-Length: 5\r\n", "hello"), "HTTP/1.1 400");
+  EXPECT_EQ(answered("Host: localhost\r\nHost: other\r\n", ""), "HTTP/1.1 400");
+  EXPECT_THAT(received("POST /body HTTP/1.1\r\nConnection: close\r\n"
+                       "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"),
+              EndsWith("\r\n\r\nab"));
+}
+
+TEST_F(ServerTest, what_looks_like_json_is_no_form) {
+  start();
+  const auto posted = [this](const std::string& path, const std::string& body) {
+    return received(
+        fmt::format("POST {} HTTP/1.0\r\nContent-Length: {}\r\nContent-Type: "
+                    "application/x-www-form-urlencoded\r\n\r\n{}",
+                    path, body.size(), body));
+  };
+  EXPECT_THAT(posted("/a?b=c", R"( {"x": "&wait=60s"})"), EndsWith("POST /a b=c"));
+  EXPECT_THAT(posted("/body", R"({"x": "a+%20"})"), EndsWith(R"({"x": "a+%20"})"));
+}
+
+TEST_F(ServerTest, browsers_make_no_more_of_an_answer_than_it_is) {
+  start();
+  for (const char* request :
+       {"GET /a HTTP/1.0", "GET /fails HTTP/1.0", "nonsense", "HEAD /stream HTTP/1.0"}) {
+    const std::string text = received(std::string(request) + "\r\n\r\n");
+    EXPECT_THAT(text, HasSubstr("X-Content-Type-Options: nosniff\r\n")) << request;
+    EXPECT_THAT(text, HasSubstr("Content-Security-Policy: default-src 'none'")) << request;
+  }
+}
+
+TEST_F(ServerTest, what_listens_on_the_loopback_interface_is_asked_by_its_own_names) {
+  start();
+  const auto asked = [this](const std::string& path, const std::string& host) {
+    return received("GET " + path + " HTTP/1.0\r\nHost: " + host + "\r\n\r\n").substr(9, 3);
+  };
+  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1:8005", "127.1.2.3", "[::1]:1"}) {
+    EXPECT_EQ(asked("/a", host), "200") << host;
+  }
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "", "[::2]", "192.0.2.1"}) {
+    EXPECT_EQ(asked("/a", host), "421") << host;
+  }
+  EXPECT_EQ(asked("/ready", "evil.example"), "200");
+  loop_.run(server_->stop());
+  server_ = std::make_unique<Server>(
+      runtime_, log_, [this](Request request) { return answer(std::move(request)); });
+  loop_.run(server_->start({.host = "127.0.0.1", .port = 0, .names = {"nodes.example"}}));
+  EXPECT_EQ(asked("/a", "nodes.example"), "200");
 }
 
 TEST_F(ServerTest, a_socket_tells_whose_process_the_client_is) {
@@ -251,17 +401,8 @@ TEST_F(ServerTest, a_socket_tells_whose_process_the_client_is) {
   const Door door{.kind = Door::Kind::local, .path = path, .mode = 0600};
   loop_.run(server_->start(door));
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
-  const auto ask = [this, &path]() -> Task<std::string> {
-    asio::local::stream_protocol::socket socket(runtime_.executor);
-    co_await socket.async_connect(asio::local::stream_protocol::endpoint(path),
-                                  asio::use_awaitable);
-    const std::string request = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
-    std::string received;
-    co_await asio::async_read(socket, asio::dynamic_buffer(received), kOutcome);
-    co_return received;
-  };
-  EXPECT_THAT(loop_.run(ask()), EndsWith("user " + std::to_string(::geteuid()) + ", in private"));
+  EXPECT_THAT(loop_.run(talk_locally(path, "GET / HTTP/1.0\r\nHost: nodepool\r\n\r\n")),
+              EndsWith("user " + std::to_string(::geteuid()) + ", in private"));
   loop_.run(server_->stop());
   EXPECT_FALSE(std::filesystem::exists(path));
 }
@@ -280,7 +421,7 @@ TEST_F(ServerTest, a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_n
   EXPECT_THAT(lines_, IsEmpty());
   Server second(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
   loop_.run(second.start(door));
-  EXPECT_THAT(lines_, testing::ElementsAre(HasSubstr("another process listens")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("another process listens")));
   loop_.run(second.stop());
   EXPECT_TRUE(std::filesystem::exists(path));
   loop_.run(first.stop());

@@ -1,0 +1,146 @@
+#include "web/client_limits.h"
+
+#include <algorithm>
+
+#include "web/origin.h"
+
+namespace nodepool::web {
+
+ClientLimits::Limits ClientLimits::fitted(Limits limits, std::size_t descriptors) {
+  const std::size_t free = descriptors / 2;
+  if (limits.connections + limits.local <= free) return limits;
+  limits.local = std::min(limits.local, free / 4);
+  limits.connections = std::min(limits.connections, free - limits.local);
+  return limits;
+}
+
+ClientLimits::ConnectionSlot::ConnectionSlot(ClientLimits& client_limits, Peer peer,
+                                             std::function<void()> disconnect)
+    : client_limits_(client_limits),
+      peer_(std::move(peer)),
+      origin_(origin(peer_)),
+      disconnect_(std::move(disconnect)) {
+  ++client_limits_.count_of(peer_);
+  client_limits_.of_origin_.add(origin_, 1);
+  set_idle();
+}
+
+ClientLimits::ConnectionSlot::~ConnectionSlot() {
+  set_busy();
+  if (!is_evicted_) client_limits_.release(*this);
+}
+
+void ClientLimits::ConnectionSlot::set_idle() {
+  if (is_idle_ || is_evicted_) return;
+  is_idle_ = true;
+  position_ = client_limits_.idle_.insert(client_limits_.idle_.end(), this);
+  client_limits_.capacity_.set();
+}
+
+void ClientLimits::ConnectionSlot::set_busy() {
+  if (std::exchange(is_idle_, false)) client_limits_.idle_.erase(position_);
+}
+
+std::unique_ptr<ClientLimits::ConnectionSlot> ClientLimits::admit(const Peer& peer,
+                                                                  std::function<void()> disconnect,
+                                                                  Refusal& refusal) {
+  const std::string from = origin(peer);
+  if (of_origin_.of(from) >= (is_near(peer) ? limits_.of_near : limits_.of_one)) {
+    ConnectionSlot* idle = longest_idle(from);
+    refusal = Refusal::origin_is_full;
+    if (idle == nullptr) return nullptr;
+    evict(*idle);
+  }
+  const bool is_local = peer.user.has_value();
+  if (count_of(peer) >= (is_local ? limits_.local : limits_.connections)) {
+    ConnectionSlot* idle = longest_idle(is_local);
+    refusal = Refusal::all_is_full;
+    if (idle == nullptr) return nullptr;
+    evict(*idle);
+  }
+  refusal = Refusal::none;
+  return std::make_unique<ConnectionSlot>(*this, peer, std::move(disconnect));
+}
+
+async::Task<> ClientLimits::wait_for_capacity() {
+  co_await capacity_.wait();
+}
+
+ClientLimits::ConnectionSlot* ClientLimits::longest_idle(bool is_local) const {
+  const auto found = std::ranges::find_if(idle_, [is_local](const ConnectionSlot* slot) {
+    return slot->peer_.user.has_value() == is_local;
+  });
+  return found == idle_.end() ? nullptr : *found;
+}
+
+ClientLimits::ConnectionSlot* ClientLimits::longest_idle(const std::string& origin) const {
+  const auto found = std::ranges::find(idle_, origin, &ConnectionSlot::origin_);
+  return found == idle_.end() ? nullptr : *found;
+}
+
+void ClientLimits::evict(ConnectionSlot& slot) {
+  slot.set_busy();
+  release(slot);
+  slot.is_evicted_ = true;
+  slot.disconnect_();
+}
+
+void ClientLimits::release(ConnectionSlot& slot) {
+  --count_of(slot.peer_);
+  of_origin_.remove(slot.origin_, 1);
+  capacity_.set();
+}
+
+std::unique_ptr<ClientLimits::Reservation> ClientLimits::reserve_stream(const Peer& peer,
+                                                                        const std::string& client) {
+  const std::string from = origin(peer);
+  const bool is_refused =
+      streams_ >= limits_.streams ||
+      streams_of_origin_.of(from) >=
+          (is_near(peer) ? limits_.streams_of_near : limits_.streams_of_one) ||
+      (!client.empty() && streams_of_client_.of(client) >= limits_.streams_of_client);
+  if (is_refused) return nullptr;
+  ++streams_;
+  streams_of_origin_.add(from, 1);
+  streams_of_client_.add(client, 1);
+  return std::make_unique<Reservation>([this, from, client] {
+    --streams_;
+    streams_of_origin_.remove(from, 1);
+    streams_of_client_.remove(client, 1);
+  });
+}
+
+std::unique_ptr<ClientLimits::Reservation> ClientLimits::reserve_output(
+    const Peer& peer, std::shared_ptr<const std::string> bytes) {
+  const std::string from = origin(peer);
+  const std::size_t size = bytes ? bytes->size() : 0;
+  const std::size_t more = readers_.contains(bytes.get()) ? 0 : size;
+  const std::size_t more_of_one = readers_of_origin_.contains({from, bytes.get()}) ? 0 : size;
+  // One answer is always possible, whatever its size.
+  const bool is_much = output_ > 0 && output_ + more > limits_.output;
+  const std::size_t of_one = output_of_origin_.of(from);
+  const bool is_much_of_one =
+      of_one > 0 &&
+      of_one + more_of_one > (is_near(peer) ? limits_.output_of_near : limits_.output_of_one);
+  if (is_much || is_much_of_one) return nullptr;
+  output_ += more;
+  output_of_origin_.add(from, more_of_one);
+  ++readers_[bytes.get()];
+  ++readers_of_origin_[{from, bytes.get()}];
+  return std::make_unique<Reservation>(
+      [this, from, bytes = std::move(bytes)] { release_output(from, bytes.get()); });
+}
+
+void ClientLimits::release_output(const std::string& origin, Bytes bytes) {
+  const std::size_t size = bytes == nullptr ? 0 : bytes->size();
+  const auto is_last = [](auto& readers, const auto& key) {
+    const auto found = readers.find(key);
+    if (--found->second > 0) return false;
+    readers.erase(found);
+    return true;
+  };
+  if (is_last(readers_, bytes)) output_ -= size;
+  if (is_last(readers_of_origin_, std::pair(origin, bytes))) output_of_origin_.remove(origin, size);
+}
+
+}  // namespace nodepool::web

@@ -1,0 +1,53 @@
+#include "web/rate_limited_log.h"
+
+#include <chrono>
+#include <utility>
+
+namespace nodepool::web {
+
+namespace {
+
+constexpr auto kPause = std::chrono::minutes(1);
+
+}  // namespace
+
+RateLimitedLog::RateLimitedLog(const async::Runtime& runtime, const telemetry::Logger& log)
+    : runtime_(runtime),
+      log_(log),
+      scope_(runtime, [log](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      }) {}
+
+void RateLimitedLog::warn(const std::string& kind, std::string text) {
+  const auto [known, is_new] = kinds_.try_emplace(kind);
+  if (is_new) {
+    log_.warning("{}: {}", kind, text);
+    scope_.spawn("rate-limited log", follow(kind));
+  } else {
+    ++known->second.count;
+    known->second.last = std::move(text);
+  }
+}
+
+async::Task<> RateLimitedLog::stop() {
+  co_await scope_.stop();
+  for (const auto& [kind, since] : kinds_) say(kind, since);
+  kinds_.clear();
+}
+
+async::Task<> RateLimitedLog::follow(std::string kind) {
+  Since since;
+  do {
+    co_await runtime_.clock.sleep_for(kPause);
+    since = std::exchange(kinds_.at(kind), Since());
+    say(kind, since);
+  } while (since.count > 0);
+  kinds_.erase(kind);
+}
+
+void RateLimitedLog::say(const std::string& kind, const Since& since) const {
+  if (since.count == 0) return;
+  log_.warning("{}: {} times more within a minute; the last: {}", kind, since.count, since.last);
+}
+
+}  // namespace nodepool::web

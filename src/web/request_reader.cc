@@ -1,0 +1,72 @@
+#include "web/request_reader.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <boost/beast/http/error.hpp>
+
+namespace nodepool::web {
+
+namespace http = boost::beast::http;
+
+namespace {
+
+using Message = Connection::Parser::value_type;
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return lower;
+}
+
+Refusal refusal_of(const boost::system::error_code& error) {
+  if (error == http::error::body_limit) return {413, "The body is too large."};
+  if (error == http::error::header_limit) return {431, "The headers are too large."};
+  return {400, "It cannot be understood."};
+}
+
+// Proxies and servers disagree about requests that give the body's length in two ways, or in an
+// unknown one (RFC 9112, 6.1): an attacker could hide a second request in the body.
+std::optional<Refusal> refusal_of_framing(const Message& message) {
+  const auto codings = message.count(http::field::transfer_encoding);
+  if (codings > 0) {
+    if (message.version() < 11 || message.count(http::field::content_length) > 0) {
+      return Refusal{400, "It says in two ways where its body ends."};
+    }
+    if (codings > 1 || lower_case(message[http::field::transfer_encoding]) != "chunked") {
+      return Refusal{501, "The only transfer encoding is chunked."};
+    }
+  }
+  if (message.count(http::field::host) > 1) return Refusal{400, "It names several hosts."};
+  return std::nullopt;
+}
+
+bool is_form(const Request& request, std::string_view body) {
+  constexpr std::string_view kForm = "application/x-www-form-urlencoded";
+  const std::string* type = request.header("content-type");
+  if (type == nullptr || !lower_case(*type).starts_with(kForm)) return false;
+  const std::size_t begin = body.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && body[begin] != '{' && body[begin] != '[';
+}
+
+}  // namespace
+
+std::optional<Refusal> read_request(const boost::system::error_code& error, Message& message,
+                                    Request& request) {
+  if (error) return refusal_of(error);
+  request.method = std::string(message.method_string());
+  if (std::optional<Refusal> refusal = refusal_of_framing(message)) return refusal;
+  for (const auto& field : message) {
+    request.headers.emplace(lower_case(field.name_string()), std::string(field.value()));
+  }
+  if (!parse_target(message.target(), request)) return Refusal{400, "It cannot be understood."};
+  request.has_form = is_form(request, message.body());
+  if (request.has_form) add_parameters(message.body(), request);
+  request.body = std::move(message.body());
+  return std::nullopt;
+}
+
+}  // namespace nodepool::web
