@@ -7,7 +7,7 @@
 
 #include "api/documents.h"
 #include "api/order_calls.h"
-#include "requestor/duration.h"
+#include "config/duration.h"
 #include "requestor/error.h"
 #include "requestor/lease.h"
 
@@ -53,7 +53,7 @@ void require_lease(const Call& call, std::chrono::seconds lease) {
   const std::optional<std::chrono::seconds> longest = longest_lease(call);
   if (!longest || lease <= *longest) return;
   throw CallError(422, fmt::format("A lease of {} may last {} at most", call.client.name,
-                                   requestor::duration_words(*longest)));
+                                   config::duration_words(*longest)));
 }
 
 Task<web::Response> list_leases(Call& call) {
