@@ -122,6 +122,9 @@ class ExitStatusTest : public CliTest, public testing::WithParamInterface<Way> {
 TEST_P(ExitStatusTest, is_0_when_the_nodes_are_there_and_when_they_are_given_back) {
   EXPECT_EQ(perform({"request", "small"}), 0) << err();
   EXPECT_EQ(perform({"renew", "200-0000000000"}), 0) << err();
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(perform({"renew", "200-0000000000", "--lease", "30m"}), 0) << err();
+  EXPECT_THAT(err(), HasSubstr("lease 200-0000000000 ends earlier than before"));
   EXPECT_EQ(perform({"release", "200-0000000000"}), 0) << err();
 }
 
