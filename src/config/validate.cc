@@ -30,7 +30,7 @@ void check_providers(const Section& root, const DriverSchemas& drivers, const De
     if (found != drivers.schemas.end()) {
       std::vector<Problem> own = check(provider.value(), provider_schema(*found->second), options);
       const bool is_by_default = !provider.has("driver") && driver == kDefaultDriver;
-      // Or nobody understands what is wrong with its keys.
+      // Or what is wrong with its keys cannot be understood.
       if (!own.empty() && is_by_default) own.push_back(default_driver(provider).problem());
       append(problems, std::move(own));
       continue;
@@ -104,7 +104,7 @@ std::vector<Problem> unserved_labels(std::string_view text, std::string_view fil
   std::set<std::string, std::less<>> served;
   for (const Section& provider : providers) {
     const auto found = drivers.schemas.find(driver_of(provider.value(), drivers));
-    if (found == drivers.schemas.end()) return {};  // nobody knows what it has
+    if (found == drivers.schemas.end()) return {};  // what it has is not known
     check(provider.value(), provider_schema(*found->second),
           {.defined = &defined, .named_labels = &served});
   }
@@ -115,7 +115,7 @@ std::vector<Problem> unserved_labels(std::string_view text, std::string_view fil
     problems.push_back(
         label
             .error("name", "no provider of this file has the label " + in_quotes(name->text()),
-                   "unless another launcher has one, nobody can get such nodes")
+                   "such nodes can be had only if another launcher has the label")
             .problem());
   }
   return problems;

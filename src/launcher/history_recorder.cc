@@ -282,8 +282,7 @@ void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
       entry.related.assign(held.begin(), held.end());
       entry.details = length_of(*after, now);
       if (is_new) entry.details += " by " + after->holder;
-      entry.details =
-          model::failure_text(entry.details);  // the holder's length is anybody's choice
+      entry.details = model::failure_text(entry.details);  // the holder has any length
       record(entry);
     }
   }

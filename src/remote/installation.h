@@ -69,8 +69,8 @@ class Installation {
   Task<> finish() { return giving_up_.join(); }
 
   // Asks for nodes and waits for them, as long as the order says. A request that is not fulfilled
-  // by then, or whose wait is cancelled, is given up. Throws RequestError also if somebody else has
-  // removed it.
+  // by then, or whose wait is cancelled, is given up. Throws RequestError also if it is
+  // removed before its time.
   Task<Outcome> request(Order order, std::function<void(const Progress&)> on_progress);
 
   // Returns when the lease ends now.

@@ -143,7 +143,7 @@ TEST_P(ExitStatusTest, is_3_when_the_nodes_were_not_there_in_time) {
   EXPECT_THAT(run(launcher_.requests()), IsEmpty());
 }
 
-TEST_P(ExitStatusTest, is_1_when_somebody_else_removes_the_request) {
+TEST_P(ExitStatusTest, is_1_when_the_request_is_removed_meanwhile) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   when_it_waits([this] { return remove_request(); });
   EXPECT_EQ(perform({"request", "small"}), 1);

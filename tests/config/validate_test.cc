@@ -205,7 +205,7 @@ TEST(Validate, KnowsLabelsThatNoProviderHas) {
                                 "    driver: static\n"
                                 "    pools: [{name: a, nodes: [{name: h, labels: one three}]}]\n"),
               ElementsAre("f:1:30: labels[1].name: no provider of this file has the label `two` "
-                          "(unless another launcher has one, nobody can get such nodes)"));
+                          "(such nodes can be had only if another launcher has the label)"));
   EXPECT_THAT(unserved(labels), IsEmpty());
   EXPECT_THAT(unserved(labels + "providers: [{name: g, driver: gce}]\n"), IsEmpty());
 }

@@ -203,7 +203,7 @@ TEST_F(InstallationTest, who_asks_again_with_a_key_waits_for_as_long_as_the_firs
   EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
 }
 
-TEST_F(InstallationTest, an_order_that_somebody_else_has_removed_is_an_error) {
+TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return remove_request(); });
