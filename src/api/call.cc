@@ -6,8 +6,8 @@
 #include <memory>
 #include <set>
 
+#include "config/duration.h"
 #include "json/json.h"
-#include "requestor/duration.h"
 #include "web/error_pages.h"
 
 namespace nodepool::api {
@@ -17,7 +17,7 @@ namespace {
 constexpr auto kLongestWait = std::chrono::seconds(60);
 
 std::chrono::seconds duration_of(const std::string& text, const std::string& name) {
-  const std::optional<std::chrono::seconds> duration = requestor::parse_duration(text);
+  const std::optional<std::chrono::seconds> duration = config::parse_duration(text);
   if (!duration) {
     throw CallError(422, fmt::format("`{}` must be a time like 90s, 10m, 2h or 1d", name));
   }

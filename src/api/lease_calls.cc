@@ -8,8 +8,8 @@
 
 #include "api/documents.h"
 #include "api/order_calls.h"
+#include "config/duration.h"
 #include "model/lease.h"
-#include "requestor/duration.h"
 #include "requestor/error.h"
 #include "requestor/lease.h"
 
@@ -55,7 +55,7 @@ std::chrono::seconds left_of_lease(const Call& call) {
       began + static_cast<double>(longest->count()) - call.site.runtime.clock.wall_seconds();
   if (left > 1) return std::chrono::seconds(static_cast<std::int64_t>(left));
   throw CallError(422, fmt::format("Lease {} has lasted for {}, which is the most that it may",
-                                   call.id, requestor::duration_words(*longest)));
+                                   call.id, config::duration_words(*longest)));
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ std::chrono::seconds granted(const Call& call, std::optional<std::chrono::second
   if (!asked) return std::min(usual, *longest);
   if (*asked <= *longest) return *asked;
   throw CallError(422, fmt::format("A lease of {} may last {} at most", call.client.name,
-                                   requestor::duration_words(*longest)));
+                                   config::duration_words(*longest)));
 }
 
 Task<web::Response> list_leases(Call& call) {

@@ -1,8 +1,12 @@
 #include "api/record_calls.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <functional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "api/documents.h"
 #include "model/component.h"
@@ -57,6 +61,22 @@ struct NodeFilter {
   }
 };
 
+// A mistyped state would have an empty list. Throws CallError.
+void require_state(const std::string* state) {
+  if (state == nullptr || model::parse_node_state(*state)) return;
+  std::vector<std::string_view> known;
+  for (const model::NodeState each : model::kAllNodeStates) known.push_back(to_string(each));
+  throw CallError(422, fmt::format("`state` must be one of {}", fmt::join(known, ", ")));
+}
+
+// What is told of nodes to everybody who sees them, of all that the commands list.
+std::string node_rows(const report::Table& nodes) {
+  std::set<std::string, std::less<>> keys = {"age_seconds"};
+  const report::Table columns = report::node_columns(report::Detail::full);
+  for (const report::Column& column : columns.columns()) keys.insert(column.key);
+  return report::table_json(nodes.only(keys));
+}
+
 }  // namespace
 
 Task<web::Response> list_nodes(Call& call) {
@@ -64,8 +84,9 @@ Task<web::Response> list_nodes(Call& call) {
   const std::string* after = call.request.parameter("after");
   const NodeFilter filter{call.request.parameter("label"), call.request.parameter("state"),
                           call.request.parameter("provider")};
+  require_state(filter.state);
   const model::NodeTable& nodes = call.site.records.nodes;
-  report::Table table = report::node_columns(report::Detail::full);
+  report::Table table = report::node_columns(report::Detail::wide);
   const double now = call.site.runtime.clock.wall_seconds();
   std::string last;
   bool is_more = false;
@@ -77,13 +98,13 @@ Task<web::Response> list_nodes(Call& call) {
       is_more = true;
       break;
     }
-    report::add_node(table, node, nodes.is_locked(id), now, report::Detail::full);
+    report::add_node(table, node, nodes.is_locked(id), now, report::Detail::wide);
     last = id;
   }
   const std::string next = is_more ? fmt::format(R"(, "next": "/api/v1/nodes?limit={}&after={}{}")",
                                                  most, last, filter.parameters())
                                    : std::string();
-  co_return json_answer(200, fmt::format("{{\"nodes\": {}{}}}\n", report::table_json(table), next));
+  co_return json_answer(200, fmt::format("{{\"nodes\": {}{}}}\n", node_rows(table), next));
 }
 
 Task<web::Response> show_node(Call& call) {
@@ -92,10 +113,10 @@ Task<web::Response> show_node(Call& call) {
   if (node == nullptr || !is_visible(call, *node)) {
     throw CallError(404, fmt::format("There is no node {}", call.id));
   }
-  report::Table table = report::node_columns(report::Detail::full);
+  report::Table table = report::node_columns(report::Detail::wide);
   report::add_node(table, *node, nodes.is_locked(call.id), call.site.runtime.clock.wall_seconds(),
-                   report::Detail::full);
-  const std::string list = report::table_json(table);
+                   report::Detail::wide);
+  const std::string list = node_rows(table);
   co_return json_answer(200, list.substr(1, list.size() - 2) + "\n");
 }
 

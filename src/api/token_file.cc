@@ -17,7 +17,6 @@
 #include "config/problem.h"
 #include "config/section.h"
 #include "config/yaml.h"
-#include "requestor/duration.h"
 
 namespace nodepool::api {
 
@@ -32,13 +31,17 @@ config::Schema token_schema() {
       .description = "A client of the API.",
       .fields = {
           {.key = "name",
-           .type = config::string_matching("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"),
+           .type = config::string_matching("[A-Za-z0-9][A-Za-z0-9._-]{0,62}",
+                                           "at most 63 letters, digits, `.`, `_` and `-`, of "
+                                           "which the first is a letter or digit"),
            .required = config::Required::always,
            .description = "What its requests and leases are owned by. Letters, digits, `.`, `_` "
                           "and `-`. Several tokens may have the same name while one replaces the "
                           "other."},
           {.key = "hash",
-           .type = config::string_matching("sha256:[0-9a-f]{64}"),
+           .type = config::string_matching("sha256:[0-9a-f]{64}",
+                                           "`sha256:` and the 64 digits that `nodepool "
+                                           "token-create` prints"),
            .required = config::Required::always,
            .description = "The token's SHA-256."},
           {.key = "scope",
@@ -58,7 +61,7 @@ config::Schema token_schema() {
            .unit = "nodes",
            .description = "How many it may have or wait for at a time."},
           {.key = "max-lease",
-           .type = config::string_matching("[0-9]+[smhd]?"),
+           .type = config::duration(),
            .default_note = "unlimited",
            .description = "How long its leases may last, renewals included, and what it has held: "
                           "`90m`, `4h`."},
@@ -97,9 +100,9 @@ Client read_client(const Section& section) {
   if (const auto nodes = section.optional_integer("max-nodes")) {
     client.max_nodes = static_cast<std::size_t>(*nodes);
   }
-  if (const auto lease = section.optional_text("max-lease")) {
-    client.max_lease = requestor::parse_duration(*lease);
-    if (!client.max_lease) throw section.error("max-lease", "must be a time", "for example `4h`");
+  if (const auto lease = section.optional_seconds("max-lease")) {
+    if (*lease <= 0) throw section.error("max-lease", "must be more than 0", "for example `4h`");
+    client.max_lease = std::chrono::seconds(*lease);
   }
   client.rate = section.number("rate");
   constexpr double kHighestRate = 1e6;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "config/document.h"
 #include "config/json_schema.h"
 #include "config/load.h"
 #include "config/outside_error.h"
@@ -13,6 +14,10 @@
 namespace nodepool::cli {
 
 namespace {
+
+void warn(const std::vector<config::Problem>& problems, const telemetry::Logger& log) {
+  for (const config::Problem& problem : problems) log.warning("{}", to_string(problem));
+}
 
 // What the daemons do with the file. What it refers to need not be on this machine. Throws
 // ConfigError.
@@ -24,9 +29,12 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
   options.environment = context.environment;
   options.drivers = context.drivers.schemas();
   config::LoadResult loaded = config::load(options);
+  warn(loaded.warnings, log);
   for (const config::ProviderSection& section : loaded.config.providers) {
     try {
-      context.drivers.driver(section.driver).configure(section, loaded.config);
+      const auto provider =
+          context.drivers.driver(section.driver).configure(section, loaded.config);
+      warn(provider->doubts(), log);
     } catch (const config::OutsideError& error) {
       log.warning("{}: the daemons need it; `--online` asks the clouds", error.what());
     }
@@ -56,7 +64,7 @@ std::string findings(const Context& context, const Arguments& arguments,
   std::string text;
   try {
     text = config::read_file(path);
-    config::parse_yaml(config::substitute(text, context.environment, path), path);
+    config::parse_document(text, context.environment, path);
   } catch (const config::ConfigError& error) {
     return std::string("YAML parsing failed\n") + error.what();
   }
@@ -69,6 +77,7 @@ std::string findings(const Context& context, const Arguments& arguments,
   }
   try {
     check_tls(load_as_a_daemon(context, arguments, log), arguments, log);
+    warn(config::unserved_labels(text, path, context.environment, context.drivers.schemas()), log);
   } catch (const config::OutsideError& error) {
     log.warning("{}: unless the secure file (-s) has others, the daemons refuse to start",
                 error.what());
@@ -85,9 +94,12 @@ int perform(Context& context, const Arguments& arguments, const ValidateConfig& 
   const telemetry::Logger logger(log, "nodepool.config_validator");
   logger.info("validating {}", arguments.config);
   const std::string found = findings(context, arguments, logger);
-  if (found.empty()) return 0;
-  logger.error("{}", found);
-  return 1;
+  if (!found.empty()) {
+    logger.error("{}", found);
+    return 1;
+  }
+  logger.info("{} is in order", arguments.config);
+  return 0;
 }
 
 int perform(Context& context, const Arguments& /*arguments*/, const PrintConfigSchema& /*command*/,

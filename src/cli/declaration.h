@@ -15,9 +15,10 @@ namespace nodepool::cli {
 
 // What may stand for an argument or an option's value.
 struct Value {
-  std::string name;                     // in the usage: "LABEL"; empty: an option without a value
-  std::vector<std::string> words = {};  // nothing else is accepted; they are the name then
-  std::string listed_by = {};           // the command whose names (-o name) these are: "label-list"
+  std::string name;  // in the usage: "LABEL"; empty: an option without a value
+  std::vector<std::string> words =
+      {};                      // nothing else is accepted; they are the name if it has none
+  std::string listed_by = {};  // the command whose names (-o name) these are: "label-list"
   bool is_file = false;
 
   std::string usage() const;  // "LABEL", "table|json"

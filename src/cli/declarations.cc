@@ -5,12 +5,12 @@
 #include <map>
 
 #include "cli/declare.h"
-#include "requestor/duration.h"
+#include "config/duration.h"
 
 namespace nodepool::cli {
 
 std::string Value::usage() const {
-  return words.empty() ? name : fmt::format("{}", fmt::join(words, "|"));
+  return name.empty() ? fmt::format("{}", fmt::join(words, "|")) : name;
 }
 
 std::string_view heading(Group group) {
@@ -46,7 +46,7 @@ bool has_name(const Option& option, std::string_view name) {
 }
 
 void write(std::chrono::seconds& target, const std::string& given) {
-  const std::optional<std::chrono::seconds> parsed = requestor::parse_duration(given);
+  const std::optional<std::chrono::seconds> parsed = config::parse_duration(given);
   if (!parsed) {
     throw BadValue("'" + given + "' is no duration like 90, 30s, 10m, 2h or 1d");
   }
@@ -83,14 +83,20 @@ Option output_option(ListingPart listing, bool has_names) {
           }};
 }
 
-Option filter_option(ListingPart listing, const std::string& name, const std::string& column) {
+Option filter_option(ListingPart listing, const std::string& name, const std::string& column,
+                     const std::vector<std::string>& states) {
   Value value{.name = name};
   std::ranges::transform(name, value.name.begin(), [](char c) { return std::toupper(c); });
   if (name == "label") value = label_value();
+  std::string help = "only those with this " + name + "; of several, any";
+  if (name == "state") {
+    value.words = states;
+    help += fmt::format(" ({})", fmt::join(states, ", "));
+  }
   return {
       .names = "--" + name,
       .value = std::move(value),
-      .help = "only those with this " + name + "; of several, any",
+      .help = std::move(help),
       .read = [listing = std::move(listing), column](
                   Arguments& arguments,
                   const std::string& text) { listing(arguments).filters[column].push_back(text); },
@@ -110,7 +116,7 @@ std::vector<Option> listing_options(const ListingPart& listing, const ListingOpt
                            listing(arguments).headers = false;
                          }));
   for (const auto& [name, column] : which.filters) {
-    options.push_back(filter_option(listing, name, column));
+    options.push_back(filter_option(listing, name, column, which.states));
   }
   if (which.can_watch) {
     options.push_back(flag("--watch", "show it again whenever something has changed, until Ctrl-C",

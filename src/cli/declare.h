@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -84,9 +85,19 @@ inline Value provider_value() {
 struct ListingOptions {
   // Options and the columns that they are about: {"label", "node_types"}.
   std::vector<std::pair<std::string, std::string>> filters = {};
-  bool has_names = true;  // -o name
+  std::vector<std::string> states = {};  // that `--state` may name
+  bool has_names = true;                 // -o name
   bool can_watch = true;
 };
+
+// The names of states, as an option's words.
+template <std::ranges::input_range States>
+std::vector<std::string> names_of_states(const States& states) {
+  std::vector<std::string> names;
+  for (const auto state : states) names.emplace_back(to_string(state));
+  return names;
+}
+
 std::vector<Option> listing_options(const std::function<Listing&(Arguments&)>& listing,
                                     const ListingOptions& which);
 

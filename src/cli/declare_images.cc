@@ -1,4 +1,6 @@
 #include "cli/declare.h"
+#include "model/image_build.h"
+#include "model/image_upload.h"
 
 namespace nodepool::cli {
 
@@ -11,6 +13,13 @@ Operand images(Read read) {
           .count = Operand::Count::several};
 }
 
+// Those of the builds, and what is shown of an image that is paused.
+std::vector<std::string> build_states() {
+  std::vector<std::string> states = names_of_states(model::kAllBuildStates);
+  states.emplace_back("paused");
+  return states;
+}
+
 Declaration build_list() {
   return with_listing<ListBuilds>(
       {.name = "dib-image-list",
@@ -19,7 +28,7 @@ Declaration build_list() {
        .command = ListBuilds{},
        .options = {flag("--detail", "also show the real state, the log, and why a build has failed",
                         into(&ListBuilds::detail))}},
-      {.filters = {{"image", "image"}, {"state", "state"}}});
+      {.filters = {{"image", "image"}, {"state", "state"}}, .states = build_states()});
 }
 
 Declaration upload_list() {
@@ -30,7 +39,8 @@ Declaration upload_list() {
        .command = ListUploads{},
        .options = {flag("--detail", "also show the format, and why an upload has failed",
                         into(&ListUploads::detail))}},
-      {.filters = {{"image", "image"}, {"state", "state"}, {"provider", "provider"}}});
+      {.filters = {{"image", "image"}, {"state", "state"}, {"provider", "provider"}},
+       .states = names_of_states(model::kAllUploadStates)});
 }
 
 Declaration status() {

@@ -1,4 +1,6 @@
 #include "cli/declare.h"
+#include "model/node.h"
+#include "model/node_request.h"
 
 namespace nodepool::cli {
 
@@ -27,10 +29,9 @@ Declaration list() {
        .command = ListNodes{},
        .options = {flag("--detail", "show everything that the Python Nodepool knows of each node",
                         into(&ListNodes::detail))}},
-      {.filters = {{"label", "label"},
-                   {"state", "state"},
-                   {"provider", "provider"},
-                   {"tenant", "tenant"}}});
+      {.filters =
+           {{"label", "label"}, {"state", "state"}, {"provider", "provider"}, {"tenant", "tenant"}},
+       .states = names_of_states(model::kAllNodeStates)});
 }
 
 Declaration request_list() {
@@ -41,7 +42,8 @@ Declaration request_list() {
                                     {.filters = {{"label", "node_types"},
                                                  {"state", "state"},
                                                  {"provider", "provider"},
-                                                 {"tenant", "tenant"}}});
+                                                 {"tenant", "tenant"}},
+                                     .states = names_of_states(model::kAllRequestStates)});
 }
 
 Declaration label_list() {

@@ -6,9 +6,9 @@
 #include "cli/commands.h"
 #include "cli/each.h"
 #include "cli/lease_length.h"
+#include "cli/lease_text.h"
 #include "cli/show.h"
 #include "report/lease_listing.h"
-#include "report/rendering/table_text.h"
 #include "requestor/lease.h"
 
 namespace nodepool::cli {
@@ -26,10 +26,10 @@ Task<report::Table> lease_table(Session& session, report::Detail detail) {
 
 Task<int> renew(Session& session, std::string id, async::Duration duration) {
   const model::NodeTable* nodes = co_await session.nodes();
+  const double before = requestor::end_of_lease(*nodes, id);
   const model::Lease lease = co_await requestor::renew_lease(session.runtime(), session.store(),
                                                              *nodes, std::move(id), duration);
-  session.context().out << fmt::format("Lease {} until {}\n", lease.id,
-                                       report::time_text_in_seconds({lease.expires}));
+  print_renewal(session.context(), lease, before);
   co_return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "cli/arguments.h"
-#include "requestor/duration.h"
+#include "config/duration.h"
 
 namespace nodepool::cli {
 
@@ -21,8 +21,8 @@ std::chrono::seconds lease_length(const config::Config& config,
   if (!wanted) return std::min(most, kUsualLease);
   if (*wanted <= most) return *wanted;
   throw std::runtime_error(fmt::format("a lease may last {} at most here, not {} (max-lease)",
-                                       requestor::duration_words(most),
-                                       requestor::duration_words(*wanted)));
+                                       config::duration_words(most),
+                                       config::duration_words(*wanted)));
 }
 
 }  // namespace nodepool::cli

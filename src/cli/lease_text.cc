@@ -45,4 +45,13 @@ std::string lease_text(const requestor::LeasedNodes& leased, const std::vector<N
       report::time_text_in_seconds({leased.lease.expires}), id, id);
 }
 
+void print_renewal(Context& context, const model::Lease& lease, double before) {
+  context.out << fmt::format("Lease {} until {}\n", lease.id,
+                             report::time_text_in_seconds({lease.expires}));
+  if (lease.expires >= before) return;
+  context.err << fmt::format(
+      "nodepool: lease {} ends earlier than before, which was {}: --lease counts from now\n",
+      lease.id, report::time_text_in_seconds({before}));
+}
+
 }  // namespace nodepool::cli

@@ -26,7 +26,6 @@
 #include "report/history_listing.h"
 #include "report/lease_listing.h"
 #include "report/listings.h"
-#include "report/rendering/table_text.h"
 
 namespace nodepool::cli {
 
@@ -131,9 +130,9 @@ Task<int> perform_on(Context& context, Installation& installation, ReleaseNodes 
 
 Task<int> renew(Context& context, Installation& installation, std::string id,
                 std::optional<std::chrono::seconds> duration) {
+  const requestor::LeasedNodes before = co_await installation.find_lease(id);
   const model::Lease lease = co_await installation.renew(std::move(id), duration);
-  context.out << fmt::format("Lease {} until {}\n", lease.id,
-                             report::time_text_in_seconds({lease.expires}));
+  print_renewal(context, lease, before.lease.expires);
   co_return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "config/duration.h"
 #include "config/wording.h"
 
 namespace nodepool::config {
@@ -36,6 +37,8 @@ bool has_shape(const Value& value, const Type& type) {
       return value.to_number().has_value();
     case Kind::string:
       return kind == ValueKind::string;
+    case Kind::duration:
+      return kind == ValueKind::integer || kind == ValueKind::string;
     case Kind::list:
       return kind == ValueKind::list;
     case Kind::mapping:
@@ -95,6 +98,7 @@ class Checker {
   void check_alternatives(const Value& value, const Type& type, const std::string& path, Mark mark);
   void check_range(const Value& value, const Type& type, const std::string& path);
   void check_string(const Value& value, const Type& type, const std::string& path);
+  void check_duration(const Value& value, const Type& type, const std::string& path);
   void check_label(std::string_view name, const std::string& path, Mark mark);
   void check_diskimage(std::string_view name, const std::string& path, Mark mark);
 
@@ -203,6 +207,9 @@ void Checker::check_content(const Value& value, const Type& type, const std::str
     case Kind::string:
       check_string(value, type, path);
       break;
+    case Kind::duration:
+      check_duration(value, type, path);
+      break;
     case Kind::list:
       for (std::size_t i = 0; const Value& item : value.as_list()) {
         check_value(item, type.parts[0], path_of_item(path, i++), item.mark());
@@ -276,7 +283,7 @@ void Checker::check_string(const Value& value, const Type& type, const std::stri
   }
   if (!type.pattern.empty() && (text.size() > kLongestMatched ||
                                 !std::regex_match(text, std::regex(std::string(type.pattern))))) {
-    report(path, value.mark(), "must match the pattern `" + std::string(type.pattern) + "`");
+    report(path, value.mark(), "must be " + std::string(type.meaning));
   }
   if (options_.defined == nullptr) return;
   switch (type.refers) {
@@ -294,8 +301,14 @@ void Checker::check_string(const Value& value, const Type& type, const std::stri
   }
 }
 
+void Checker::check_duration(const Value& value, const Type& type, const std::string& path) {
+  if (!value.is_string() || parse_duration(value.as_string())) return;
+  report(path, value.mark(), "must be " + expected(type));
+}
+
 void Checker::check_label(std::string_view name, const std::string& path, Mark mark) {
   const auto& labels = options_.defined->labels;
+  if (options_.named_labels != nullptr) options_.named_labels->emplace(name);
   if (labels.contains(name)) return;
   std::string hint = did_you_mean(name, {labels.begin(), labels.end()});
   if (hint.empty()) hint = "add it to the top-level `labels`";

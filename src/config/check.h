@@ -21,6 +21,8 @@ struct CheckOptions {
   std::string file = {};                  // for the problems
   std::string path = {};                  // where the value stands; empty for the top level
   const DefinedNames* defined = nullptr;  // without it, references are not checked
+  // Gets the names of the labels that the value refers to, if there is one and `defined`.
+  std::set<std::string, std::less<>>* named_labels = nullptr;
 };
 
 // The strict check: everything in which `value` differs from `schema`. Empty if nothing does.

@@ -77,11 +77,39 @@ std::vector<Problem> duplicates(const Section& root) {
   return problems;
 }
 
+std::vector<Problem> duplicate_pools(const Section& root) {
+  std::vector<Problem> problems;
+  for (const Section& provider : provider_sections(root)) {
+    const Value* pools = provider.value().find("pools");
+    if (pools == nullptr || !pools->is_list()) continue;
+    std::map<std::string, int> lines;
+    for (std::size_t i = 0; const Value& pool : pools->as_list()) {
+      const std::string path = path_of_item(path_below(provider.path(), "pools"), i++);
+      const Value* name = pool.is_mapping() ? pool.find("name") : nullptr;
+      if (name == nullptr || !name->is_scalar() || name->is_null()) continue;
+      const auto [earlier, is_new] = lines.try_emplace(name->text(), pool.mark().line);
+      if (is_new) continue;
+      problems.push_back({.file = provider.file(),
+                          .mark = name->mark(),
+                          .path = path_below(path, "name"),
+                          .message = "the provider has a pool " + in_quotes(name->text()) +
+                                     " in line " + std::to_string(earlier->second) + " already",
+                          .hint = "the last one counts"});
+    }
+  }
+  return problems;
+}
+
+ConfigError default_driver(const Section& provider) {
+  return provider.section_error("has no `driver`: the default is " + in_quotes(kDefaultDriver));
+}
+
 ConfigError unknown_driver(const Section& provider, std::string_view driver,
                            const DriverSchemas& drivers) {
   if (std::ranges::find(drivers.missing, driver) != drivers.missing.end()) {
     return provider.error("driver", "this release has no driver " + in_quotes(driver));
   }
+  if (!provider.has("driver")) return default_driver(provider);
   const std::vector<std::string_view> names = keys_of(drivers.schemas);
   std::string hint = did_you_mean(driver, names);
   if (hint.empty()) hint = "there are " + alternatives(names);

@@ -19,6 +19,12 @@ DefinedNames defined_names(const Section& root);
 // Labels, disk images, providers and tenants that are defined more than once.
 std::vector<Problem> duplicates(const Section& root);
 
+// Pools of one provider with one name, which the Python Nodepool accepts.
+std::vector<Problem> duplicate_pools(const Section& root);
+
+// An error for a provider that does not say its driver and is none of the default one's.
+ConfigError default_driver(const Section& provider);
+
 // An error for a provider whose driver is not in `drivers`.
 ConfigError unknown_driver(const Section& provider, std::string_view driver,
                            const DriverSchemas& drivers);

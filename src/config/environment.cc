@@ -42,7 +42,7 @@ std::string replace_all(std::string_view text, std::string_view token, std::stri
 
 std::string substitute(std::string text, const Environment& environment, std::string_view file) {
   for (const auto& [name, value] : environment) {
-    if (!name.starts_with("NODEPOOL_")) continue;
+    if (!name.starts_with(kVariablePrefix)) continue;
     const std::string token = "%(" + name + ")";
     if (text.contains(token)) text = replace_all(text, token, value, file);
   }

@@ -10,6 +10,9 @@ namespace nodepool::config {
 // Environment variables as name and value, in order.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// What the names of variables that can stand in a file begin with.
+inline constexpr std::string_view kVariablePrefix = "NODEPOOL_";
+
 // The variables of this process.
 Environment process_environment();
 

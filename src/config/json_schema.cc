@@ -43,6 +43,8 @@ Json of_type(const Type& type) {
       return {{"type", {"number", "string"}}};
     case Type::Kind::string:
       return of_string(type);
+    case Type::Kind::duration:
+      return {{"type", {"integer", "string"}}, {"pattern", "^[0-9]+[smhd]?$"}};
     case Type::Kind::list:
       return {{"type", "array"}, {"items", of_type(type.parts[0])}};
     case Type::Kind::mapping:

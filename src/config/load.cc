@@ -6,6 +6,7 @@
 #include "config/check.h"
 #include "config/consistency.h"
 #include "config/diskimages.h"
+#include "config/document.h"
 #include "config/nodepool_schema.h"
 #include "config/outside_error.h"
 #include "config/section.h"
@@ -220,10 +221,10 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.build_log_limit = root.integer("build-log-limit");
   config.max_hold_age = root.optional_integer("max-hold-age");
   if (config.max_hold_age.value_or(0) <= 0) config.max_hold_age.reset();
-  config.max_lease = root.optional_integer("max-lease");
+  config.max_lease = root.optional_seconds("max-lease");
   if (config.max_lease.value_or(0) <= 0) config.max_lease.reset();
   config.pool_timeout =
-      std::clamp<std::int64_t>(root.integer("pool-timeout"), 0, kLongestPoolTimeout);
+      std::clamp<std::int64_t>(root.seconds("pool-timeout"), 0, kLongestPoolTimeout);
   config.webapp = read_webapp(root);
   config.api = read_api(root);
   config.gearman_servers = read_gearman_servers(root);
@@ -308,6 +309,7 @@ std::vector<Problem> find_warnings(const Section& root, const DriverSchemas& dri
   std::vector<Problem> warnings =
       check_leniently(root.value(), nodepool_schema(), {.file = root.file()});
   std::ranges::move(duplicates(root), std::back_inserter(warnings));
+  std::ranges::move(duplicate_pools(root), std::back_inserter(warnings));
   for (const Section& provider : provider_sections(root)) {
     const auto driver = drivers.schemas.find(driver_of(provider.value(), drivers));
     if (driver == drivers.schemas.end()) continue;
@@ -319,22 +321,27 @@ std::vector<Problem> find_warnings(const Section& root, const DriverSchemas& dri
   return warnings;
 }
 
-Value read_document(const std::string& path, const Environment& environment) {
-  return parse_yaml(substitute(read_file(path), environment, path), path);
+Value read_document(const std::string& path, const Environment& environment,
+                    std::vector<Problem>& warnings) {
+  const std::string text = read_file(path);
+  Value document = parse_document(text, environment, path);
+  std::ranges::move(unset_variables(text, environment, path), std::back_inserter(warnings));
+  return document;
 }
 
 }  // namespace
 
 LoadResult load(const LoadOptions& options) {
   LoadResult result;
-  const Value document = read_document(options.path, options.environment);
+  const Value document = read_document(options.path, options.environment, result.warnings);
   const Section root(document, nodepool_schema(), options.path, "");
   result.config = read_config(root, options.drivers);
-  result.warnings = find_warnings(root, options.drivers);
+  std::ranges::move(find_warnings(root, options.drivers), std::back_inserter(result.warnings));
 
   const std::string secure_path = options.secure_path.value_or("");
   const Value secure_document =
-      secure_path.empty() ? Value() : read_document(secure_path, options.environment);
+      secure_path.empty() ? Value()
+                          : read_document(secure_path, options.environment, result.warnings);
   bool has_other_servers = false;
   if (!secure_document.is_null()) {
     const Section secure(secure_document, secure_schema(), secure_path, "");

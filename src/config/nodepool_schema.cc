@@ -43,11 +43,11 @@ Schema api_schema() {
            .description =
                "Whether who has no token may read: the API, the status pages and the metrics."},
           {.key = "socket",
-           .type = string_matching("/.+"),
+           .type = string_matching("/.+", "an absolute path"),
            .default_note = "none",
            .description = "Unix socket for clients on this machine, which need no token."},
           {.key = "socket-mode",
-           .type = string_matching("0?[0-7]{3}"),
+           .type = string_matching("0?[0-7]{3}", "a mode as for chmod, in quotes: `\"0660\"`"),
            .default_note = "`\"0660\"`",
            .description = "Who may connect to the socket, as for chmod, in quotes."},
           {.key = "port",
@@ -359,7 +359,9 @@ Fields path_fields() {
 Fields store_fields() {
   return {
       {.key = "store",
-       .type = string_matching("zookeeper|sqlite:///.+"),
+       .type = string_matching("zookeeper|sqlite:///.+",
+                               "`zookeeper`, or `sqlite://` and the absolute path of a file: "
+                               "`sqlite:///var/lib/nodepool/nodepool.db`"),
        .default_note = "`sqlite:///var/lib/nodepool/nodepool.db`, or ZooKeeper if there are "
                        "`zookeeper-servers`",
        .description = "Where nodes, requests and images are kept: `zookeeper`, or `sqlite://` and "
@@ -411,17 +413,15 @@ Fields resource_fields() {
        .description = "How long a node may be held before it is deleted. 0 or a negative number: "
                       "for ever."},
       {.key = "max-lease",
-       .type = integer(),
+       .type = duration(),
        .default_note = "unlimited",
-       .unit = "seconds",
        .description =
            "How long a lease may last, renewals included, by whichever way it was asked "
            "for; also how long a client of the request API may have nodes held. What "
            "asks for more is refused. 0 or a negative number: as long as anybody likes."},
       {.key = "pool-timeout",
-       .type = integer(),
-       .default_value = "120",
-       .unit = "seconds",
+       .type = duration(),
+       .default_value = "2m",
        .description =
            "How long a request waits for pools that have offered its labels and are gone, "
            "because their launcher is restarted or has lost its session, before it "

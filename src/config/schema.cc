@@ -35,8 +35,11 @@ Type lenient_number() {
 Type string() {
   return {.kind = Kind::string};
 }
-Type string_matching(std::string_view pattern) {
-  return {.kind = Kind::string, .pattern = pattern};
+Type string_matching(std::string_view pattern, std::string_view meaning) {
+  return {.kind = Kind::string, .pattern = pattern, .meaning = meaning};
+}
+Type duration() {
+  return {.kind = Kind::duration};
 }
 
 Type word(std::vector<std::string_view> words) {

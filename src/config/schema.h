@@ -45,10 +45,11 @@ struct Type {
     number,          // a literal with a point, or .inf: `30` is refused by the strict check
     lenient_number,  // an integer, a number, or text that reads as one
     string,
-    list,     // of parts[0]
-    mapping,  // from any string to parts[0]
-    section,  // a mapping with the keys of a schema
-    one_of,   // any of parts
+    duration,  // whole seconds, or a text like `10m` (config/duration.h)
+    list,      // of parts[0]
+    mapping,   // from any string to parts[0]
+    section,   // a mapping with the keys of a schema
+    one_of,    // any of parts
   };
   // What a string names elsewhere in the file.
   enum class Refers { to_nothing, to_label, to_labels_by_space, to_diskimage };
@@ -58,6 +59,7 @@ struct Type {
   std::shared_ptr<const Schema> section = nullptr;
   std::vector<std::string_view> words = {};  // the only strings allowed, if there are any
   std::string_view pattern = {};  // ECMAScript expression the whole string must match, if not empty
+  std::string_view meaning = {};  // what matches it, as the end of "must be …"
   std::optional<std::int64_t> minimum = {};
   std::optional<std::int64_t> maximum = {};
   Refers refers = Refers::to_nothing;
@@ -71,7 +73,8 @@ Type integer_between(std::int64_t minimum, std::int64_t maximum);
 Type number();
 Type lenient_number();
 Type string();
-Type string_matching(std::string_view pattern);
+Type string_matching(std::string_view pattern, std::string_view meaning);
+Type duration();
 Type word(std::vector<std::string_view> words);
 Type label_name();      // a string that names an entry of the top-level `labels`
 Type label_names();     // the same, several separated by spaces

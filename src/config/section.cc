@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "config/duration.h"
 #include "config/wording.h"
 
 namespace nodepool::config {
@@ -134,6 +135,14 @@ std::optional<std::string> Section::optional_text(std::string_view key) const {
   return value->text();
 }
 
+std::optional<std::int64_t> Section::optional_seconds(std::string_view key) const {
+  const auto value = effective(key);
+  if (!value || !value->is_string()) return optional_integer(key);
+  const auto duration = parse_duration(value->as_string());
+  if (!duration) throw error(key, "must be " + expected(field(key).type));
+  return duration->count();
+}
+
 bool Section::boolean(std::string_view key) const {
   return demanded(optional_boolean(key), key);
 }
@@ -148,6 +157,10 @@ double Section::number(std::string_view key) const {
 
 std::string Section::text(std::string_view key) const {
   return demanded(optional_text(key), key);
+}
+
+std::int64_t Section::seconds(std::string_view key) const {
+  return demanded(optional_seconds(key), key);
 }
 
 std::vector<std::string> Section::texts(std::string_view key) const {

@@ -42,12 +42,14 @@ class Section {
   std::int64_t integer(std::string_view key) const;  // true is 1; 1.5 is cut to 1; no strings
   double number(std::string_view key) const;         // integers and numeric strings too
   std::string text(std::string_view key) const;      // any scalar, as Value::text()
+  std::int64_t seconds(std::string_view key) const;  // an integer, or a text like "10m"
 
   // The same, but nothing when the key is missing and the schema has no default.
   std::optional<bool> optional_boolean(std::string_view key) const;
   std::optional<std::int64_t> optional_integer(std::string_view key) const;
   std::optional<double> optional_number(std::string_view key) const;
   std::optional<std::string> optional_text(std::string_view key) const;
+  std::optional<std::int64_t> optional_seconds(std::string_view key) const;
 
   // A list of scalars; a single string is split at spaces. Empty when missing.
   std::vector<std::string> texts(std::string_view key) const;

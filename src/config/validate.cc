@@ -1,12 +1,15 @@
 #include "config/validate.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "config/check.h"
 #include "config/consistency.h"
 #include "config/diskimages.h"
+#include "config/document.h"
 #include "config/nodepool_schema.h"
+#include "config/wording.h"
 #include "config/yaml.h"
 
 namespace nodepool::config {
@@ -25,7 +28,11 @@ void check_providers(const Section& root, const DriverSchemas& drivers, const De
     const std::string driver = driver_of(provider.value(), drivers);
     const auto found = drivers.schemas.find(driver);
     if (found != drivers.schemas.end()) {
-      append(problems, check(provider.value(), provider_schema(*found->second), options));
+      std::vector<Problem> own = check(provider.value(), provider_schema(*found->second), options);
+      const bool is_by_default = !provider.has("driver") && driver == kDefaultDriver;
+      // Or what is wrong with its keys cannot be understood.
+      if (!own.empty() && is_by_default) own.push_back(default_driver(provider).problem());
+      append(problems, std::move(own));
       continue;
     }
     problems.push_back(unknown_driver(provider, driver, drivers).problem());
@@ -80,11 +87,38 @@ std::vector<Problem> check_document(const Value& document, const std::string& fi
 std::vector<Problem> validate(std::string_view text, std::string_view file,
                               const Environment& environment, const DriverSchemas& drivers) {
   try {
-    const Value document = parse_yaml(substitute(std::string(text), environment, file), file);
+    const Value document = parse_document(std::string(text), environment, file);
     return check_document(document, std::string(file), drivers);
   } catch (const ConfigError& error) {
     return {error.problem()};
   }
+}
+
+std::vector<Problem> unserved_labels(std::string_view text, std::string_view file,
+                                     const Environment& environment, const DriverSchemas& drivers) {
+  const Value document = parse_document(std::string(text), environment, file);
+  const Section root(document, nodepool_schema(), std::string(file), "");
+  const std::vector<Section> providers = provider_sections(root);
+  if (providers.empty()) return {};
+  const DefinedNames defined = defined_names(root);
+  std::set<std::string, std::less<>> served;
+  for (const Section& provider : providers) {
+    const auto found = drivers.schemas.find(driver_of(provider.value(), drivers));
+    if (found == drivers.schemas.end()) return {};  // what it has is not known
+    check(provider.value(), provider_schema(*found->second),
+          {.defined = &defined, .named_labels = &served});
+  }
+  std::vector<Problem> problems;
+  for (const Section& label : root.usable_sections("labels")) {
+    const Value* name = label.find("name");
+    if (name == nullptr || served.contains(name->text())) continue;
+    problems.push_back(
+        label
+            .error("name", "no provider of this file has the label " + in_quotes(name->text()),
+                   "such nodes can be had only if another launcher has the label")
+            .problem());
+  }
+  return problems;
 }
 
 std::vector<Problem> validate_file(const std::string& path, const Environment& environment,

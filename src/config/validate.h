@@ -17,7 +17,12 @@ namespace nodepool::config {
 std::vector<Problem> validate(std::string_view text, std::string_view file,
                               const Environment& environment, const DriverSchemas& drivers);
 
-// The same for a file to be read; one that cannot be read is a problem.
+// Labels that no provider of a file without problems has: that is accepted, because another
+// launcher may have them. Nothing without providers. Throws ConfigError.
+std::vector<Problem> unserved_labels(std::string_view text, std::string_view file,
+                                     const Environment& environment, const DriverSchemas& drivers);
+
+// As validate(), for a file to be read; one that cannot be read is a problem.
 std::vector<Problem> validate_file(const std::string& path, const Environment& environment,
                                    const DriverSchemas& drivers);
 

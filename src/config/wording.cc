@@ -109,6 +109,8 @@ std::string expected(const Type& type) {
       return "a number";
     case Type::Kind::string:
       return type.words.empty() ? "a string" : alternatives(type.words);
+    case Type::Kind::duration:
+      return "seconds, or a time like `90s`, `10m`, `2h` or `1d`";
     case Type::Kind::list:
       return "a list";
     case Type::Kind::mapping:
@@ -162,6 +164,8 @@ std::string type_name(const Type& type) {
       if (type.refers == Type::Refers::to_labels_by_space) return "label names";
       if (type.refers == Type::Refers::to_diskimage) return "disk image name";
       return "string";
+    case Type::Kind::duration:
+      return "duration";
     case Type::Kind::list:
       return "list of " + plural(type.parts[0]);
     case Type::Kind::mapping:

@@ -4,6 +4,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -79,6 +80,9 @@ class Events : public YAML::EventHandler {
 
   Value take() { return builder_.take(); }
 
+  // Where the last scalar begins, or what is said about it before; null if there is none.
+  const YAML::Mark& last_scalar() const { return last_scalar_; }
+
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (started_) {
       throw builder_.error(to_mark(mark), "a second document begins here",
@@ -102,6 +106,7 @@ class Events : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     source_.made_an_event();
+    last_scalar_ = mark;
     if (tag == kNoTag && text == "<<") {
       builder_.add_merge_key(to_mark(mark));
     } else {
@@ -159,6 +164,7 @@ class Events : public YAML::EventHandler {
 
   Source& source_;
   ValueBuilder builder_;
+  YAML::Mark last_scalar_ = YAML::Mark::null_mark();
   bool started_ = false;
 };
 
@@ -204,6 +210,40 @@ void check_characters(std::string_view text, std::string_view file) {
   }
 }
 
+// Where a scalar itself begins, behind its anchor and its tag.
+std::size_t past_properties(std::string_view text, std::size_t at) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
+    at = text.find_first_not_of(kSpaces, std::min(text.find_first_of(kSpaces, at), text.size()));
+  }
+  return at;
+}
+
+// Whether the quote that `text` begins with is closed in it.
+bool is_closed(std::string_view text) {
+  const char quote = text.front();
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool is_pair = quote == '"' ? text[i] == '\\' : text.substr(i).starts_with("''");
+    if (is_pair) {
+      ++i;
+    } else if (text[i] == quote) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// For yaml-cpp the end of the file closes a quote, which has everything before it in it then: so it
+// is the last scalar.
+void check_last_quote(std::string_view text, const YAML::Mark& scalar, std::string_view file) {
+  if (scalar.is_null()) return;
+  const std::size_t at = past_properties(text, static_cast<std::size_t>(scalar.pos));
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'') || is_closed(text.substr(at)))
+    return;
+  throw error_in(file, to_mark(scalar), "this quote is never closed",
+                 "the rest of the file would be its text");
+}
+
 }  // namespace
 
 Value parse_yaml(std::string_view text, std::string_view file) {
@@ -223,10 +263,16 @@ Value parse_yaml(std::string_view text, std::string_view file) {
       // The second turn of this loop finds the end, or throws.
     }
   } catch (const YAML::Exception& error) {
-    const bool layout = error.msg.starts_with("end of ");
+    std::string hint;
+    if (error.msg.starts_with("end of ")) {
+      hint = "look at the indentation, the quotes and the brackets around this place";
+    } else if (error.msg.starts_with("illegal EOF")) {
+      hint = "a quote is never closed";
+    }
     throw error_in(file, to_mark(error.mark), "this is not valid YAML: " + error.msg,
-                   layout ? "look at the indentation and brackets around this place" : "");
+                   std::move(hint));
   }
+  check_last_quote(text, events.last_scalar(), file);
   return events.take();
 }
 

@@ -61,6 +61,9 @@ class ProviderConfig {
   // What the builder uploads to it; nothing: it takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
+  // What works, or did with the Python Nodepool, and is hardly meant. `config-validate` says it.
+  const std::vector<config::Problem>& doubts() const { return doubts_; }
+
   // Whether an operator has changed nothing: then a reload keeps the running provider. What was
   // taken from elsewhere counts, too: from the top level (how machines of a diskimage are used), or
   // from other files, for which the driver adds to this.
@@ -73,6 +76,7 @@ class ProviderConfig {
   explicit ProviderConfig(config::ProviderSection section) : section_(std::move(section)) {}
   std::map<std::string, PoolConfig> pools_;
   std::optional<ManagedImages> managed_images_;
+  std::vector<config::Problem> doubts_;
 
  private:
   config::ProviderSection section_;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
+#include "config/duration.h"
 #include "driver/backing.h"
 #include "model/failure_text.h"
 
@@ -45,6 +47,17 @@ std::string description(const NodeRequest& request) {
     text += fmt::format(", relative priority {}", request.relative_priority);
   }
   return text;
+}
+
+// The lease that holds the node now.
+std::optional<model::Lease> lease_on(const Node& node) {
+  return node.state == model::NodeState::in_use ? lease_of(node) : std::nullopt;
+}
+
+// "for 2h".
+std::string length_of(const model::Lease& lease, double now) {
+  const std::chrono::seconds left(std::llround(lease.expires - now));
+  return "for " + config::duration_words(left);
 }
 
 // Without the random part of a pool's id.
@@ -104,7 +117,10 @@ void HistoryRecorder::on_request(const model::RequestTable::Change& change) {
   } else if (change.after != nullptr) {
     on_changed_request(*change.before, *change.after);
   } else {
-    record(about_request(change.id, runtime_.clock.wall_seconds(), "gone"));
+    // Who has asked has taken the nodes, or has gone away.
+    const bool is_answered = change.before->state == model::RequestState::fulfilled;
+    record(
+        about_request(change.id, runtime_.clock.wall_seconds(), is_answered ? "answered" : "gone"));
     decisions_.erase(change.id);
   }
 }
@@ -220,6 +236,7 @@ std::string HistoryRecorder::take_slot(const Node& node) {
 
 void HistoryRecorder::on_new_node(const Node& node) {
   const std::string predecessor = take_slot(node);
+  if (const auto lease = lease_on(node)) lease_ends_.try_emplace(lease->id, lease->expires);
   const auto time = first_seen(nodes_.ready(), node.state_time);
   if (!time) return;
   Entry entry = about_node(node.id, *time, to_string(node.state));
@@ -249,6 +266,37 @@ void HistoryRecorder::on_changed_node(const Node& before, const Node& after) {
     if (after.state == model::NodeState::hold) entry.details = after.comment.value_or("");
     record(entry);
   }
+  on_lease(lease_on(before), lease_on(after), after);
+}
+
+// A lease is told of where its request is, which has the same id. Its nodes change one by one.
+void HistoryRecorder::on_lease(const std::optional<model::Lease>& before,
+                               const std::optional<model::Lease>& after, const Node& node) {
+  const double now = runtime_.clock.wall_seconds();
+  if (after) {
+    const auto [known, is_new] = lease_ends_.try_emplace(after->id, after->expires);
+    if (is_new || known->second != after->expires) {
+      known->second = after->expires;
+      Entry entry = about_request(after->id, now, is_new ? "leased" : "renewed");
+      const model::IdSet& held = nodes_.allocated_to(after->id);
+      entry.related.assign(held.begin(), held.end());
+      entry.details = length_of(*after, now);
+      if (is_new) entry.details += " by " + after->holder;
+      entry.details = model::failure_text(entry.details);  // the holder has any length
+      record(entry);
+    }
+  }
+  if (!before || (after && after->id == before->id)) return;
+  Entry entry = about_request(before->id, now, "released");
+  entry.related = {node.id};
+  entry.details = fmt::format("the node is {}", to_string(node.state));
+  record(entry);
+  const auto has_it = [this, &before](const std::string& id) {
+    const Node* other = nodes_.find(id);
+    const auto lease = other == nullptr ? std::nullopt : lease_on(*other);
+    return lease && lease->id == before->id;
+  };
+  if (std::ranges::none_of(nodes_.allocated_to(before->id), has_it)) lease_ends_.erase(before->id);
 }
 
 // A node has come to another one, or has left it: both tell.

@@ -16,6 +16,7 @@
 #include "async/thread_pool.h"
 #include "driver/launch_account.h"
 #include "history/journal.h"
+#include "model/lease.h"
 #include "model/node_table.h"
 #include "model/observers.h"
 #include "model/request_table.h"
@@ -82,6 +83,8 @@ class HistoryRecorder {
   void on_node(const model::NodeTable::Change& change);
   void on_new_node(const model::Node& node);
   void on_changed_node(const model::Node& before, const model::Node& after);
+  void on_lease(const std::optional<model::Lease>& before, const std::optional<model::Lease>& after,
+                const model::Node& node);
   void on_backing(const std::string& id, const std::optional<std::string>& before,
                   const std::optional<std::string>& after, const model::Node& node);
   void on_lock(const std::string& node_id);
@@ -110,6 +113,7 @@ class HistoryRecorder {
   std::set<std::string, std::less<>> locked_nodes_;
   std::map<StaticSlot, std::string> latest_in_;              // the newest node there
   std::map<std::string, Decisions, std::less<>> decisions_;  // by request id
+  std::map<std::string, double, std::less<>> lease_ends_;    // by lease, as they were told
   model::Observers<const std::string&> decided_;
 
   std::string lines_;  // not yet written

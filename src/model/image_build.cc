@@ -13,9 +13,6 @@ namespace {
 using record_io::Reader;
 using record_io::Writer;
 
-constexpr BuildState kAllBuildStates[] = {BuildState::building, BuildState::ready,
-                                          BuildState::deleting, BuildState::failed};
-
 // The record has a text with commas: "qcow2,raw".
 std::vector<std::string> split_formats(std::string_view text) {
   std::vector<std::string> formats;

@@ -20,6 +20,9 @@ enum class BuildState {
 std::string_view to_string(BuildState state);
 std::optional<BuildState> parse_build_state(std::string_view text);
 
+inline constexpr BuildState kAllBuildStates[] = {BuildState::building, BuildState::ready,
+                                                 BuildState::deleting, BuildState::failed};
+
 // One build of a disk image: /nodepool/images/<image>/builds/<id>. Field names are the record's
 // keys; an absent optional is null in the record. Times are seconds since the epoch.
 struct ImageBuild {

@@ -13,9 +13,6 @@ namespace {
 using record_io::Reader;
 using record_io::Writer;
 
-constexpr UploadState kAllUploadStates[] = {UploadState::uploading, UploadState::ready,
-                                            UploadState::deleting, UploadState::failed};
-
 // The keys after `state`, in the record's order. One list serves reading and writing.
 template <typename UploadType, typename Fields>
 void upload_fields(UploadType& upload, Fields& fields) {

@@ -19,6 +19,9 @@ enum class UploadState {
 std::string_view to_string(UploadState state);
 std::optional<UploadState> parse_upload_state(std::string_view text);
 
+inline constexpr UploadState kAllUploadStates[] = {UploadState::uploading, UploadState::ready,
+                                                   UploadState::deleting, UploadState::failed};
+
 // One upload of a build to a provider:
 // /nodepool/images/<image>/builds/<build id>/providers/<provider>/images/<id>. Field names are the
 // record's keys; an absent optional is null in the record. Times are seconds since the epoch.

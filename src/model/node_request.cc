@@ -8,9 +8,6 @@ namespace nodepool::model {
 
 namespace {
 
-constexpr RequestState kAllRequestStates[] = {RequestState::requested, RequestState::pending,
-                                              RequestState::fulfilled, RequestState::failed};
-
 template <typename RequestType, typename Fields>
 void request_fields(RequestType& request, Fields& fields) {
   fields.field("state_time", request.state_time);

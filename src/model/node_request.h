@@ -23,6 +23,9 @@ enum class RequestState {
 std::string_view to_string(RequestState state);
 std::optional<RequestState> parse_request_state(std::string_view text);
 
+inline constexpr RequestState kAllRequestStates[] = {RequestState::requested, RequestState::pending,
+                                                     RequestState::fulfilled, RequestState::failed};
+
 // Somebody's wish for nodes: /nodepool/requests/<priority>-<sequence>. Field names are the record's
 // keys. Times are seconds since the epoch.
 struct NodeRequest {

@@ -21,6 +21,8 @@ constexpr std::string_view kUnix = "unix://";
 // How long one wait lasts at most, and how long a call may take besides.
 constexpr std::chrono::seconds kWait{30};
 constexpr std::chrono::seconds kPatience{30};
+// By how much the clocks of a launcher and of this host may have gone apart while it waited.
+constexpr std::chrono::seconds kClockTolerance{5};
 constexpr int kGone = 404;
 
 std::vector<std::string> bases_of(const std::string& url) {
@@ -131,6 +133,20 @@ Installation::Progress read_progress(const Json& document) {
     }
   }
   return progress;
+}
+
+Installation::Outcome read_outcome(const Json& document) {
+  Installation::Outcome outcome{.progress = read_progress(document)};
+  const auto lease = document.find("lease");
+  if (lease != document.end() && lease->is_object()) outcome.leased = read_lease(*lease);
+  return outcome;
+}
+
+// When the launchers withdraw the order, in seconds since the epoch; of one that waits.
+double end_of_wait(const Json& document) {
+  const auto expires = document.find("expires");
+  if (expires == document.end() || !expires->is_number()) throw not_understood("it has no end");
+  return expires->get<double>();
 }
 
 // A row of the history, as report/history_listing.h has it.
@@ -272,41 +288,49 @@ Task<Installation::Outcome> Installation::request(
 Task<Installation::Outcome> Installation::place_and_follow(
     std::string order, std::string key, async::Clock::TimePoint deadline,
     std::function<void(const Progress&)> on_progress) {
-  std::string id = co_await place(std::move(order), std::move(key));
-  co_return co_await follow(std::move(id), deadline, std::move(on_progress));
+  Answer placed = co_await place(std::move(order), std::move(key));
+  co_return co_await follow(std::move(placed), deadline, std::move(on_progress));
 }
 
-Task<std::string> Installation::place(std::string order, std::string key) {
-  const Answer placed = co_await call("POST", "requests", std::move(order), std::move(key));
-  co_return text_at(placed.document, "id");
+Task<Installation::Answer> Installation::place(std::string order, std::string key) {
+  Answer placed = co_await call("POST", "requests", std::move(order), std::move(key));
+  if (placed.status == kGone) throw RequestError("the request has ended already");
+  co_return placed;
 }
 
 // Nobody knows how far it has come: sent once more it has the id that it got, if it did.
 Task<> Installation::take_back(std::string order, std::string key) {
   try {
-    std::string id = co_await place(std::move(order), std::move(key));
-    co_await give_up(std::move(id));
+    const Answer placed = co_await place(std::move(order), std::move(key));
+    co_await give_up(text_at(placed.document, "id"));
   } catch (const RequestError&) {
     // It was refused, or has ended, or nobody answers: then its time to wait will end it.
   }
 }
 
-Task<Installation::Outcome> Installation::follow(std::string id, async::Clock::TimePoint deadline,
+Task<Installation::Outcome> Installation::follow(Answer answer, async::Clock::TimePoint deadline,
                                                  std::function<void(const Progress&)> on_progress) {
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
-    const auto wait = std::clamp(left, std::chrono::seconds(0), kWait);
-    const Answer answer =
-        co_await call("GET", fmt::format("requests/{}?wait={}", escaped(id), wait.count()), {}, {});
-    if (answer.status == kGone) throw RequestError("request " + id + " has been removed");
-    Outcome outcome{.progress = read_progress(answer.document)};
+    Outcome outcome = read_outcome(answer.document);
     if (on_progress) on_progress(outcome.progress);
-    const auto lease = answer.document.find("lease");
-    if (lease != answer.document.end() && lease->is_object()) outcome.leased = read_lease(*lease);
+    const auto left = std::chrono::ceil<std::chrono::seconds>(deadline - runtime_.clock.now());
     const bool is_over = outcome.leased || outcome.progress.state == model::RequestState::failed;
-    if (!is_over && left > std::chrono::seconds(0)) continue;
-    if (!outcome.leased) co_await give_up(id);
-    co_return outcome;
+    if (is_over || left <= std::chrono::seconds(0)) {
+      if (!outcome.leased) co_await give_up(outcome.progress.id);
+      co_return outcome;
+    }
+    const double end = end_of_wait(answer.document);
+    answer = co_await call("GET",
+                           fmt::format("requests/{}?wait={}", escaped(outcome.progress.id),
+                                       std::min(left, kWait).count()),
+                           {}, {});
+    if (answer.status != kGone) continue;
+    // The launchers withdraw what has waited for its time; they may do so before they answer.
+    const double tolerance = std::chrono::duration<double>(kClockTolerance).count();
+    const bool is_in_time = runtime_.clock.now() + kClockTolerance < deadline &&
+                            runtime_.clock.wall_seconds() + tolerance < end;
+    if (!is_in_time) co_return outcome;
+    throw RequestError("request " + outcome.progress.id + " has been removed by someone else");
   }
 }
 

@@ -69,7 +69,8 @@ class Installation {
   Task<> finish() { return giving_up_.join(); }
 
   // Asks for nodes and waits for them, as long as the order says. A request that is not fulfilled
-  // by then, or whose wait is cancelled, is given up.
+  // by then, or whose wait is cancelled, is given up. Throws RequestError also if it is
+  // removed before its time.
   Task<Outcome> request(Order order, std::function<void(const Progress&)> on_progress);
 
   // Returns when the lease ends now.
@@ -102,9 +103,9 @@ class Installation {
 
   Task<std::vector<std::string>> pages(std::string listing);
   Task<Answer> call(std::string method, std::string path, std::string body, std::string key);
-  Task<Outcome> follow(std::string id, async::Clock::TimePoint deadline,
+  Task<Outcome> follow(Answer answer, async::Clock::TimePoint deadline,
                        std::function<void(const Progress&)> on_progress);
-  Task<std::string> place(std::string order, std::string key);
+  Task<Answer> place(std::string order, std::string key);
   Task<Outcome> place_and_follow(std::string order, std::string key,
                                  async::Clock::TimePoint deadline,
                                  std::function<void(const Progress&)> on_progress);

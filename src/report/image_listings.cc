@@ -77,6 +77,11 @@ Column problem_column() {
           .too_wide = TooWide::wrapped};
 }
 
+// For programs: the text is for people.
+Column age_column() {
+  return {.key = "age_seconds", .header = "", .since = Detail::full};
+}
+
 // What becomes of the wish for a build: whoever builds the image grants it.
 std::string_view request_state(const ImageTable& images, const std::string& image) {
   const bool building = images.is_being_built(image) && !images.builds_of(image).empty();
@@ -100,6 +105,7 @@ Table build_details(const ImageTable& images, double now, const std::filesystem:
   columns.push_back({.key = "build_state", .header = "Build State", .since = Detail::full});
   columns.push_back({.key = "log", .header = "Log", .since = Detail::full});
   columns.push_back(problem_column());
+  columns.push_back(age_column());
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageBuild* build : images.builds_of(image)) {
@@ -107,6 +113,7 @@ Table build_details(const ImageTable& images, double now, const std::filesystem:
       row.push_back(json_string(to_string(build->state)));
       row.push_back(json_string((logs / model::build_log_name(image, build->id)).string()));
       row.push_back(json_of(build->failure));
+      row.push_back(age_in_seconds(now, build->state_time));
       table.add(std::move(row));
     }
   }
@@ -126,12 +133,15 @@ Table upload_details(const ImageTable& images, double now) {
   std::vector<Column> columns = upload_columns();
   columns.push_back({.key = "format", .header = "Format", .since = Detail::full});
   columns.push_back(problem_column());
+  columns.push_back(age_column());
+  columns.push_back(age_column());
   Table table(std::move(columns));
   for (const std::string& image : images.images()) {
     for (const ImageUpload* upload : images.uploads_of(image)) {
       Row row = upload_row(*upload, now, Ages::spans);
       row.push_back(json_of(upload->format));
       row.push_back(json_of(upload->failure));
+      row.push_back(age_in_seconds(now, upload->state_time));
       table.add(std::move(row));
     }
   }

@@ -30,12 +30,13 @@ Json port_or_redacted(const Json& port) {
 }
 
 // What the Python Nodepool does not list.
-void add_wide(Row& row, const Node& node) {
+void add_wide(Row& row, const Node& node, double now) {
   const std::optional<model::Lease> lease = lease_of(node);
   const bool is_leased = lease && node.state == model::NodeState::in_use;
   row.insert(row.end(), {json_of(node.tenant_name), json_of(node.requestor),
                          is_leased ? json_string(lease->id) : Json(),
-                         is_leased ? Cell(Time{lease->expires}) : Cell(Json())});
+                         is_leased ? Cell(Time{lease->expires}) : Cell(Json()),
+                         age_in_seconds(now, node.state_time)});
 }
 
 }  // namespace
@@ -79,6 +80,7 @@ Table node_columns(Detail detail) {
       {.key = "requestor", .header = "Requestor", .since = wide},
       {.key = "lease", .header = "Lease", .since = wide},
       {.key = "expires", .header = "Expires", .since = wide},
+      {.key = "age_seconds", .header = "", .since = wide},
   });
   return all.with(detail);
 }
@@ -112,7 +114,7 @@ void add_node(Table& table, const Node& node, bool locked, double now, Detail de
     };
     row.insert(row.end(), more.begin(), more.end());
   }
-  if (detail == Detail::wide) add_wide(row, node);
+  if (detail == Detail::wide) add_wide(row, node, now);
   table.add(std::move(row));
 }
 
@@ -136,7 +138,8 @@ Table request_columns() {
                 {"event_id", "Event ID"},
                 {.key = "provider", .header = "Provider", .since = wide},
                 {.key = "tenant", .header = "Tenant", .since = wide},
-                {.key = "age", .header = "Age", .since = wide}});
+                {.key = "age", .header = "Age", .since = wide},
+                {.key = "age_seconds", .header = "", .since = wide}});
 }
 
 void add_request(Table& table, const model::NodeRequest& request, double now) {
@@ -144,7 +147,8 @@ void add_request(Table& table, const model::NodeRequest& request, double now) {
              json_string(to_string(request.state)), json_of(request.requestor),
              json_of(request.node_types), json_of(request.nodes), json_of(request.declined_by),
              json_of(request.event_id), json_of(request.provider), json_of(request.tenant_name),
-             request.created_time ? json_string(age_text(now, *request.created_time)) : Json()});
+             request.created_time ? json_string(age_text(now, *request.created_time)) : Json(),
+             request.created_time ? age_in_seconds(now, *request.created_time) : Json()});
 }
 
 Table request_listing(const model::RequestTable& requests, double now, Detail detail) {

@@ -1,5 +1,7 @@
 #include "report/values.h"
 
+#include <cmath>
+
 #include "model/node.h"
 
 namespace nodepool::report {
@@ -17,6 +19,10 @@ Json json_of(const model::SharedText& text) {
 
 Json json_of(std::int64_t number) {
   return {std::to_string(number)};
+}
+
+Json age_in_seconds(double now, double then) {
+  return json_of(static_cast<std::int64_t>(std::floor(now - then)));
 }
 
 Json json_of(const std::vector<std::string>& texts) {

@@ -17,4 +17,7 @@ model::Json json_of(const model::SharedText& text);
 model::Json json_of(std::int64_t number);
 model::Json json_of(const std::vector<std::string>& texts);
 
+// The age, in whole seconds, of what is since `then`, a moment as `now` is.
+model::Json age_in_seconds(double now, double then);
+
 }  // namespace nodepool::report

@@ -207,6 +207,15 @@ std::vector<LeasedNodes> leases(const model::NodeTable& nodes) {
   return all;
 }
 
+double end_of_lease(const model::NodeTable& nodes, const std::string& lease_id) {
+  for (const std::string& id : nodes.allocated_to(lease_id)) {
+    const Node* node = nodes.find(id);
+    const std::optional<Lease> lease = node == nullptr ? std::nullopt : lease_of(*node);
+    if (lease && lease->id == lease_id) return lease->expires;
+  }
+  return 0;
+}
+
 Task<Lease> renew_lease(async::Runtime runtime, Store& store, const model::NodeTable& nodes,
                         std::string lease_id, async::Duration duration) {
   const model::IdSet& allocated = nodes.allocated_to(lease_id);

@@ -44,6 +44,9 @@ Task<LeasedNodes> lease_nodes(async::Runtime runtime, coordination::Store& store
 // All leases, by id.
 std::vector<LeasedNodes> leases(const model::NodeTable& nodes);
 
+// When the lease ends, in seconds since the epoch; 0 if there is none.
+double end_of_lease(const model::NodeTable& nodes, const std::string& lease_id);
+
 // Lets the lease run for `duration` from now; its nodes all change together. Throws RequestError if
 // there is no such lease, and StoreError.
 Task<model::Lease> renew_lease(async::Runtime runtime, coordination::Store& store,

@@ -416,6 +416,10 @@ TEST_F(ApiTest, lists_come_in_pages) {
   const Got nodes = call("GET", "/api/v1/nodes?limit=2&label=small&state=in-use", "gitlab");
   EXPECT_THAT(nodes.body.at("nodes"), SizeIs(2));
   EXPECT_TRUE(nodes.body.contains("next"));
+  EXPECT_EQ(nodes.body.at("nodes").at(0).at("age_seconds"), 0);
+  const Got mistyped = call("GET", "/api/v1/nodes?state=redy", "gitlab");
+  EXPECT_EQ(mistyped.status, 422);
+  EXPECT_THAT(mistyped.text, HasSubstr("one of init, building, testing, ready, in-use"));
 }
 
 TEST_F(ApiTest, a_stream_tells_each_change_until_the_end) {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "cli/declaration.h"
-#include "requestor/duration.h"
+#include "config/duration.h"
 
 namespace nodepool::cli {
 namespace {
@@ -120,6 +120,13 @@ TEST_F(ArgumentsTest, listings_have_forms_and_filters) {
   EXPECT_EQ(status({"list", "-o", "xml"}), 2);
   EXPECT_THAT(err_.str(), HasSubstr("'xml' is none of table, wide, json, yaml, name"));
   EXPECT_EQ(status({"history", "1", "-o", "name"}), 2);
+  EXPECT_EQ(status({"list", "--state", "redy"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("'redy' is none of init, building, testing, ready, in-use"));
+  EXPECT_EQ(status({"request-list", "--state", "ready"}), 2);
+  EXPECT_EQ(status({"dib-image-list", "--state", "uploading"}), 2);
+  EXPECT_THAT(err_.str(), HasSubstr("'uploading' is none of building, ready, deleting, failed, "
+                                    "paused"));
+  EXPECT_EQ(status({"image-list", "--state", "paused"}), 2);
   EXPECT_EQ(status({"label-list", "--state", "ready"}), 2);
 }
 
@@ -210,18 +217,18 @@ TEST_F(ArgumentsTest, several_leases_can_be_released) {
 }
 
 TEST(DurationTest, has_a_unit_or_is_in_seconds) {
-  EXPECT_EQ(requestor::parse_duration("90"), seconds(90));
-  EXPECT_EQ(requestor::parse_duration("30s"), seconds(30));
-  EXPECT_EQ(requestor::parse_duration("10m"), minutes(10));
-  EXPECT_EQ(requestor::parse_duration("2h"), hours(2));
-  EXPECT_EQ(requestor::parse_duration("1d"), hours(24));
+  EXPECT_EQ(config::parse_duration("90"), seconds(90));
+  EXPECT_EQ(config::parse_duration("30s"), seconds(30));
+  EXPECT_EQ(config::parse_duration("10m"), minutes(10));
+  EXPECT_EQ(config::parse_duration("2h"), hours(2));
+  EXPECT_EQ(config::parse_duration("1d"), hours(24));
   for (const char* text : {"1s", "90s", "90m", "36h", "2d"}) {
-    EXPECT_EQ(requestor::duration_words(*requestor::parse_duration(text)), text);
+    EXPECT_EQ(config::duration_words(*config::parse_duration(text)), text);
   }
-  EXPECT_EQ(requestor::duration_words(seconds(7200)), "2h");
+  EXPECT_EQ(config::duration_words(seconds(7200)), "2h");
   for (const char* text : {"", "h", "0", "-5", "1.5h", "2 h", "2hh", "99999999999999999999",
                            "9223372036854775807d", "40000d"}) {
-    EXPECT_EQ(requestor::parse_duration(text), std::nullopt) << text;
+    EXPECT_EQ(config::parse_duration(text), std::nullopt) << text;
   }
 }
 

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "program/log_config.h"
@@ -32,7 +34,8 @@ class ConfigCommandTest : public CliTest {
 TEST_F(ConfigCommandTest, a_good_file_is_silent_but_for_its_name) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(log, "INFO nodepool.config_validator: validating " + file() + "\n");
+  EXPECT_EQ(log, "INFO nodepool.config_validator: validating " + file() +
+                     "\nINFO nodepool.config_validator: " + file() + " is in order\n");
 }
 
 TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
@@ -40,7 +43,7 @@ TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
   nodepool({"config-validate"});
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               MatchesRegex("[0-9]+-[0-9]+-[0-9]+ [0-9]+:[0-9]+:[0-9]+,[0-9]+ INFO "
-                           "nodepool.config_validator: validating .*\n"));
+                           "nodepool.config_validator: validating .*\n.* is in order\n"));
 }
 
 TEST_F(ConfigCommandTest, all_problems_are_listed_with_their_places) {
@@ -103,6 +106,33 @@ TEST_F(ConfigCommandTest, broken_yaml_is_said_to_be) {
   EXPECT_EQ(status, 1);
   EXPECT_THAT(log, HasSubstr("ERROR nodepool.config_validator: YAML parsing failed\n"));
   EXPECT_THAT(log, HasSubstr(file()));
+}
+
+TEST_F(ConfigCommandTest, what_is_hardly_meant_is_a_warning) {
+  config_ =
+      "labels: [{name: small}, {name: large}]\n"
+      "providers:\n"
+      "  - name: rack\n"
+      "    driver: static\n"
+      "    pools:\n"
+      "      - name: main\n"
+      "        nodes: [{name: host1, labels: [small], host-key: ssh-ed25519 AAAA== root@host1}]\n"
+      "      - name: main\n"
+      "        nodes:\n"
+      "          - {name: host1, labels: [small], connection-port: 22}\n"
+      "          - {name: host1, labels: [small], username: ci, host-key: [ssh-ed25519 AAAA==]}\n";
+  const auto [status, log] = validate();
+  EXPECT_EQ(status, 0) << log;
+  const std::string begin = "WARNING nodepool.config_validator: " + file();
+  EXPECT_THAT(log, HasSubstr(begin + ":1:32: labels[1].name: no provider of this file has the "
+                                     "label `large`"));
+  EXPECT_THAT(log, HasSubstr(begin + ":7:58: providers[0] (rack).pools[0].nodes[0].host-key: is no "
+                                     "SSH host key"));
+  EXPECT_THAT(log, HasSubstr(begin + ":8:15: providers[0] (rack).pools[1].name: the provider has a "
+                                     "pool `main` in line 6 already"));
+  EXPECT_THAT(log, HasSubstr(begin + ":10:20: providers[0] (rack).pools[1].nodes[0].name: the "
+                                     "provider has zuul@host1 with port 22 already"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 6) << log;
 }
 
 TEST_F(ConfigCommandTest, a_missing_file_is_a_problem) {

@@ -110,7 +110,7 @@ TEST_F(ImageTest, builds_are_listed) {
                        R"("formats": ["qcow2", "raw"], "state": "paused", "age": "00:00:01:05", )"
                        R"("build_state": "failed", "log": "/var/log/nodepool/builds/win-)" +
                        kBuild2 +
-                       R"(.log", "problem": null}])"
+                       R"(.log", "problem": null, "age_seconds": 65}])"
                        "\n");
 }
 
@@ -160,8 +160,8 @@ TEST_F(ImageTest, details_of_builds_say_where_their_logs_are_and_why_they_have_f
   EXPECT_THAT(out(), HasSubstr(R"("state": "paused", "age": "00:00:01:05", )"
                                R"("build_state": "failed", "log": "/logs/win-)" +
                                std::string(kBuild2) + R"(.log", "problem": "exit code 7; )"));
-  EXPECT_THAT(out(), HasSubstr(R"(is full"}])"));
-  EXPECT_THAT(out(), HasSubstr(R"("problem": null})"));
+  EXPECT_THAT(out(), HasSubstr(R"(is full", "age_seconds": 65}])"));
+  EXPECT_THAT(out(), HasSubstr(R"("problem": null, "age_seconds": 65})"));
 }
 
 TEST_F(ImageTest, details_of_uploads_say_why_they_have_failed) {
@@ -175,7 +175,10 @@ TEST_F(ImageTest, details_of_uploads_say_why_they_have_failed) {
   EXPECT_THAT(out(), HasSubstr("| failed | 00:00:01:05 |        | validation: "));
   EXPECT_LT(out().find('\n'), 220U) << "the table's width";
   EXPECT_EQ(nodepool({"image-list", "--detail", "--json"}), 0);
-  EXPECT_THAT(out(), HasSubstr(R"("age": "00:01:01:05", "format": "qcow2", "problem": null})"));
+  EXPECT_THAT(
+      out(),
+      HasSubstr(
+          R"("age": "00:01:01:05", "format": "qcow2", "problem": null, "age_seconds": 3665})"));
   EXPECT_THAT(out(), HasSubstr(R"("format": null, "problem": "validation: xxx)"));
 }
 

@@ -88,7 +88,7 @@ TEST_F(ListTest, details_and_json_have_all_columns) {
       R"("AZ": "az1", "username": "zuul", "connection_port": "redacted", "launcher": null, )"
       R"("allocated_to": null, "hold_job": null, "comment": "", )"
       R"("user_data": {"zuul_system": "abc", "project_name": null}, "driver_data": null, )"
-      R"("tenant": null, "requestor": null, "lease": null, "expires": null}])"
+      R"("tenant": null, "requestor": null, "lease": null, "expires": null, "age_seconds": 65}])"
       "\n");
 }
 
@@ -150,7 +150,8 @@ TEST_F(ListTest, requests) {
               HasSubstr(R"({"id": "300-0000000000", "relative_priority": 3, "state": )"
                         R"("requested", "requestor": "zuul", "node_types": ["small", )"
                         R"("large"], "nodes": [], "declined_by": ["pool1"], )"
-                        R"("event_id": "e1", "provider": null, "tenant": null, "age": null}])"));
+                        R"("event_id": "e1", "provider": null, "tenant": null, "age": null, )"
+                        R"("age_seconds": null}])"));
 }
 
 TEST_F(ListTest, labels_with_what_there_is_of_each) {

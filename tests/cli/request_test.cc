@@ -191,6 +191,19 @@ TEST_F(RequestCommandTest, a_lease_is_renewed) {
   EXPECT_THAT(err(), MatchesRegex("nodepool: there is no lease 200-0000000009: [^\n]*\n"));
 }
 
+TEST_F(RequestCommandTest, a_renewal_that_shortens_a_lease_says_so) {
+  run(launcher_.add_pool("rack", {"small"}));
+  EXPECT_EQ(nodepool({"request", "small", "--lease", "2h"}), 0);
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "2h"}), 0);
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(nodepool({"renew", "200-0000000000", "--lease", "1h"}), 0);
+  EXPECT_EQ(out(), "Lease 200-0000000000 until 2023-11-14 23:13:20 +0000\n");
+  EXPECT_EQ(
+      err(),
+      "nodepool: lease 200-0000000000 ends earlier than before, which was 2023-11-15 00:13:20 "
+      "+0000: --lease counts from now\n");
+}
+
 TEST_F(RequestCommandTest, the_place_in_line_is_shown_as_it_changes) {
   terminal_ = true;
   launcher_.react(LauncherDouble::Reaction::ignore);

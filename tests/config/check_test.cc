@@ -9,6 +9,7 @@ namespace nodepool::config {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<std::string> strictly(std::string_view text, const Schema& schema) {
@@ -95,11 +96,22 @@ TEST(Check, BoundsNumbers) {
 }
 
 TEST(Check, MatchesPatterns) {
-  const Schema schema = only(string_matching("[a-z]+"));
+  const Schema schema = only(string_matching("[a-z]+", "small letters"));
   EXPECT_THAT(strictly("key: abc", schema), IsEmpty());
-  EXPECT_THAT(strictly("key: abc1", schema),
-              ElementsAre("f:1:6: key: must match the pattern `[a-z]+`"));
+  EXPECT_THAT(strictly("key: abc1", schema), ElementsAre("f:1:6: key: must be small letters"));
   EXPECT_EQ(strictly("key: " + std::string(100'000, 'a'), schema).size(), 1U);
+}
+
+TEST(Check, KnowsDurations) {
+  for (const char* text : {"key: 90", "key: 0", "key: -1", "key: '90'", "key: 10m", "key: 2h"}) {
+    EXPECT_THAT(strictly(text, only(duration())), IsEmpty()) << text;
+  }
+  for (const char* text : {"key: 2 hours", "key: 2w", "key: '0'"}) {
+    EXPECT_THAT(
+        strictly(text, only(duration())),
+        ElementsAre("f:1:6: key: must be seconds, or a time like `90s`, `10m`, `2h` or `1d`"));
+  }
+  EXPECT_THAT(strictly("key: [1]", only(duration())), ElementsAre(HasSubstr("not a list")));
 }
 
 TEST(Check, ReportsTheAlternativeThatFitsBest) {

@@ -69,6 +69,40 @@ TEST(Load, SubstitutesTheEnvironmentBeforeParsing) {
   EXPECT_EQ(load_text("images-dir: '%(NODEPOOL_GONE)/x'").config.images_dir, "%(NODEPOOL_GONE)/x");
 }
 
+TEST(Load, SaysWhichVariablesAreNotSet) {
+  EXPECT_THAT(
+      warnings("images-dir: '/%(NODEPOOL_GONE)/x'\nelements-dir: '%(HOME)s'  # %(THIS)\n"),
+      ElementsAre(
+          "nodepool.yaml:1:15: the variable `NODEPOOL_GONE` is not set in the environment (its "
+          "name stays in the text)",
+          "nodepool.yaml:2:16: the variable `HOME` is not put in here (only those whose names "
+          "begin with `NODEPOOL_` are)"));
+  EXPECT_THAT(warnings("images-dir: '/%(asctime)/%(/%()/%p'\n# %(NODEPOOL_GONE)\n"), IsEmpty());
+  EXPECT_THAT(refusal("webapp:\n  port: %(NODEPOOL_GONE)\n"),
+              HasSubstr("(the variable `NODEPOOL_GONE` is not set in the environment)"));
+}
+
+TEST(Load, ReadsDurations) {
+  const Config config = load_text("max-lease: 2h\npool-timeout: 90s\n").config;
+  EXPECT_EQ(config.max_lease, 7200);
+  EXPECT_EQ(config.pool_timeout, 90);
+  EXPECT_EQ(load_text("max-lease: 5400").config.max_lease, 5400);
+  EXPECT_EQ(load_text("max-lease: 0").config.max_lease, std::nullopt);
+  EXPECT_EQ(load_text("{}").config.pool_timeout, 120);
+  EXPECT_THAT(refusal("max-lease: soon"), HasSubstr("max-lease: must be seconds, or a time like"));
+}
+
+TEST(Load, WarnsOfPoolsWithOneName) {
+  EXPECT_THAT(warnings("providers:\n"
+                       "  - name: rack\n"
+                       "    driver: static\n"
+                       "    pools: [{name: a, nodes: []}, {name: b, nodes: []},\n"
+                       "            {name: a, nodes: []}, 5]\n"),
+              testing::Contains(
+                  "nodepool.yaml:5:20: providers[0] (rack).pools[2].name: the provider has a pool "
+                  "`a` in line 4 already (the last one counts)"));
+}
+
 TEST(Load, ReadsGearmanServers) {
   const Config config = load_text("gearman-servers: [{host: '::1'}, {host: b, port: 4731}]").config;
   EXPECT_THAT(config.gearman_servers, ElementsAre(GearmanServer{.host = "::1", .port = 4730},

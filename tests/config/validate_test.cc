@@ -174,6 +174,42 @@ TEST(Validate, TellsWhereTheYamlIsBroken) {
   EXPECT_THAT(strict("webapp:\n  port: %(NODEPOOL_UNSET)\n"), ElementsAre(HasSubstr("f:2:9: ")));
 }
 
+TEST(Validate, SaysWhichDriverIsTheDefault) {
+  const DriverSchemas drivers = {.schemas = {{"openstack", &rack_schema()}}};
+  const auto problems = [&drivers](std::string_view text) {
+    return lines(validate(text, "f", {}, drivers));
+  };
+  EXPECT_THAT(problems("providers: [{name: rack, nodes: []}]"),
+              testing::Contains(HasSubstr("providers[0] (rack): has no `driver`: the default is "
+                                          "`openstack`")));
+  EXPECT_THAT(problems("providers: [{name: rack}]"), IsEmpty());
+  EXPECT_THAT(problems("providers: [{name: rack, driver: openstack, nodes: []}]"),
+              ElementsAre(HasSubstr("unknown key `nodes`")));
+  EXPECT_THAT(lines(validate("providers: [{name: rack}]", "f", {}, {})),
+              ElementsAre(HasSubstr("has no `driver`: the default is `openstack`")));
+}
+
+TEST(Validate, SaysWhatTheStoreCanBe) {
+  EXPECT_THAT(strict("store: sqlite:/tmp/x.db\n"),
+              ElementsAre("f:1:8: store: must be `zookeeper`, or `sqlite://` and the absolute path "
+                          "of a file: `sqlite:///var/lib/nodepool/nodepool.db`"));
+}
+
+TEST(Validate, KnowsLabelsThatNoProviderHas) {
+  const auto unserved = [](std::string_view text) {
+    return lines(unserved_labels(text, "f", {}, test_drivers()));
+  };
+  const std::string labels = "labels: [{name: one}, {name: two}, {name: three}]\n";
+  EXPECT_THAT(unserved(labels + "providers:\n"
+                                "  - name: rack\n"
+                                "    driver: static\n"
+                                "    pools: [{name: a, nodes: [{name: h, labels: one three}]}]\n"),
+              ElementsAre("f:1:30: labels[1].name: no provider of this file has the label `two` "
+                          "(such nodes can be had only if another launcher has the label)"));
+  EXPECT_THAT(unserved(labels), IsEmpty());
+  EXPECT_THAT(unserved(labels + "providers: [{name: g, driver: gce}]\n"), IsEmpty());
+}
+
 TEST(Validate, ReadsFiles) {
   const Files files;
   EXPECT_THAT(validate_file(files.write("ok.yaml", "{}"), {}, test_drivers()), IsEmpty());

@@ -239,6 +239,22 @@ TEST(Yaml, BoundsTheExpansionOfAliases) {
   EXPECT_THAT(error(nested), HasSubstr("anchors and aliases stand for more than"));
 }
 
+TEST(Yaml, WantsQuotesToBeClosed) {
+  EXPECT_EQ(error("a: 1\nb: \"x\nc:\n  - d\n"),
+            "f:2:4: this quote is never closed (the rest of the file would be its text)");
+  for (const char* text : {"a: 'b\nc: d\n", "a: 'b''", "a: \"b\\\"\n", "a: &x 'b\n", "a: !!str \"b",
+                           "'a", "a: ä\nb: 'c",
+                           "\xef\xbb\xbf"
+                           "a: 'b"}) {
+    EXPECT_THAT(error(text), HasSubstr("quote is never closed")) << text;
+  }
+  for (const char* text :
+       {"a: 'b'", "a: \"b\\\\\"", "a: b'\n", "a: &x 'b'\n", "a: 'b'''\n", "a: |\n  'b\n", "# 'a",
+        "a: ''", "a: \"\"", "a: 'b'\nc:\n", "a: 'b' # it's\n", "a: ä\nb: 'c'", "a: &x b's\n"}) {
+    EXPECT_EQ(error(text), "no error") << text;
+  }
+}
+
 TEST(Yaml, BoundsTheSize) {
   EXPECT_THAT(error(std::string(kMaxFileSize + 1, ' ')), HasSubstr("larger than 16 MiB"));
 }

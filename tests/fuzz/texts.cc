@@ -1,5 +1,6 @@
 // Short texts of many origins: names, addresses, headers, what people type.
 
+#include "config/duration.h"
 #include "coordination/path.h"
 #include "coordination/store.h"
 #include "http/client.h"
@@ -8,7 +9,6 @@
 #include "nodescan/address.h"
 #include "report/rendering/fitting.h"
 #include "report/rendering/table_text.h"
-#include "requestor/duration.h"
 #include "telemetry/harmless_text.h"
 #include "tests/fuzz/target.h"
 
@@ -19,7 +19,7 @@ void read(std::string_view input) {
   const std::string harmless = telemetry::harmless_text(input);
   require(telemetry::harmless_text(harmless) == harmless, "what is harmless stays as it is");
   telemetry::unfinished_character(input);
-  requestor::parse_duration(input);
+  config::parse_duration(input);
   constexpr std::size_t kWidth = 10;
   require(report::display_width(report::cut(input, kWidth)) <= kWidth, "what is cut fits");
   nodescan::parse_address(text);

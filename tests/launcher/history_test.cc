@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "model/lease.h"
 #include "model/paths.h"
 #include "tests/launcher/launcher_fixture.h"
 #include "tests/support/temporary_directory.h"
@@ -58,7 +59,7 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
 
   EXPECT_THAT(lines(served), ElementsAre("requested label(s) a for test",
                                          "decision host.example-PoolWorker.rack-main accepts",
-                                         "fulfilled [" + first + "]", "gone"));
+                                         "fulfilled [" + first + "]", "answered"));
   EXPECT_THAT(lines(waiting),
               ElementsAre("requested label(s) a for test",
                           StartsWith("decision host.example-PoolWorker.rack-main waits: "),
@@ -75,6 +76,32 @@ TEST_F(HistoryTest, the_whole_life_of_a_request_and_its_node) {
                           "locked", "allocated [" + waiting + "]", "unlocked"));
   const auto entries = history::entries_of(*journal_, first);
   EXPECT_NEAR(entries[7].time - entries[6].time, 300, 1);
+}
+
+TEST_F(HistoryTest, a_lease_is_told_of_until_its_node_is_back) {
+  start(std::string(kHostWithHistory));
+  const std::string node_id = nodes().front().id;
+  const std::string id = request({"a"});
+  accept(id);
+  const auto lease_for = [&](double seconds) {
+    model::Node node = read_node(node_id);
+    node.user_data = model::lease_user_data({id, clock_.wall_seconds() + seconds, "me"});
+    write_node(node);
+    pass(std::chrono::seconds(1));
+  };
+  lease_for(7200);
+  pass(std::chrono::minutes(5));
+  lease_for(3600);
+  give_back(node_id);
+  pass(std::chrono::seconds(1));
+  stop();
+  const std::string nodes = "[" + node_id + "]";
+  EXPECT_THAT(
+      lines(id),
+      ElementsAre("requested label(s) a for test",
+                  "decision host.example-PoolWorker.rack-main accepts", "fulfilled " + nodes,
+                  "answered", "leased " + nodes + " for 2h by me", "renewed " + nodes + " for 1h",
+                  "released " + nodes + " the node is used"));
 }
 
 constexpr std::string_view kFakeSky = R"(

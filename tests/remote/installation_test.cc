@@ -4,6 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "async/finally.h"
+#include "model/paths.h"
 #include "report/lease_listing.h"
 #include "report/listings.h"
 #include "requestor/error.h"
@@ -39,6 +46,54 @@ class InstallationTest : public api::ApiTest {
     });
     run(door->start({.host = "127.0.0.1", .port = 0}));
     return door;
+  }
+
+  // A launcher that answers a call that waits when `happening` has been, and the request is gone.
+  std::unique_ptr<web::Server> open_late(std::function<Task<>()> happening) {
+    auto door = std::make_unique<web::Server>(runtime_, log_, [this, happening](web::Request call) {
+      return answer_late(std::move(call), happening);
+    });
+    run(door->start({.host = "127.0.0.1", .port = 0}));
+    return door;
+  }
+
+  // What the API waits for before it says that something is not there: it may just not be seen yet.
+  Task<> let_time_pass(const bool& is_answered) {
+    while (!is_answered) {
+      clock_.advance_by(std::chrono::milliseconds(10));
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+  }
+
+  Task<web::Response> answer_late(web::Request call, std::function<Task<>()> happening) {
+    if (call.parameter("wait") != nullptr) {
+      co_await happening();
+      while (!(co_await launcher_.requests()).empty()) {
+        co_await boost::asio::post(boost::asio::use_awaitable);
+      }
+    }
+    bool is_answered = false;
+    async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+      ADD_FAILURE() << name << ": " << error;
+    });
+    scope.spawn("time", let_time_pass(is_answered));
+    Task<web::Response> answering = first_->api().answer(std::move(call));
+    const auto stop = [&scope, &is_answered] {
+      is_answered = true;
+      return scope.join();
+    };
+    co_return co_await async::finally(std::move(answering), stop);
+  }
+
+  Task<> pass_at_once(seconds time) {
+    clock_.advance_by(time);
+    co_return;
+  }
+
+  Task<> remove_request() {
+    const std::vector<std::string> requests = co_await launcher_.requests();
+    co_await launcher_store_.remove(model::request_path(requests.front()),
+                                    coordination::kAnyVersion);
   }
 
   std::string url(std::size_t launcher) const {
@@ -118,6 +173,42 @@ TEST_F(InstallationTest, a_request_that_fails_says_who_has_declined_it) {
   EXPECT_EQ(outcome.progress.state, model::RequestState::failed);
   ASSERT_THAT(outcome.progress.declined, SizeIs(1));
   EXPECT_EQ(outcome.progress.declined[0].second, "it would exceed quota");
+}
+
+TEST_F(InstallationTest, an_order_that_a_launcher_has_withdrawn_in_time_was_not_fulfilled_in_time) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(21)); });
+  Installation installation = client("gitlab");
+  const Installation::Outcome outcome =
+      run(installation.request({.labels = {"small"}, .timeout = seconds(20)}, nullptr));
+  EXPECT_FALSE(outcome.leased);
+  EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
+  EXPECT_EQ(outcome.progress.id, "200-0000000000");
+}
+
+TEST_F(InstallationTest, who_asks_again_with_a_key_waits_for_as_long_as_the_first_has_said) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  web::Request first =
+      request("POST", "/api/v1/requests", "gitlab", {{"labels", {"small"}}, {"timeout", 30}});
+  first.headers["idempotency-key"] = "job 4";
+  ASSERT_EQ(call(*first_, std::move(first)).status, 201);
+  pass(seconds(15));
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return pass_at_once(seconds(16)); });
+  Installation installation = client("gitlab");
+  const Installation::Outcome outcome = run(installation.request(
+      {.labels = {"small"}, .timeout = seconds(120), .key = "job 4"}, nullptr));
+  EXPECT_FALSE(outcome.leased);
+  EXPECT_EQ(outcome.progress.state, model::RequestState::requested);
+}
+
+TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(doors_[0]->stop());
+  doors_[0] = open_late([this] { return remove_request(); });
+  EXPECT_EQ(refusal(client("gitlab").request({.labels = {"small"}}, nullptr)),
+            "request 200-0000000000 has been removed by someone else");
 }
 
 TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {

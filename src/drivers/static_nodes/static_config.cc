@@ -1,9 +1,13 @@
 #include "drivers/static_nodes/static_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 
 #include "config/nodepool_schema.h"
 #include "config/section.h"
+#include "config/wording.h"
 
 namespace nodepool::drivers::static_nodes {
 
@@ -94,6 +98,16 @@ std::vector<std::string> read_host_keys(const config::Section& section) {
   return section.texts("host-key");
 }
 
+// "ssh-ed25519 AAAA…"; what the base64 stands for is not looked at.
+bool is_host_key(std::string_view text) {
+  const std::vector<std::string> words = config::words_of(text);
+  const auto is_base64 = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
+  };
+  return words.size() == 2 && text == words[0] + " " + words[1] &&
+         std::ranges::all_of(words[1], is_base64);
+}
+
 Host load_host(const config::Section& section, const config::Config& config,
                const std::string& pool) {
   Host host;
@@ -166,6 +180,21 @@ void StaticProviderConfig::load_pool(const config::Section& section,
   driver::PoolConfig pool = driver::load_common_pool(section, provider);
   for (const config::Section& entry : section.sections("nodes")) {
     Host host = load_host(entry, config, pool.name);
+    if (!std::ranges::all_of(host.host_keys, is_host_key)) {
+      doubts_.push_back(entry
+                            .error("host-key", "is no SSH host key: the host will never show it",
+                                   "a key is `<type> <base64>`, without the host's name")
+                            .problem());
+    }
+    if (hosts_.contains(host.key())) {
+      doubts_.push_back(
+          entry
+              .error("name",
+                     fmt::format("the provider has {}@{} with port {} already", host.username,
+                                 host.name, host.connection_port),
+                     "the last one counts; `max-parallel-jobs` makes several nodes of one host")
+              .problem());
+    }
     pool.labels.insert(host.labels.begin(), host.labels.end());
     hosts_.insert_or_assign(host.key(), std::move(host));
   }

@@ -1,10 +1,10 @@
-#include "requestor/duration.h"
+#include "config/duration.h"
 
 #include <charconv>
 #include <cstdint>
 #include <memory>
 
-namespace nodepool::requestor {
+namespace nodepool::config {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
   return std::chrono::seconds(number * *unit);
 }
 
-}  // namespace nodepool::requestor
+}  // namespace nodepool::config

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace nodepool::requestor {
+namespace nodepool::config {
 
 // Reads "90" or "90s" (seconds), "10m", "2h", "1d". Nothing if it is none of these, not positive,
 // or more than a century.
@@ -14,4 +14,4 @@ std::optional<std::chrono::seconds> parse_duration(std::string_view text);
 // The same the other way round, in the largest unit that fits: "90s", "36h", "1d".
 std::string duration_words(std::chrono::seconds duration);
 
-}  // namespace nodepool::requestor
+}  // namespace nodepool::config
