@@ -61,6 +61,7 @@ Task<Instance> InstanceLaunch::run() {
   machine_.enter("waiting for the instance");
   const Ec2Instance instance = co_await wait_until_running(id);
   Instance described = describe(context_.config, instance);
+  described.external_id = to_json({.instance = instance.id, .host = host_id_});
   described.resources = co_await need_with(instance.type);
   described.node_properties = model::Json::parse(
       fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
@@ -261,7 +262,7 @@ Instance describe(const AwsConfig& config, const Ec2Instance& instance) {
     return text.empty() ? std::nullopt : std::optional(text);
   };
   Instance described;
-  described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
+  described.external_id = to_json({.instance = instance.id, .host = {}});
   described.metadata = instance.tags;
   described.public_ipv4 = if_any(instance.public_ipv4);
   described.public_ipv6 = if_any(instance.ipv6);

@@ -285,6 +285,72 @@ TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+// --- what is released, and what is looked for
+
+TEST_P(AwsContract, a_host_on_which_aws_itself_has_put_a_machine_is_not_released) {
+  aws().dedicated_hosts.hosts["h-operator"] = {
+      .type = "t3.medium", .zone = "north-1a", .tags = {}, .instance = {}};
+  aws().default_host = "h-operator";
+  const Node node = launch_new();
+  ASSERT_EQ(aws().dedicated_hosts.hosts["h-operator"].instance, cloud_->machine_of(node));
+  take_back(node.id);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+  EXPECT_EQ(aws().count("ReleaseHosts"), 0);
+}
+
+// The last label that wants a host may be gone from the configuration.
+TEST_P(AwsContract, a_host_that_no_node_has_is_released_though_no_label_wants_one) {
+  const driver::Metadata ours = marks(kProvider, "0000009999");
+  aws().dedicated_hosts.hosts["h-ours"] = {
+      .type = "t3.medium", .zone = "north-1a", .tags = {ours.begin(), ours.end()}, .instance = {}};
+  aws().dedicated_hosts.hosts["h-operator"] = {
+      .type = "t3.medium", .zone = "north-1a", .tags = {}, .instance = {}};
+  start();
+  for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_THAT(aws().dedicated_hosts.hosts, testing::ElementsAre(testing::Key("h-operator")));
+}
+
+TEST_P(AwsContract, who_has_no_hosts_needs_no_permission_to_look_for_them) {
+  aws().fail("DescribeHosts", std::vector<StandIn::Failure>(9, {403, "UnauthorizedOperation"}));
+  cloud_->add_machine(marks(kProvider, "0000009999"));
+  start();
+  for (int look = 0; look < 3; ++look) {
+    process_->run(provider().launching()->remove_leaks());
+    process_->pass(std::chrono::minutes(1));
+  }
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+  EXPECT_EQ(aws().count("DescribeHosts"), 1);
+}
+
+TEST_P(AwsContract, what_is_of_an_unknown_type_is_not_deleted) {
+  const Node node = launch_new();
+  const auto job =
+      process_->begin(provider().launching()->remove_leak({.type = "lamp",
+                                                           .id = cloud_->machine_of(node),
+                                                           .metadata = {},
+                                                           .is_ours = true,
+                                                           .reason = {}}));
+  finish(job);
+  EXPECT_THAT(job->failure(), testing::HasSubstr("lamp"));
+  process_->pass(std::chrono::minutes(1));
+  expect_one_machine(node.id);
+  EXPECT_EQ(aws().count("TerminateInstances"), 0);
+}
+
+// As a record has it that was written by hand, or by another driver.
+TEST_P(AwsContract, an_id_that_names_nothing_needs_no_deletion) {
+  for (const char* external_id : {R"("6b1f-a-server-elsewhere")", R"({"instance": "server"})"}) {
+    Node node = launch_new();
+    take_back(node.id);
+    node.id = add_node();
+    node.state = model::NodeState::deleting;
+    node.external_id = model::Json{external_id};
+    installation_.write(node);
+    take_back(node.id);
+    EXPECT_FALSE(is_recorded(node.id)) << external_id;
+  }
+}
+
 // The aim is 1.1 calls for a node's life, where many are wanted at a time. At the default rate they
 // come up one after the other, for 50 s: some calls more, and nobody waits long.
 class CallsOfAws : public AwsContract {

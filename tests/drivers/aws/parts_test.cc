@@ -55,6 +55,9 @@ TEST(Refusal, says_what_to_do) {
   EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403), ErrorKind::permanent);
   EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403, true), ErrorKind::failed);
   EXPECT_EQ(kind_of_code("InvalidInstanceID.NotFound"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidInstanceID.Malformed"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidConversionTaskId.Malformed"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidUserData.Malformed"), ErrorKind::failed);
   EXPECT_EQ(kind_of_code("InvalidInstanceType"), ErrorKind::permanent);
   EXPECT_EQ(kind_of_code("InternalError", 500), ErrorKind::transient);
   EXPECT_EQ(kind_of_code("InternalError", 500, true), ErrorKind::unknown_outcome);
@@ -71,6 +74,20 @@ TEST(XmlElement, says_where_something_is_missing) {
     EXPECT_STREQ(error.what(), "call: the answer.b.item[0].c is no number");
   }
   EXPECT_THROW(XmlElement::parse("call", "{}"), CloudError);
+}
+
+TEST(XmlElement, takes_no_number_that_cannot_be_meant) {
+  for (const char* number : {"inf", "nan", "-inf", "1e300", "-1", "9007199254740993", "1x"}) {
+    const XmlElement root = XmlElement::parse("call", std::string("<a><n>") + number + "</n></a>");
+    EXPECT_THROW(root.number("n"), CloudError) << number;
+    EXPECT_THROW(root.optional_number("n"), CloudError) << number;
+    EXPECT_THROW(root.optional_integer("n"), CloudError) << number;
+  }
+  const XmlElement root = XmlElement::parse("call", "<a><n>1.5</n><m>64</m></a>");
+  EXPECT_EQ(root.number("n"), 1.5);
+  EXPECT_THROW(root.optional_integer("n"), CloudError);
+  EXPECT_EQ(root.optional_integer("m"), 64);
+  EXPECT_EQ(root.optional_integer("none"), std::nullopt);
 }
 
 TEST(CallPace, is_halved_when_asked_and_recovers) {

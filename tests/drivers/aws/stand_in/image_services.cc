@@ -118,6 +118,7 @@ Reply ImageServices::serve(const std::string& action, const http::HttpServer::Ca
   if (action != "GetObjectTagging") return {204, ""};
   const auto object = objects.find(target.key);
   if (object == objects.end()) return s3_refusal(404, "NoSuchKey");
+  if (object->second.hides_tags) return s3_refusal(403, "AccessDenied");
   std::string items;
   for (const auto& [key, text] : object->second.tags) {
     items += fmt::format("<Tag><Key>{}</Key><Value>{}</Value></Tag>", key, text);
