@@ -1,5 +1,8 @@
 #include "drivers/aws/aws_adapter.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "driver/cloud_error.h"
@@ -165,17 +168,19 @@ Task<driver::Limits> AwsAdapter::limits() {
 
 Task<driver::Resources> AwsAdapter::need(std::string pool, std::string label) {
   const AwsLabel& wanted = config_->label(pool, label);
-  if (wanted.fleet) co_return driver::Resources({{"instances", 1}});  // of whichever type
-  if (wanted.instance_type.empty()) {
+  const std::vector<std::string> names = types_of(wanted);
+  if (names.empty()) {
     throw CloudError(CloudError::Kind::permanent, "the label has no instance type");
   }
-  const auto types = co_await context_.view.types({wanted.instance_type});
-  const auto type = types.find(wanted.instance_type);
-  if (type == types.end()) {
-    throw CloudError(CloudError::Kind::permanent,
-                     "EC2 has no instance type " + wanted.instance_type + " in this region");
+  std::vector<InstanceType> types;
+  const auto known = co_await context_.view.types(names);
+  for (const auto& [name, type] : known) types.push_back(type);
+  if (types.empty()) {
+    throw CloudError(
+        CloudError::Kind::permanent,
+        fmt::format("EC2 has no instance type {} in this region", fmt::join(names, ", ")));
   }
-  co_return need_of(wanted, type->second);
+  co_return least_need_of(wanted, types);
 }
 
 Task<std::optional<std::string>> AwsAdapter::label_problem(std::string pool, std::string label) {

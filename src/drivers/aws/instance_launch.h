@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "async/runtime.h"
 #include "driver/statemachine/adapter.h"
@@ -45,7 +46,8 @@ class InstanceLaunch {
   async::Task<std::string> make_instance();
   async::Task<std::string> call_for_instance();
   async::Task<std::string> call_for_fleet(MachineOrder order);
-  MachineOrder order() const;
+  MachineOrder order(std::string_view step) const;
+  std::string token(std::string_view step) const;
   async::Task<std::string> image_id();
   driver::Metadata tags() const;
   async::Task<std::optional<std::string>> find_instance();

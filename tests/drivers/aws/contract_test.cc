@@ -209,6 +209,28 @@ class HostFixture final : public AwsFixture {
   }
 };
 
+// The image is named by its id; the disk is another one than the image's; two types will do.
+class FleetFixture final : public AwsFixture {
+ public:
+  explicit FleetFixture(harness::Installation& installation)
+      : AwsFixture(installation, kWithFleet.c_str()) {}
+
+ private:
+  static inline const std::string kWithFleet = std::regex_replace(
+      kWithHosts, std::regex("instance-type: t3.medium, key-name: ci,\\s+dedicated-host: true"),
+      "key-name: ci, fleet: {instance-types: [t3.medium, t3.large, old1.large], "
+      "allocation-strategy: diversified}");
+};
+class DiskFixture final : public AwsFixture {
+ public:
+  explicit DiskFixture(harness::Installation& installation)
+      : AwsFixture(installation, kWithDisk.c_str()) {}
+
+ private:
+  static inline const std::string kWithDisk =
+      std::regex_replace(kWithHosts, std::regex("dedicated-host: true"), "volume-size: 100");
+};
+
 // At the default rate.
 class PacedFixture final : public AwsFixture {
  public:
@@ -283,6 +305,100 @@ TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
   aws().fail("TerminateInstances", {{400, "InvalidInstanceID.NotFound"}});
   take_back_in_the_end(node.id, 2);
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+// --- what is asked for twice
+
+std::vector<std::string> tokens(const std::vector<StandIn::Parameters>& calls) {
+  std::vector<std::string> tokens;
+  for (const StandIn::Parameters& call : calls) tokens.push_back(call.at("ClientToken"));
+  return tokens;
+}
+
+TEST_P(AwsContract, a_machine_that_is_listed_late_is_not_made_twice) {
+  aws().listing_lag = std::chrono::seconds(45);  // more than is waited before it is made again
+  aws().fail("RunInstances", std::vector<StandIn::Failure>(kUnansweredAttempts, {-1}));
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_THAT(used, testing::SizeIs(kUnansweredAttempts + 1));
+  EXPECT_THAT(used, testing::Each(used.front()));
+}
+
+TEST_P(AwsContract, whoever_goes_on_with_an_attempt_uses_its_token) {
+  aws().listing_lag = std::chrono::seconds(45);
+  aws().fail("RunInstances", {{-1}, {-1}});
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (aws().count("RunInstances") < 2) ASSERT_TRUE(process_->step());
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");
+  expect_one_machine(id);
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_THAT(used, testing::Each(used.front()));
+}
+
+TEST_P(AwsContract, each_attempt_and_each_node_has_a_token_of_its_own) {
+  aws().broken = 1;
+  launch_new();
+  launch_new();
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_EQ(std::set(used.begin(), used.end()).size(), 3U);
+}
+
+// The machine may be there, as it was wanted before. It is deleted once it is listed.
+TEST_P(AwsContract, what_was_asked_for_with_other_parameters_is_another_attempt) {
+  aws().listing_lag = std::chrono::minutes(2);
+  aws().fail("RunInstances", {{-1}, {-1}});
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (aws().count("RunInstances") < 2) ASSERT_TRUE(process_->step());
+  aws().images.insert("ami-2");  // the newest from now on
+  job = start().launch(id);
+  while (aws().count("RunInstances") < 4) ASSERT_TRUE(process_->step());
+  aws().listing_lag = {};
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_EQ(node(id).launch_journal.text, "null");
+  for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());
+  process_->pass(std::chrono::minutes(1));
+  expect_one_machine(id);
+  EXPECT_EQ(aws().count("RunInstances"), 4);
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_EQ(used.at(2), used.at(0));
+  EXPECT_NE(used.at(3), used.at(0));
+}
+
+// --- what is asked for as a label says
+
+class FleetOfAws : public AwsContract {};
+class DiskOfAws : public AwsContract {};
+INSTANTIATE_TEST_SUITE_P(aws, FleetOfAws, testing::Values(backend<FleetFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, DiskOfAws, testing::Values(backend<DiskFixture>()));
+
+TEST_P(FleetOfAws, a_fleet_needs_what_the_least_of_its_types_takes_and_is_limited_by_their_quotas) {
+  start();
+  EXPECT_TRUE(process_->run(provider().available()).contains("L-1216C47A"));
+  EXPECT_EQ(provider().need(kPool, kLabel),
+            driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
+}
+
+TEST_P(DiskOfAws, a_machine_is_not_made_without_the_disk_that_its_label_asks_for) {
+  aws().fail("DescribeImages", {{400, "InvalidAMIID.NotFound"}});
+  launch_new();
+  const auto calls = aws().calls("RunInstances");
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  EXPECT_THAT(calls.front(),
+              testing::Contains(testing::Pair("BlockDeviceMapping.1.Ebs.VolumeSize", "100")));
+  ASSERT_FALSE(installation_.accounts.empty());
+  EXPECT_THAT(installation_.accounts.front().failure, testing::HasSubstr("ami-1"));
+}
+
+TEST_P(DiskOfAws, an_image_without_a_disk_of_its_own_is_said) {
+  aws().images.clear();
+  aws().own_images["ami-1"] = {
+      .name = "diskless", .snapshot = {}, .description = {}, .tags = {}, .blocks = {}};
+  const auto failed = fail_to_launch();
+  EXPECT_THAT(failed.error.what(), testing::HasSubstr("ami-1 begins with no EBS disk"));
+  EXPECT_EQ(aws().count("RunInstances"), 0);
 }
 
 // --- what is released, and what is looked for

@@ -162,6 +162,19 @@ TEST(Usage, of_a_label_counts_its_disk_where_the_type_is_named) {
                                              {"L-B3A130E6", 500}}));
 }
 
+TEST(Usage, of_a_fleet_is_the_least_of_its_types) {
+  const InstanceType small{.name = "m5.large", .vcpus = 2, .cores = 1, .memory = 8192};
+  const InstanceType large{.name = "m6i.xlarge", .vcpus = 4, .cores = 2, .memory = 4096};
+  const InstanceType other{.name = "g5.xlarge", .vcpus = 4, .cores = 2, .memory = 16384};
+  AwsLabel label;
+  label.fleet = Fleet{.instance_types = {"m5.large"}, .allocation_strategy = "diversified"};
+  EXPECT_EQ(least_need_of(label, {large, small}),
+            Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
+  EXPECT_EQ(least_need_of(label, {large, other}),
+            Resources({{"instances", 1}, {"cores", 2}, {"ram", 4096}}))
+      << "neither quota is sure to be used";
+}
+
 TEST(Usage, limits_are_those_that_matter_and_in_gigabytes) {
   EXPECT_THAT(limits_for({"L-1216C47A", "L-7A658B76", "L-unknown"},
                          {{"L-1216C47A", 64}, {"L-7A658B76", 50}, {"L-other", 1}}),
