@@ -438,6 +438,27 @@ TEST_P(AwsContract, who_has_no_hosts_needs_no_permission_to_look_for_them) {
   EXPECT_EQ(aws().count("DescribeHosts"), 1);
 }
 
+TEST_P(AwsContract, a_template_that_no_label_needs_is_deleted_though_no_label_has_a_fleet) {
+  const std::map<std::string, std::string> ours = {
+      {"nodepool_managed", "True"},
+      {std::string(driver::kProviderNameKey), kProvider},
+      {std::string(driver::kInstallationIdKey), driver::harness::kInstallationId}};
+  aws().templates["nodepool-launch-template-1"] = ours;
+  aws().templates["nodepool-launch-template-2"] = {};
+  start();
+  for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_THAT(aws().templates, testing::ElementsAre(testing::Key("nodepool-launch-template-2")));
+  EXPECT_EQ(aws().count("DescribeLaunchTemplates"), 1);
+}
+
+TEST_P(AwsContract, who_has_no_fleets_needs_no_permission_to_look_for_templates) {
+  aws().fail("DescribeLaunchTemplates", {{403, "UnauthorizedOperation"}});
+  start();
+  for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_EQ(aws().count("DescribeLaunchTemplates"), 1);
+  EXPECT_THAT(installation_.log, testing::Not(testing::Contains(testing::HasSubstr("ERROR"))));
+}
+
 TEST_P(AwsContract, what_is_of_an_unknown_type_is_not_deleted) {
   const Node node = launch_new();
   const auto job =

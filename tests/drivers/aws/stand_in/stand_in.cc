@@ -108,6 +108,8 @@ const std::map<std::string, std::regex>& known_parameters() {
       {"DescribeImportSnapshotTasks", std::regex(R"(ImportTaskId\.1|NextToken)")},
       {"DescribeImportImageTasks", std::regex(R"(ImportTaskId\.1|NextToken)")},
       {"CancelImportTask", std::regex("ImportTaskId")},
+      {"DescribeLaunchTemplates", std::regex("NextToken")},
+      {"DeleteLaunchTemplate", std::regex("LaunchTemplateName")},
       {"DescribeSnapshots", std::regex(R"(Owner\.1|MaxResults|NextToken)")},
       {"DeleteSnapshot", std::regex("SnapshotId")}};
   return known;
@@ -260,6 +262,11 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
         action, query, tags_of(query, is_image ? "import-image-task" : "import-snapshot-task"));
   }
   if (action == "RegisterImage") return register_image(query);
+  if (action == "DescribeLaunchTemplates") return describe_templates();
+  if (action == "DeleteLaunchTemplate") {
+    templates.erase(value_of(query, "LaunchTemplateName"));
+    return {200, "<DeleteLaunchTemplateResponse/>"};
+  }
   if (action == "DescribeSnapshots") return describe_snapshots();
   if (action == "DeregisterImage" || action == "DeleteSnapshot") {
     const bool is_image = action == "DeregisterImage";
@@ -502,6 +509,16 @@ StandIn::Reply StandIn::describe_images(const Parameters& query) {
   return {200, fmt::format("<DescribeImagesResponse><imagesSet>{}</imagesSet>{}"
                            "</DescribeImagesResponse>",
                            items, next)};
+}
+
+StandIn::Reply StandIn::describe_templates() const {
+  std::string items;
+  for (const auto& [name, tags] : templates) {
+    items += fmt::format("<item><launchTemplateName>{}</launchTemplateName>{}</item>", name,
+                         tag_set(tags));
+  }
+  return {200, "<DescribeLaunchTemplatesResponse><launchTemplates>" + items +
+                   "</launchTemplates></DescribeLaunchTemplatesResponse>"};
 }
 
 StandIn::Reply StandIn::describe_types(const Parameters& query) {

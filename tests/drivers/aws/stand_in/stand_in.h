@@ -84,6 +84,7 @@ class StandIn {
   async::Duration listing_lag{};    // after which an instance that was made is listed
   std::string default_host;         // where AWS itself puts instances; empty: on no dedicated host
   std::set<std::string> images = {"ami-1"};
+  std::map<std::string, std::map<std::string, std::string>> templates;  // of launches: their tags
   std::map<std::string, OwnThing> own_images;
   std::map<std::string, OwnThing> snapshots;
   DedicatedHosts dedicated_hosts;
@@ -106,6 +107,7 @@ class StandIn {
   Reply create_tags(const Parameters& query);
   Reply register_image(const Parameters& query);
   Reply describe_snapshots() const;
+  Reply describe_templates() const;
   Reply route(const std::string& action, const Parameters& query);
   Reply run_instances(const Parameters& query);
   Reply describe_instances(const Parameters& query);
