@@ -166,7 +166,7 @@ Task<> S3::complete(S3Upload upload, std::vector<S3Part> parts) {
   const Refusal refusal = refusal_in(response);
   if (refusal.code.empty()) {
     read_outcome(false, [&response] {
-      return XmlElement::parse("s3: CompleteMultipartUpload", response.body);
+      return XmlElement::parse("s3: CompleteMultipartUpload", response.body).text("ETag");
     });
     co_return;
   }

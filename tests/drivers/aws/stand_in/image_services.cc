@@ -157,7 +157,7 @@ Reply ImageServices::complete(const std::string& upload, const http::HttpServer:
   }
   objects[done.key] = object;
   uploads.erase(upload);
-  return {200, "<CompleteMultipartUploadResult/>"};
+  return {200, "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>"};
 }
 
 Reply ImageServices::list_parts(const std::string& upload) const {
