@@ -172,8 +172,9 @@ Task<driver::Resources> AwsAdapter::need(std::string pool, std::string label) {
   if (names.empty()) {
     throw CloudError(CloudError::Kind::permanent, "the label has no instance type");
   }
-  std::vector<InstanceType> types;
   const auto known = co_await context_.view.types(names);
+  std::vector<InstanceType> types;
+  types.reserve(known.size());
   for (const auto& [name, type] : known) types.push_back(type);
   if (types.empty()) {
     throw CloudError(
