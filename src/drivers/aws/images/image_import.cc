@@ -55,13 +55,13 @@ bool has_marks(const Metadata& tags) {
   return !driver::value_of(tags, driver::kUploadIdKey).empty();
 }
 
-// A copy may have the name: what the task itself names counts first.
+// A copy may have the name: it counts only where the task itself names nothing.
 bool is_made_by(const ImportTask& task, const Ami& image) {
   if (!task.image_id.empty()) return image.id == task.image_id;
   return task.kind == ImportKind::image && image.name == task.id;
 }
 
-// The same of descriptions.
+// A copy may have the description: the same holds.
 bool is_made_by(const ImportTask& task, const Snapshot& snapshot) {
   if (!task.snapshot_ids.empty()) {
     return std::ranges::find(task.snapshot_ids, snapshot.id) != task.snapshot_ids.end();
@@ -163,10 +163,10 @@ Task<> ImageImport::adopt_by(ImportTask task, std::vector<Ami>& images,
                              std::vector<Snapshot>& snapshots) {
   std::vector<std::string> ids;
   for (Ami& image : images) {
-    if (!is_made_by(task, image)) continue;
+    if (!is_made_by(task, image) || has_foreign_tags(image.tags, task)) continue;
     task.snapshot_ids.insert(task.snapshot_ids.end(), image.snapshot_ids.begin(),
                              image.snapshot_ids.end());
-    if (has_marks(image.tags) || has_foreign_tags(image.tags, task)) continue;
+    if (has_marks(image.tags)) continue;
     ids.push_back(image.id);
     image.tags.insert(task.tags.begin(), task.tags.end());
   }
