@@ -12,9 +12,11 @@ namespace nodepool::driver {
 namespace {
 
 constexpr std::string_view kAlwaysWritten[] = {"cores", "instances", "ram"};
+constexpr double kExact = 9007199254740992.0;  // 2^53: up to here a double holds every integer
 
 nlohmann::json number(double value) {
-  if (value == std::floor(value)) return static_cast<std::int64_t>(value);
+  if (value == std::floor(value) && std::abs(value) < kExact)
+    return static_cast<std::int64_t>(value);
   return value;
 }
 

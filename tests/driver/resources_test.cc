@@ -29,6 +29,13 @@ TEST(ResourcesTest, what_is_no_amount_in_a_record_is_left_out) {
   EXPECT_EQ(Resources::parse({"[1]"}), std::nullopt);
 }
 
+// As a record may have it that others write.
+TEST(ResourcesTest, an_amount_that_no_integer_holds_stays_what_it_is) {
+  const auto resources = Resources::parse({R"({"cores": 1e300, "ram": -1e300, "instances": 1})"});
+  ASSERT_TRUE(resources);
+  EXPECT_EQ(resources->to_json().text, R"({"cores": 1e+300, "instances": 1, "ram": -1e+300})");
+}
+
 TEST(ResourcesTest, a_limit_counts_what_is_used_and_what_is_needed) {
   const Limits limits{{"cores", 10}, {"instances", 3}};
   const Resources need({{"cores", 4}, {"instances", 1}, {"ram", 99999}});

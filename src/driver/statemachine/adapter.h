@@ -24,6 +24,9 @@ using async::Task;
 // What machine is to be made.
 struct CreateSpec {
   std::string node_id;
+  // Which attempt at the node's machine this is, from 1 on: the same in every run of it, so that
+  // clouds whose calls are carried out once by a token can be given one made of both.
+  std::int64_t attempt = 1;
   std::string hostname;  // "np<node id>": short, for the sake of Windows
   std::string pool;
   std::string label;

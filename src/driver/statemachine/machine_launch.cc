@@ -205,6 +205,7 @@ CreateSpec MachineLaunch::spec() const {
   const model::Node& node = launch_.node();
   CreateSpec spec;
   spec.node_id = node.id;
+  spec.attempt = journal_.attempt;
   spec.hostname = "np" + node.id;
   spec.pool = *node.pool;
   spec.label = node.type.front();

@@ -1,5 +1,8 @@
 #include "drivers/aws/aws_adapter.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "driver/cloud_error.h"
@@ -46,7 +49,6 @@ AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsC
           templates_, endpoint_->pace(), std::move(log)},
       images_(runtime, *config_, {ec2_, ebs_, imports_, s3_}, std::move(installation), threads,
               context_.log),
-      has_hosts_(wants_hosts(*config_)),
       codes_(relevant_codes(*config_)) {}
 
 Task<> AwsAdapter::stop() {
@@ -95,11 +97,26 @@ Task<std::vector<driver::Resource>> AwsAdapter::resources() {
     if (volume.state != "available" && volume.state != "error") continue;
     resources.push_back({.type = kVolumeResource, .id = volume.id, .metadata = volume.tags});
   }
-  if (!has_hosts_) co_return resources;
-  const auto hosts = co_await context_.view.hosts(context_.pace.list_age);
-  for (const DedicatedHost& host : hosts->all()) {
-    if (host.is_gone()) continue;
-    resources.push_back({.type = kHostResource, .id = host.id, .metadata = host.tags});
+  const std::vector<driver::Resource> hosts = co_await host_resources();
+  resources.insert(resources.end(), hosts.begin(), hosts.end());
+  co_return resources;
+}
+
+// Also if no label wants one any more: one that did may have left some. An account that may not
+// list hosts cannot have made any, so a provider without such labels needs no permission.
+Task<std::vector<driver::Resource>> AwsAdapter::host_resources() {
+  std::vector<driver::Resource> resources;
+  if (!may_list_hosts_) co_return resources;
+  try {
+    const auto hosts = co_await context_.view.hosts(context_.pace.list_age);
+    for (const DedicatedHost& host : hosts->all()) {
+      if (host.is_gone()) continue;
+      resources.push_back({.type = kHostResource, .id = host.id, .metadata = host.tags});
+    }
+  } catch (const CloudError& error) {
+    if (wants_hosts(*config_) || error.kind() != CloudError::Kind::permanent) throw;
+    context_.log.info("Left-over dedicated hosts are not looked for: {}", error.what());
+    may_list_hosts_ = false;
   }
   co_return resources;
 }
@@ -120,8 +137,11 @@ Task<> AwsAdapter::remove_resource(driver::Resource resource) {
     co_await ec2_.delete_volume(std::move(resource.id));
   } else if (resource.type == kHostResource) {
     co_await ec2_.release_host(std::move(resource.id));
-  } else {
+  } else if (resource.type == driver::kInstanceResource) {
     co_await context_.terminator.terminate(std::move(resource.id));
+  } else {
+    throw CloudError(CloudError::Kind::permanent,
+                     "the driver makes nothing of the type `" + resource.type + "`");
   }
 }
 
@@ -148,17 +168,20 @@ Task<driver::Limits> AwsAdapter::limits() {
 
 Task<driver::Resources> AwsAdapter::need(std::string pool, std::string label) {
   const AwsLabel& wanted = config_->label(pool, label);
-  if (wanted.fleet) co_return driver::Resources({{"instances", 1}});  // of whichever type
-  if (wanted.instance_type.empty()) {
+  const std::vector<std::string> names = types_of(wanted);
+  if (names.empty()) {
     throw CloudError(CloudError::Kind::permanent, "the label has no instance type");
   }
-  const auto types = co_await context_.view.types({wanted.instance_type});
-  const auto type = types.find(wanted.instance_type);
-  if (type == types.end()) {
-    throw CloudError(CloudError::Kind::permanent,
-                     "EC2 has no instance type " + wanted.instance_type + " in this region");
+  const auto known = co_await context_.view.types(names);
+  std::vector<InstanceType> types;
+  types.reserve(known.size());
+  for (const auto& [name, type] : known) types.push_back(type);
+  if (types.empty()) {
+    throw CloudError(
+        CloudError::Kind::permanent,
+        fmt::format("EC2 has no instance type {} in this region", fmt::join(names, ", ")));
   }
-  co_return need_of(wanted, type->second);
+  co_return least_need_of(wanted, types);
 }
 
 Task<std::optional<std::string>> AwsAdapter::label_problem(std::string pool, std::string label) {

@@ -49,6 +49,7 @@ class AwsAdapter final : public driver::Adapter {
 
  private:
   async::Task<std::optional<Ec2Instance>> find(model::Node node);
+  async::Task<std::vector<driver::Resource>> host_resources();
 
   std::shared_ptr<const AwsConfig> config_;
   std::shared_ptr<CloudEndpoint> endpoint_;
@@ -61,7 +62,7 @@ class AwsAdapter final : public driver::Adapter {
   LaunchTemplates templates_;
   MachineContext context_;
   ImageStore images_;
-  bool has_hosts_ = false;       // whether any label wants one
+  bool may_list_hosts_ = true;
   std::set<std::string> codes_;  // of the quotas that matter
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "driver/cloud_error.h"
+
 namespace nodepool::drivers::aws {
 
 using async::Task;
@@ -98,7 +100,10 @@ Task<std::optional<Ami::RootDevice>> CloudView::root_device(std::string image_id
   const auto known = roots_.find(image_id);
   if (known != roots_.end()) co_return known->second;
   const std::vector<Ami> images = co_await ec2_.images({image_id});
-  if (images.empty()) co_return std::nullopt;
+  if (images.empty()) {
+    throw driver::CloudError(driver::CloudError::Kind::not_found,
+                             "EC2 does not show AMI " + image_id);
+  }
   roots_[image_id] = images.front().root;
   co_return images.front().root;
 }

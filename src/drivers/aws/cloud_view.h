@@ -65,7 +65,8 @@ class CloudView {
   // The AMI: by its id without asking, or the newest one that meets the filters; nothing if none
   // does.
   async::Task<std::optional<std::string>> image_id(AmiReference reference);
-  // What the AMI's first block device is like; nothing if it is not shown, or has none.
+  // What the AMI's first block device is like; nothing if it is no disk of EBS.
+  // CloudError(not_found): the AMI is not shown.
   async::Task<std::optional<Ami::RootDevice>> root_device(std::string image_id);
 
   // Values by code, of EC2 and EBS.

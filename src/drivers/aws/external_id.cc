@@ -23,7 +23,7 @@ ExternalId parse_external_id(const model::Json& json) {
   if (value.is_string()) id.instance = value.get<std::string>();
   if (value.is_object()) id = {.instance = text_at("instance"), .host = text_at("host")};
   if (id == ExternalId()) {
-    throw driver::CloudError(driver::CloudError::Kind::permanent,
+    throw driver::CloudError(driver::CloudError::Kind::not_found,
                              "no machine has the external id " + json.text);
   }
   return id;

@@ -18,8 +18,8 @@ struct ExternalId {
 // without what there is not.
 model::Json to_json(const ExternalId& id);
 
-// Reads also what older releases wrote: the instance's id, as text. Throws CloudError(permanent) if
-// it is neither.
+// Reads also what older releases wrote: the instance's id, as text. Throws CloudError(not_found) if
+// it is neither: then it names nothing that is in EC2.
 ExternalId parse_external_id(const model::Json& json);
 
 }  // namespace nodepool::drivers::aws

@@ -8,6 +8,7 @@
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
+#include "drivers/aws/api/signature.h"
 #include "drivers/aws/external_id.h"
 #include "drivers/aws/usage.h"
 
@@ -19,6 +20,10 @@ using driver::Instance;
 using driver::Resources;
 
 namespace {
+
+constexpr const char* kHostStep = "host";
+constexpr const char* kInstanceStep = "instance";
+constexpr std::size_t kTokenSize = 32;  // AWS takes up to 64 characters
 
 // Why a machine did not come up.
 CloudError failure_of(const Ec2Instance& instance) {
@@ -50,38 +55,50 @@ Task<Instance> InstanceLaunch::run() {
     machine_.enter("allocating a dedicated host");
     const driver::StateMachine::Make make_host = [this] { return this->make_host(); };
     const driver::StateMachine::Find find_host = [this] { return this->find_host(); };
-    host_id_ = co_await machine_.step("host", make_host, find_host);
+    host_id_ = co_await machine_.step(kHostStep, make_host, find_host);
     machine_.enter("waiting for the dedicated host");
     co_await wait_for_host();
   }
   machine_.enter("creating instance");
   const driver::StateMachine::Make make = [this] { return make_instance(); };
   const driver::StateMachine::Find find = [this] { return find_instance(); };
-  const std::string id = co_await machine_.step("instance", make, find);
+  const std::string id = co_await machine_.step(kInstanceStep, make, find);
   machine_.enter("waiting for the instance");
   const Ec2Instance instance = co_await wait_until_running(id);
   Instance described = describe(context_.config, instance);
+  described.external_id = to_json({.instance = instance.id, .host = host_id_});
   described.resources = co_await need_with(instance.type);
   described.node_properties = model::Json::parse(
       fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
   co_return described;
 }
 
-MachineOrder InstanceLaunch::order() const {
+// By which the step's call is carried out once, whoever makes it, however often: it says which node
+// of which installation, and which attempt, it is for. AWS refuses it with other parameters
+// (IdempotentParameterMismatch), where the configuration has changed since an earlier run. What
+// that one asked for has been looked for by then: the attempt has failed, what shows up of it is
+// deleted, and the next attempt has another token.
+std::string InstanceLaunch::token(std::string_view step) const {
+  std::string text = fmt::format("{}/{}/{}", step, spec_.node_id, spec_.attempt);
+  for (const auto& [key, value] : spec_.metadata) text += fmt::format("/{}={}", key, value);
+  return sha256_hex(text).substr(0, kTokenSize);
+}
+
+MachineOrder InstanceLaunch::order(std::string_view step) const {
   return {.pool = context_.config.pool(spec_.pool),
           .label = label(),
           .image_id = {},
           .root = std::nullopt,
           .zone = spec_.az.value_or(""),
           .host_id = host_id_,
-          .token = context_.runtime.random.uuid_hex(),
+          .token = token(step),
           .tags = tags()};
 }
 
 Task<std::string> InstanceLaunch::make_host() {
   std::string id;
   try {
-    id = co_await context_.ec2.allocate_host(host_query(order()));
+    id = co_await context_.ec2.allocate_host(host_query(order(kHostStep)));
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::quota) context_.view.forget();
     throw;
@@ -131,10 +148,15 @@ Task<std::string> InstanceLaunch::make_instance() {
 }
 
 Task<std::string> InstanceLaunch::call_for_instance() {
-  MachineOrder wanted = order();
+  MachineOrder wanted = order(kInstanceStep);
   wanted.image_id = co_await image_id();
   if (label().fleet) co_return co_await call_for_fleet(std::move(wanted));
   wanted.root = co_await context_.view.root_device(wanted.image_id);
+  if (!wanted.root && label().volume.is_wanted()) {
+    throw CloudError(CloudError::Kind::failed,
+                     "AMI " + wanted.image_id +
+                         " begins with no EBS disk: the label's volume options have no effect");
+  }
   Query query = instance_query(wanted);
   requested_at_ = context_.runtime.clock.now();
   co_return co_await context_.ec2.run_instance(std::move(query));
@@ -261,7 +283,7 @@ Instance describe(const AwsConfig& config, const Ec2Instance& instance) {
     return text.empty() ? std::nullopt : std::optional(text);
   };
   Instance described;
-  described.external_id = to_json({.instance = instance.id, .host = instance.host_id});
+  described.external_id = to_json({.instance = instance.id, .host = {}});
   described.metadata = instance.tags;
   described.public_ipv4 = if_any(instance.public_ipv4);
   described.public_ipv6 = if_any(instance.ipv6);

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "async/runtime.h"
 #include "driver/statemachine/adapter.h"
@@ -45,7 +46,8 @@ class InstanceLaunch {
   async::Task<std::string> make_instance();
   async::Task<std::string> call_for_instance();
   async::Task<std::string> call_for_fleet(MachineOrder order);
-  MachineOrder order() const;
+  MachineOrder order(std::string_view step) const;
+  std::string token(std::string_view step) const;
   async::Task<std::string> image_id();
   driver::Metadata tags() const;
   async::Task<std::optional<std::string>> find_instance();
@@ -75,7 +77,9 @@ async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(
 // What a machine that is there takes, with its disks. What is on a dedicated host takes that.
 async::Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance);
 
-// What the launcher is told of a machine, but for what it takes.
+// What the launcher is told of a machine, but for what it takes. Its id is without the dedicated
+// host, which may be an operator's, and on which AWS has put the machine by itself: only the step
+// that has allocated a host, and the host's own tags, say that it is to be released.
 driver::Instance describe(const AwsConfig& config, const Ec2Instance& instance);
 
 }  // namespace nodepool::drivers::aws

@@ -1,5 +1,6 @@
 #include "drivers/aws/launch_templates.h"
 
+#include "driver/cloud_error.h"
 #include "driver/ownership.h"
 #include "drivers/aws/machine_order.h"
 
@@ -44,13 +45,23 @@ Task<std::string> LaunchTemplates::of(std::string pool, std::string label) {
   co_return name;
 }
 
+// A label that had a fleet may be gone. An account that may not list templates cannot have needed
+// any: a provider without fleets needs no permission.
+Task<std::vector<LaunchTemplate>> LaunchTemplates::list(bool is_refusal_no_error) {
+  try {
+    co_return co_await ec2_.templates();
+  } catch (const driver::CloudError& error) {
+    if (!is_refusal_no_error || error.kind() != driver::CloudError::Kind::permanent) throw;
+  }
+  co_return std::vector<LaunchTemplate>{};
+}
+
 Task<std::int64_t> LaunchTemplates::remove_unused() {
   std::int64_t removed = 0;
   if (is_clean_) co_return removed;
   const std::set<std::string> names = wanted();
-  if (names.empty()) co_return removed;  // who has no fleets needs no permission to look
   const driver::Metadata own = tags();
-  const std::vector<LaunchTemplate> all = co_await ec2_.templates();
+  const std::vector<LaunchTemplate> all = co_await list(names.empty());
   for (const LaunchTemplate& each : all) {
     const bool is_ours = each.name.starts_with(kTemplatePrefix) && driver::carries(each.tags, own);
     if (!is_ours || names.contains(each.name)) continue;

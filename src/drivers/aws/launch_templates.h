@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "driver/images.h"
 #include "drivers/aws/api/ec2.h"
@@ -34,6 +35,7 @@ class LaunchTemplates {
  private:
   driver::Metadata tags() const;
   std::set<std::string> wanted() const;
+  async::Task<std::vector<LaunchTemplate>> list(bool is_refusal_no_error);
 
   Ec2& ec2_;
   const AwsConfig& config_;

@@ -1,5 +1,7 @@
 #include "drivers/aws/usage.h"
 
+#include <algorithm>
+
 #include "drivers/aws/quota_codes.h"
 
 namespace nodepool::drivers::aws {
@@ -52,14 +54,34 @@ Resources need_of(const AwsLabel& label, const InstanceType& type) {
   return need;
 }
 
+Resources least_need_of(const AwsLabel& label, const std::vector<InstanceType>& types) {
+  const Resources first = need_of(label, types.front());
+  Resources::Amounts least;
+  for (const auto& [name, amount] : first.amounts()) {
+    double smallest = amount;
+    for (const InstanceType& type : types) {
+      smallest = std::min(smallest, need_of(label, type).amount(name));
+    }
+    if (smallest > 0) least[name] = smallest;
+  }
+  return Resources(std::move(least));
+}
+
+std::vector<std::string> types_of(const AwsLabel& label) {
+  if (label.fleet) return label.fleet->instance_types;
+  if (label.instance_type.empty()) return {};
+  return {label.instance_type};
+}
+
 std::set<std::string> relevant_codes(const AwsConfig& config) {
   std::set<std::string> codes;
   for (const auto& [pool_name, pool] : config.pools()) {
     for (const std::string& name : pool.labels) {
       const AwsLabel& label = config.label(pool_name, name);
-      codes.emplace(label.dedicated_host
-                        ? host_quota_code(label.instance_type)
-                        : instance_quota_code(label.instance_type, label.use_spot));
+      for (const std::string& type : types_of(label)) {
+        codes.emplace(label.dedicated_host ? host_quota_code(type)
+                                           : instance_quota_code(type, label.use_spot));
+      }
       const VolumeQuotaCodes of_volume = volume_quota_codes(label.volume.type);
       codes.emplace(of_volume.storage);
       codes.emplace(of_volume.iops);

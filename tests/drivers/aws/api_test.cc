@@ -136,6 +136,17 @@ TEST_F(ScriptedApiTest, what_was_made_is_not_known_from_an_answer_of_somebody_el
   EXPECT_EQ(error_of(ec2({page}).run_instance(with_token()))->kind(), ErrorKind::unknown_outcome);
   EXPECT_EQ(error_of(ec2({page}).create_fleet(with_token()))->kind(), ErrorKind::unknown_outcome);
   EXPECT_EQ(error_of(ec2({page}).allocate_host(with_token()))->kind(), ErrorKind::unknown_outcome);
+  EXPECT_EQ(error_of(ec2({page}).register_image(with_token()))->kind(), ErrorKind::unknown_outcome);
+}
+
+// Nothing is lost by a change that is asked for again.
+TEST_F(ScriptedApiTest,
+       a_change_that_may_be_made_twice_is_made_again_where_nobody_can_read_the_answer) {
+  const std::string cut = http::answer(200, "<CreateTagsResponse><retu");
+  EXPECT_EQ(error_of(ec2({cut}).create_tags({"snap-1"}, {{"k", "v"}}))->kind(),
+            ErrorKind::transient);
+  EXPECT_EQ(error_of(ec2({cut}).create_template(with_token()))->kind(), ErrorKind::transient);
+  EXPECT_EQ(error_of(ec2({cut}).instances())->kind(), ErrorKind::failed);
 }
 
 TEST_F(ScriptedApiTest, a_fleet_without_a_machine_is_a_failure) {
@@ -162,6 +173,15 @@ TEST_F(ScriptedApiTest, a_list_that_goes_in_circles_ends) {
       http::answer(200, "<R><reservationSet/><nextToken>again</nextToken></R>");
   EXPECT_THAT(error_of(ec2({page}).instances())->what(), HasSubstr("never end"));
   EXPECT_EQ(calls_to_ec2(), 2U);
+}
+
+TEST_F(ScriptedApiTest, a_quota_that_cannot_be_meant_hides_no_other) {
+  const std::string page = http::answer(200, R"({"Quotas": [
+      {"QuotaCode": "L-1", "Value": 1e300}, {"QuotaCode": "L-2", "Value": 64.0},
+      {"QuotaCode": "L-3", "Value": -1}]})");
+  ec2({page});
+  ServiceQuotas quotas(*caller_);
+  EXPECT_THAT(loop_.run(quotas.values("ec2")), testing::ElementsAre(testing::Pair("L-2", 64)));
 }
 
 // The same, before a cloud.

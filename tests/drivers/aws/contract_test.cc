@@ -209,6 +209,28 @@ class HostFixture final : public AwsFixture {
   }
 };
 
+// The image is named by its id; the disk is another one than the image's; two types will do.
+class FleetFixture final : public AwsFixture {
+ public:
+  explicit FleetFixture(harness::Installation& installation)
+      : AwsFixture(installation, kWithFleet.c_str()) {}
+
+ private:
+  static inline const std::string kWithFleet = std::regex_replace(
+      kWithHosts, std::regex("instance-type: t3.medium, key-name: ci,\\s+dedicated-host: true"),
+      "key-name: ci, fleet: {instance-types: [t3.medium, t3.large, old1.large], "
+      "allocation-strategy: diversified}");
+};
+class DiskFixture final : public AwsFixture {
+ public:
+  explicit DiskFixture(harness::Installation& installation)
+      : AwsFixture(installation, kWithDisk.c_str()) {}
+
+ private:
+  static inline const std::string kWithDisk =
+      std::regex_replace(kWithHosts, std::regex("dedicated-host: true"), "volume-size: 100");
+};
+
 // At the default rate.
 class PacedFixture final : public AwsFixture {
  public:
@@ -283,6 +305,188 @@ TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
   aws().fail("TerminateInstances", {{400, "InvalidInstanceID.NotFound"}});
   take_back_in_the_end(node.id, 2);
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
+}
+
+// --- what is asked for twice
+
+std::vector<std::string> tokens(const std::vector<StandIn::Parameters>& calls) {
+  std::vector<std::string> tokens;
+  for (const StandIn::Parameters& call : calls) tokens.push_back(call.at("ClientToken"));
+  return tokens;
+}
+
+TEST_P(AwsContract, a_machine_that_is_listed_late_is_not_made_twice) {
+  aws().listing_lag = std::chrono::seconds(45);  // more than is waited before it is made again
+  aws().fail("RunInstances", std::vector<StandIn::Failure>(kUnansweredAttempts, {-1}));
+  const Node node = launch_new();
+  expect_one_machine(node.id);
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_THAT(used, testing::SizeIs(kUnansweredAttempts + 1));
+  EXPECT_THAT(used, testing::Each(used.front()));
+}
+
+TEST_P(AwsContract, whoever_goes_on_with_an_attempt_uses_its_token) {
+  aws().listing_lag = std::chrono::seconds(45);
+  aws().fail("RunInstances", {{-1}, {-1}});
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (aws().count("RunInstances") < 2) ASSERT_TRUE(process_->step());
+  EXPECT_EQ(finish(start().launch(id))->failure(), "");
+  expect_one_machine(id);
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_THAT(used, testing::Each(used.front()));
+}
+
+TEST_P(AwsContract, each_attempt_and_each_node_has_a_token_of_its_own) {
+  aws().broken = 1;
+  launch_new();
+  launch_new();
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_EQ(std::set(used.begin(), used.end()).size(), 3U);
+}
+
+// The machine may be there, as it was wanted before. It is deleted once it is listed.
+TEST_P(AwsContract, what_was_asked_for_with_other_parameters_is_another_attempt) {
+  aws().listing_lag = std::chrono::minutes(2);
+  aws().fail("RunInstances", {{-1}, {-1}});
+  const std::string id = add_node();
+  auto job = start().launch(id);
+  while (aws().count("RunInstances") < 2) ASSERT_TRUE(process_->step());
+  aws().images.insert("ami-2");  // the newest from now on
+  job = start().launch(id);
+  while (aws().count("RunInstances") < 4) ASSERT_TRUE(process_->step());
+  aws().listing_lag = {};
+  EXPECT_EQ(finish(job)->failure(), "");
+  EXPECT_EQ(node(id).launch_journal.text, "null");
+  for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());
+  process_->pass(std::chrono::minutes(1));
+  expect_one_machine(id);
+  EXPECT_EQ(aws().count("RunInstances"), 4);
+  const std::vector<std::string> used = tokens(aws().calls("RunInstances"));
+  EXPECT_EQ(used.at(2), used.at(0));
+  EXPECT_NE(used.at(3), used.at(0));
+}
+
+// --- what is asked for as a label says
+
+class FleetOfAws : public AwsContract {};
+class DiskOfAws : public AwsContract {};
+INSTANTIATE_TEST_SUITE_P(aws, FleetOfAws, testing::Values(backend<FleetFixture>()));
+INSTANTIATE_TEST_SUITE_P(aws, DiskOfAws, testing::Values(backend<DiskFixture>()));
+
+TEST_P(FleetOfAws, a_fleet_needs_what_the_least_of_its_types_takes_and_is_limited_by_their_quotas) {
+  start();
+  EXPECT_TRUE(process_->run(provider().available()).contains("L-1216C47A"));
+  EXPECT_EQ(provider().need(kPool, kLabel),
+            driver::Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
+}
+
+TEST_P(DiskOfAws, a_machine_is_not_made_without_the_disk_that_its_label_asks_for) {
+  aws().fail("DescribeImages", {{400, "InvalidAMIID.NotFound"}});
+  launch_new();
+  const auto calls = aws().calls("RunInstances");
+  ASSERT_THAT(calls, testing::SizeIs(1));
+  EXPECT_THAT(calls.front(),
+              testing::Contains(testing::Pair("BlockDeviceMapping.1.Ebs.VolumeSize", "100")));
+  ASSERT_FALSE(installation_.accounts.empty());
+  EXPECT_THAT(installation_.accounts.front().failure, testing::HasSubstr("ami-1"));
+}
+
+TEST_P(DiskOfAws, an_image_without_a_disk_of_its_own_is_said) {
+  aws().images.clear();
+  aws().own_images["ami-1"] = {
+      .name = "diskless", .snapshot = {}, .description = {}, .tags = {}, .blocks = {}};
+  const auto failed = fail_to_launch();
+  EXPECT_THAT(failed.error.what(), testing::HasSubstr("ami-1 begins with no EBS disk"));
+  EXPECT_EQ(aws().count("RunInstances"), 0);
+}
+
+// --- what is released, and what is looked for
+
+TEST_P(AwsContract, a_host_on_which_aws_itself_has_put_a_machine_is_not_released) {
+  aws().dedicated_hosts.hosts["h-operator"] = {
+      .type = "t3.medium", .zone = "north-1a", .tags = {}, .instance = {}};
+  aws().default_host = "h-operator";
+  const Node node = launch_new();
+  ASSERT_EQ(aws().dedicated_hosts.hosts["h-operator"].instance, cloud_->machine_of(node));
+  take_back(node.id);
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+  EXPECT_EQ(aws().count("ReleaseHosts"), 0);
+}
+
+// The last label that wants a host may be gone from the configuration.
+TEST_P(AwsContract, a_host_that_no_node_has_is_released_though_no_label_wants_one) {
+  const driver::Metadata ours = marks(kProvider, "0000009999");
+  aws().dedicated_hosts.hosts["h-ours"] = {
+      .type = "t3.medium", .zone = "north-1a", .tags = {ours.begin(), ours.end()}, .instance = {}};
+  aws().dedicated_hosts.hosts["h-operator"] = {
+      .type = "t3.medium", .zone = "north-1a", .tags = {}, .instance = {}};
+  start();
+  for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_THAT(aws().dedicated_hosts.hosts, testing::ElementsAre(testing::Key("h-operator")));
+}
+
+TEST_P(AwsContract, who_has_no_hosts_needs_no_permission_to_look_for_them) {
+  aws().fail("DescribeHosts", std::vector<StandIn::Failure>(9, {403, "UnauthorizedOperation"}));
+  cloud_->add_machine(marks(kProvider, "0000009999"));
+  start();
+  for (int look = 0; look < 3; ++look) {
+    process_->run(provider().launching()->remove_leaks());
+    process_->pass(std::chrono::minutes(1));
+  }
+  EXPECT_THAT(machine_ids(), testing::IsEmpty());
+  EXPECT_EQ(aws().count("DescribeHosts"), 1);
+}
+
+TEST_P(AwsContract, a_template_that_no_label_needs_is_deleted_though_no_label_has_a_fleet) {
+  const std::map<std::string, std::string> ours = {
+      {"nodepool_managed", "True"},
+      {std::string(driver::kProviderNameKey), kProvider},
+      {std::string(driver::kInstallationIdKey), driver::harness::kInstallationId}};
+  aws().templates["nodepool-launch-template-1"] = ours;
+  aws().templates["nodepool-launch-template-2"] = {};
+  start();
+  for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_THAT(aws().templates, testing::ElementsAre(testing::Key("nodepool-launch-template-2")));
+  EXPECT_EQ(aws().count("DescribeLaunchTemplates"), 1);
+}
+
+TEST_P(AwsContract, who_has_no_fleets_needs_no_permission_to_look_for_templates) {
+  aws().fail("DescribeLaunchTemplates", {{403, "UnauthorizedOperation"}});
+  start();
+  for (int look = 0; look < 2; ++look) process_->run(provider().launching()->remove_leaks());
+  EXPECT_EQ(aws().count("DescribeLaunchTemplates"), 1);
+  EXPECT_THAT(installation_.log, testing::Not(testing::Contains(testing::AllOf(
+                                     testing::StartsWith("! "), testing::HasSubstr("emplate")))));
+}
+
+TEST_P(AwsContract, what_is_of_an_unknown_type_is_not_deleted) {
+  const Node node = launch_new();
+  const auto job =
+      process_->begin(provider().launching()->remove_leak({.type = "lamp",
+                                                           .id = cloud_->machine_of(node),
+                                                           .metadata = {},
+                                                           .is_ours = true,
+                                                           .reason = {}}));
+  finish(job);
+  EXPECT_THAT(job->failure(), testing::HasSubstr("lamp"));
+  process_->pass(std::chrono::minutes(1));
+  expect_one_machine(node.id);
+  EXPECT_EQ(aws().count("TerminateInstances"), 0);
+}
+
+// As a record has it that was written by hand, or by another driver.
+TEST_P(AwsContract, an_id_that_names_nothing_needs_no_deletion) {
+  for (const char* external_id : {R"("6b1f-a-server-elsewhere")", R"({"instance": "server"})"}) {
+    Node node = launch_new();
+    take_back(node.id);
+    node.id = add_node();
+    node.state = model::NodeState::deleting;
+    node.external_id = model::Json{external_id};
+    installation_.write(node);
+    take_back(node.id);
+    EXPECT_FALSE(is_recorded(node.id)) << external_id;
+  }
 }
 
 // The aim is 1.1 calls for a node's life, where many are wanted at a time. At the default rate they

@@ -157,6 +157,15 @@ TEST_F(CredentialsTest, the_container_s_service_is_asked_with_what_authorizes_it
   EXPECT_EQ(loop_.run(credentials(source).get())->keys, kFound);
 }
 
+TEST_F(CredentialsTest, keys_whose_end_no_clock_can_count_are_kept) {
+  body_ = R"({"AccessKeyId": "A", "SecretAccessKey": "B", "Token": "C",
+              "Expiration": "9999-12-31T23:59:59Z"})";
+  Credentials& credentials = this->credentials({.kind = SourceKind::container, .url = "/keys"});
+  loop_.run(credentials.get());
+  loop_.run(credentials.get());
+  EXPECT_EQ(calls_, 1);
+}
+
 TEST_F(CredentialsTest, a_role_is_assumed_with_other_keys) {
   body_ = keys_as_xml("AssumeRole");
   CredentialSource source{.kind = SourceKind::assumed_role,
@@ -259,6 +268,16 @@ TEST_F(CredentialsTest, a_sign_in_is_renewed_before_it_runs_out_and_kept_for_oth
   EXPECT_THAT(test_support::read_file(file_), HasSubstr("https://a")) << "what else is in it stays";
   EXPECT_EQ(std::filesystem::status(file_).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
+  body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
+              "expiration": 1e300}})";
+  renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e300, "refreshToken": "next"})";
+  const auto found = loop_.run(credentials(sign_in(60, registration(3600))).get());
+  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::hours(1));
+  const SsoToken kept = parse_sso_token(test_support::read_file(file_));
+  EXPECT_GT(kept.expires, clock_.wall_seconds() + 3600);
 }
 
 TEST_F(CredentialsTest, a_sign_in_that_cannot_be_renewed_is_used_to_its_end) {

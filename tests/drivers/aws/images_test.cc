@@ -243,6 +243,25 @@ TEST_F(AwsImagesTest, what_aws_has_not_done_is_done_again) {
   expect_only(upload());
 }
 
+TEST_F(AwsImagesTest, what_was_made_and_cannot_be_learned_from_the_answer_is_looked_for) {
+  start("snapshot");
+  for (const char* action : {"CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload",
+                             "ImportSnapshot", "CreateTags", "RegisterImage"}) {
+    fail(action, {StandIn::kUnreadable});
+  }
+  expect_only(upload());
+  EXPECT_THAT(services().tasks, SizeIs(1));
+  EXPECT_EQ(cloud_.count("CreateMultipartUpload"), 1);
+  EXPECT_EQ(cloud_.count("RegisterImage"), 1);
+  start("ebs-direct");
+  cloud_.own_images.clear();
+  cloud_.snapshots.clear();
+  services().tasks.clear();
+  fail("ebs", {StandIn::kUnreadable});
+  fail("CreateTags", {StandIn::kUnreadable});
+  expect_only(upload());
+}
+
 TEST_F(AwsImagesTest, an_outage_of_some_minutes_is_waited_for) {
   start("snapshot");
   for (const char* action : {"DescribeImages", "ListObjectsV2", "CreateMultipartUpload",
@@ -424,6 +443,79 @@ TEST_F(AwsImagesTest, a_bucket_that_cannot_be_listed_hides_no_ami) {
   const std::string id = upload();
   fail("ListMultipartUploads", {403, "AccessDenied"});
   EXPECT_THAT(listed(), ElementsAre(Field(&driver::CloudImage::id, id)));
+}
+
+TEST_F(AwsImagesTest, an_image_on_a_later_page_is_not_taken_for_gone) {
+  start("ebs-direct");
+  const std::string id = upload();
+  cloud_.page = 1;
+  cloud_.own_images["ami-00000000"] = {
+      .name = "other", .snapshot = {}, .description = {}, .tags = {}, .blocks = {}};
+  EXPECT_THAT(listed(), SizeIs(2));
+  process_->run(process_->provider().images()->remove("", id));
+  EXPECT_THAT(cloud_.own_images, ElementsAre(Key("ami-00000000")));
+  EXPECT_THAT(cloud_.snapshots, IsEmpty());
+}
+
+TEST_F(AwsImagesTest, an_object_whose_tags_may_not_be_read_hides_no_other) {
+  start("snapshot");
+  const Metadata ours = marks("0000000001");
+  services().objects["a"] = {.size = 1, .tags = {}, .hides_tags = true};
+  services().objects["b"] = {.size = 1, .tags = {ours.begin(), ours.end()}};
+  services().objects["c"] = {.size = 1, .tags = {ours.begin(), ours.end()}, .hides_tags = true};
+  for (int look = 0; look < 2; ++look) {
+    EXPECT_THAT(listed(), ElementsAre(Field(&driver::CloudImage::id, "s3://images/b")));
+  }
+  EXPECT_EQ(cloud_.count("GetObjectTagging"), 3) << "once for each";
+  EXPECT_THAT(installation_.log, Contains(HasSubstr("s3://images/a")));
+}
+
+TEST_F(AwsImagesTest, an_own_object_is_listed_once_its_tags_may_be_read) {
+  start("snapshot");
+  const std::string key = object_key(kName, "raw", marks());
+  const Metadata ours = marks();
+  services().objects[key] = {.size = 1, .tags = {ours.begin(), ours.end()}, .hides_tags = true};
+  EXPECT_THAT(listed(), IsEmpty());
+  services().objects[key].hides_tags = false;
+  EXPECT_THAT(listed(), ElementsAre(Field(&driver::CloudImage::name, key)));
+}
+
+// What an operator has copied from what our import has made, or has put tags on.
+TEST_F(AwsImagesTest, what_others_have_made_of_an_import_is_not_adopted) {
+  start("image");
+  const Metadata ours = marks("0000000002");
+  services().objects["key"] = {.size = 1, .tags = {}};
+  services().tasks["import-ami-1"] = {.is_image = true,
+                                      .key = "key",
+                                      .format = "raw",
+                                      .image = {},
+                                      .snapshot = {},
+                                      .tags = {ours.begin(), ours.end()},
+                                      .made = installation_.clock.now()};
+  const std::string description = "Created by AWS-VMImport service for import-ami-1";
+  const auto add_snapshot = [&](const std::string& id, const std::string& text, bool is_tagged) {
+    cloud_.snapshots[id] = {
+        .name = {}, .snapshot = {}, .description = text, .tags = {}, .blocks = {}};
+    if (is_tagged) cloud_.snapshots[id].tags = {{"owner", "operator"}};
+  };
+  add_snapshot("snap-copy", "[Copied snap-1 from north-1] " + description, false);
+  add_snapshot("snap-same", description, false);
+  add_snapshot("snap-kept", description, true);
+  cloud_.own_images["ami-copy"] = {
+      .name = "import-ami-1", .snapshot = "snap-copy", .description = {}, .tags = {}, .blocks = {}};
+  listed();  // looks at the task, which ends
+  const std::string made = services().tasks.begin()->second.snapshot;
+  cloud_.own_images[services().tasks.begin()->second.image].tags = {{"owner", "operator"}};
+  listed();
+  std::vector<std::string> adopted;
+  for (const driver::CloudImage& image : listed()) {
+    if (!image.metadata.empty() && !image.metadata.contains("owner")) adopted.push_back(image.id);
+  }
+  EXPECT_THAT(adopted, IsEmpty());
+  for (const char* id : {"snap-copy", "snap-same", "snap-kept"}) {
+    EXPECT_FALSE(cloud_.snapshots.at(id).tags.contains("nodepool_upload_id")) << id;
+  }
+  EXPECT_EQ(cloud_.snapshots.at(made).tags, services().tasks.begin()->second.tags);
 }
 
 TEST(ObjectKey, says_whose_it_is) {

@@ -55,6 +55,9 @@ TEST(Refusal, says_what_to_do) {
   EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403), ErrorKind::permanent);
   EXPECT_EQ(kind_of_code("UnauthorizedOperation", 403, true), ErrorKind::failed);
   EXPECT_EQ(kind_of_code("InvalidInstanceID.NotFound"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidInstanceID.Malformed"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidConversionTaskId.Malformed"), ErrorKind::not_found);
+  EXPECT_EQ(kind_of_code("InvalidUserData.Malformed"), ErrorKind::failed);
   EXPECT_EQ(kind_of_code("InvalidInstanceType"), ErrorKind::permanent);
   EXPECT_EQ(kind_of_code("InternalError", 500), ErrorKind::transient);
   EXPECT_EQ(kind_of_code("InternalError", 500, true), ErrorKind::unknown_outcome);
@@ -71,6 +74,20 @@ TEST(XmlElement, says_where_something_is_missing) {
     EXPECT_STREQ(error.what(), "call: the answer.b.item[0].c is no number");
   }
   EXPECT_THROW(XmlElement::parse("call", "{}"), CloudError);
+}
+
+TEST(XmlElement, takes_no_number_that_cannot_be_meant) {
+  for (const char* number : {"inf", "nan", "-inf", "1e300", "-1", "9007199254740993", "1x"}) {
+    const XmlElement root = XmlElement::parse("call", std::string("<a><n>") + number + "</n></a>");
+    EXPECT_THROW(root.number("n"), CloudError) << number;
+    EXPECT_THROW(root.optional_number("n"), CloudError) << number;
+    EXPECT_THROW(root.optional_integer("n"), CloudError) << number;
+  }
+  const XmlElement root = XmlElement::parse("call", "<a><n>1.5</n><m>64</m></a>");
+  EXPECT_EQ(root.number("n"), 1.5);
+  EXPECT_THROW(root.optional_integer("n"), CloudError);
+  EXPECT_EQ(root.optional_integer("m"), 64);
+  EXPECT_EQ(root.optional_integer("none"), std::nullopt);
 }
 
 TEST(CallPace, is_halved_when_asked_and_recovers) {
@@ -143,6 +160,19 @@ TEST(Usage, of_a_label_counts_its_disk_where_the_type_is_named) {
                                              {"L-34B43A08", 2},
                                              {"L-FD252861", 20},
                                              {"L-B3A130E6", 500}}));
+}
+
+TEST(Usage, of_a_fleet_is_the_least_of_its_types) {
+  const InstanceType small{.name = "m5.large", .vcpus = 2, .cores = 1, .memory = 8192};
+  const InstanceType large{.name = "m6i.xlarge", .vcpus = 4, .cores = 2, .memory = 4096};
+  const InstanceType other{.name = "g5.xlarge", .vcpus = 4, .cores = 2, .memory = 16384};
+  AwsLabel label;
+  label.fleet = Fleet{.instance_types = {"m5.large"}, .allocation_strategy = "diversified"};
+  EXPECT_EQ(least_need_of(label, {large, small}),
+            Resources({{"instances", 1}, {"cores", 1}, {"ram", 4096}, {"L-1216C47A", 2}}));
+  EXPECT_EQ(least_need_of(label, {large, other}),
+            Resources({{"instances", 1}, {"cores", 2}, {"ram", 4096}}))
+      << "neither quota is sure to be used";
 }
 
 TEST(Usage, limits_are_those_that_matter_and_in_gigabytes) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/outcome.h"
 #include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
 #include "telemetry/version.h"
@@ -142,18 +143,15 @@ Task<http::Response> Caller::send(Call call) {
 Task<XmlElement> Caller::ask(Call call, Query query) {
   const std::string name = name_of(call);
   const bool creates = call.creates;
+  const bool is_look = call.precedence == http::Precedence::look;
   Query all;
   all.add("Action", call.action).add("Version", kEc2Version);
   call.body = all.text();
   if (!query.parameters().empty()) call.body += "&" + query.text();
   call.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
   const http::Response response = co_await send(std::move(call));
-  try {
-    co_return XmlElement::parse(name, response.body);
-  } catch (const CloudError& error) {
-    if (!creates) throw;
-    throw CloudError(CloudError::Kind::unknown_outcome, error.what());
-  }
+  if (is_look) co_return XmlElement::parse(name, response.body);
+  co_return read_outcome(creates, [&] { return XmlElement::parse(name, response.body); });
 }
 
 }  // namespace nodepool::drivers::aws

@@ -81,7 +81,7 @@ class Caller {
   async::Task<http::Response> send(Call call);
 
   // A call in the Query form to EC2, whose answer is XML. An answer that cannot be read is
-  // CloudError(failed), or unknown_outcome if the call creates something.
+  // CloudError(failed), but for calls that change something: see read_outcome().
   async::Task<XmlElement> ask(Call call, Query query);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "cloud/helper_program.h"
 #include "cloud/iso_time.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/number.h"
 #include "drivers/aws/api/query.h"
 #include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
@@ -29,12 +29,17 @@ constexpr double kUsualLife = 3600;  // seconds
 constexpr auto kForEver = std::chrono::hours(24 * 365 * 10);
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
-Credentials::Current lasting_until(Keys keys, const std::string& expiration,
+// `end`: in seconds since the epoch; nothing if AWS does not say.
+Credentials::Current lasting_until(Keys keys, std::optional<double> end,
                                    const async::Clock& clock) {
-  const std::optional<double> end = cloud::parse_iso_time(expiration);
-  const double life = end ? std::max(0.0, *end - clock.wall_seconds()) : kUsualLife;
+  const double life = end ? plausible_life(*end - clock.wall_seconds()) : kUsualLife;
   return {.keys = std::move(keys),
           .renew_at = cloud::renewal_time(clock.now(), std::chrono::duration<double>(life))};
+}
+
+Credentials::Current lasting_until(Keys keys, const std::string& expiration,
+                                   const async::Clock& clock) {
+  return lasting_until(std::move(keys), cloud::parse_iso_time(expiration), clock);
 }
 
 constexpr std::size_t kLargestToken = std::size_t{64} << 10;  // bytes
@@ -159,11 +164,7 @@ Task<Credentials::Current> Credentials::assume_with_identity(const CredentialSou
 
 Task<Credentials::Current> Credentials::ask_sso(const CredentialSource& source) {
   const SsoSignIn::Found found = co_await sign_in_.keys(source.sso);
-  co_return Current{
-      .keys = found.keys,
-      .renew_at = cloud::renewal_time(
-          runtime_.clock.now(), std::chrono::duration<double>(
-                                    std::max(0.0, found.expires - runtime_.clock.wall_seconds())))};
+  co_return lasting_until(found.keys, found.expires, runtime_.clock);
 }
 
 // Reference: AWS SDKs and Tools Reference Guide, process credential provider. Keys that do not say

@@ -7,6 +7,7 @@
 #include "cloud/answer.h"
 #include "cloud/base64.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/outcome.h"
 #include "drivers/aws/api/signature.h"
 
 namespace nodepool::drivers::aws {
@@ -29,8 +30,9 @@ Task<std::string> Ebs::start(std::int64_t size, std::string description, std::st
             .creates = true,
             .has_token = true};
   const http::Response response = co_await caller_.send(std::move(call));
-  const cloud::Element answer = cloud::parse_answer("ebs: StartSnapshot", response);
-  co_return answer.text("SnapshotId");
+  co_return read_outcome(true, [&response] {
+    return cloud::parse_answer("ebs: StartSnapshot", response).text("SnapshotId");
+  });
 }
 
 Task<> Ebs::put(std::string snapshot, std::uint64_t index, std::string data) {
@@ -65,8 +67,9 @@ Task<bool> Ebs::complete(std::string snapshot, std::uint64_t blocks) {
             .headers = {{"Content-Type", "application/json"},
                         {"X-Amz-Changedblockscount", std::to_string(blocks)}}};
   const http::Response response = co_await caller_.send(std::move(call));
-  const std::string status =
-      cloud::parse_answer("ebs: CompleteSnapshot", response).text_or("Status");
+  const std::string status = read_outcome(false, [&response] {
+    return cloud::parse_answer("ebs: CompleteSnapshot", response).text("Status");
+  });
   if (status == "error") {
     throw CloudError(CloudError::Kind::failed, "snapshot " + snapshot + " has failed");
   }

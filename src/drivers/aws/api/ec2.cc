@@ -5,6 +5,7 @@
 #include <set>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/outcome.h"
 #include "drivers/aws/api/refusal.h"
 
 namespace nodepool::drivers::aws {
@@ -16,12 +17,6 @@ namespace {
 
 constexpr int kMostPages = 1000;
 constexpr std::int64_t kPageSize = 1000;
-
-std::optional<std::int64_t> optional_integer(const XmlElement& element, std::string_view name) {
-  const std::optional<double> number = element.optional_number(name);
-  if (!number) return std::nullopt;
-  return static_cast<std::int64_t>(*number);
-}
 
 Ami read_image(const XmlElement& item) {
   Ami image{.id = item.text("imageId"),
@@ -41,16 +36,10 @@ Ami read_image(const XmlElement& item) {
   image.root = {.name = devices.front().text("deviceName"),
                 .snapshot_id = ebs.text_or("snapshotId"),
                 .volume_type = ebs.text_or("volumeType"),
-                .size = optional_integer(ebs, "volumeSize"),
-                .iops = optional_integer(ebs, "iops"),
-                .throughput = optional_integer(ebs, "throughput")};
+                .size = ebs.optional_integer("volumeSize"),
+                .iops = ebs.optional_integer("iops"),
+                .throughput = ebs.optional_integer("throughput")};
   return image;
-}
-
-std::vector<Ami> read_images(const XmlElement& answer) {
-  std::vector<Ami> images;
-  for (const XmlElement& item : answer.list("imagesSet")) images.push_back(read_image(item));
-  return images;
 }
 
 std::string first_text(const std::vector<XmlElement>& items) {
@@ -115,13 +104,13 @@ Ec2Instance read_instance(const XmlElement& item) {
   return instance;
 }
 
-Task<> Ec2::ask_pages(std::string action, Query query, Take take) {
+Task<> Ec2::ask_pages(std::string action, Query query, Take take, std::string about) {
   std::string next;
   std::set<std::string> seen;
   for (int page = 0; page < kMostPages; ++page) {
     Query of_page = query;
     of_page.add_if_any("NextToken", next);
-    Call call{.action = action};
+    Call call{.action = action, .about = about};
     const XmlElement answer = co_await caller_.ask(std::move(call), std::move(of_page));
     take(answer);
     next = answer.text_or("nextToken");
@@ -165,13 +154,21 @@ Task<std::vector<Ec2Volume>> Ec2::volumes() {
   co_return found;
 }
 
+Task<std::vector<Ami>> Ec2::describe_images(Query query, std::string about) {
+  std::vector<Ami> found;
+  const Take take = [&found](const XmlElement& answer) {
+    for (const XmlElement& item : answer.list("imagesSet")) found.push_back(read_image(item));
+  };
+  co_await ask_pages("DescribeImages", std::move(query), take, std::move(about));
+  co_return found;
+}
+
 Task<std::vector<Ami>> Ec2::images(std::vector<std::string> ids) {
   Query query;
   query.add_list("ImageId", ids);
-  Call call{.action = "DescribeImages", .about = ids.empty() ? std::string() : ids.front()};
+  std::string about = ids.empty() ? std::string() : ids.front();
   try {
-    const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-    co_return read_images(answer);
+    co_return co_await describe_images(std::move(query), std::move(about));
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::not_found) throw;
   }
@@ -179,18 +176,14 @@ Task<std::vector<Ami>> Ec2::images(std::vector<std::string> ids) {
 }
 
 Task<std::vector<Ami>> Ec2::images_that(Query filters) {
-  std::vector<Ami> found;
-  Call call{.action = "DescribeImages"};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(filters));
-  co_return read_images(answer);
+  filters.add("MaxResults", kPageSize);
+  return describe_images(std::move(filters), {});
 }
 
 Task<std::vector<Ami>> Ec2::own_images() {
   Query query;
-  query.add("Owner.1", "self");
-  Call call{.action = "DescribeImages"};
-  const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  co_return read_images(answer);
+  query.add("Owner.1", "self").add("MaxResults", kPageSize);
+  return describe_images(std::move(query), {});
 }
 
 Task<std::vector<Snapshot>> Ec2::own_snapshots() {
@@ -200,7 +193,7 @@ Task<std::vector<Snapshot>> Ec2::own_snapshots() {
       found.push_back({.id = item.text("snapshotId"),
                        .state = item.text_or("status"),
                        .description = item.text_or("description"),
-                       .size = optional_integer(item, "volumeSize").value_or(0),
+                       .size = item.optional_integer("volumeSize").value_or(0),
                        .tags = read_tags(item)});
     }
   };
@@ -213,7 +206,7 @@ Task<std::vector<Snapshot>> Ec2::own_snapshots() {
 Task<std::string> Ec2::register_image(Query query) {
   Call call{.action = "RegisterImage", .precedence = http::Precedence::creation, .creates = true};
   const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  co_return answer.text("imageId");
+  co_return read_outcome(true, [&answer] { return answer.text("imageId"); });
 }
 
 Task<> Ec2::remove(std::string action, std::string parameter, std::string id) {
@@ -273,13 +266,8 @@ Task<std::string> Ec2::run_instance(Query query) {
             .creates = true,
             .has_token = true};
   const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  const std::vector<XmlElement> made = answer.items("instancesSet");
-  const std::string id = made.empty() ? std::string() : made.front().text_or("instanceId");
-  if (id.empty()) {
-    throw CloudError(CloudError::Kind::unknown_outcome,
-                     "ec2: RunInstances: the answer names no instance");
-  }
-  co_return id;
+  co_return read_outcome(
+      true, [&answer] { return answer.child("instancesSet").child("item").text("instanceId"); });
 }
 
 Task<std::string> Ec2::create_fleet(Query query) {
@@ -310,10 +298,7 @@ Task<std::string> Ec2::allocate_host(Query query) {
             .creates = true,
             .has_token = true};
   const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  std::string id = first_text(answer.items("hostIdSet"));
-  if (!id.empty()) co_return id;
-  throw CloudError(CloudError::Kind::unknown_outcome,
-                   "ec2: AllocateHosts: the answer names no host");
+  co_return read_outcome(true, [&answer] { return answer.child("hostIdSet").text("item"); });
 }
 
 Task<std::vector<DedicatedHost>> Ec2::hosts() {

@@ -147,8 +147,9 @@ class Ec2 {
 
   // A call about one thing; that it is not there is no error.
   async::Task<> remove(std::string action, std::string parameter, std::string id);
-  // Asks for a list page by page.
-  async::Task<> ask_pages(std::string action, Query query, Take take);
+  // Asks for a list page by page. `about`: as for Call.
+  async::Task<> ask_pages(std::string action, Query query, Take take, std::string about = {});
+  async::Task<std::vector<Ami>> describe_images(Query query, std::string about);
 
   Caller& caller_;
 };

@@ -4,6 +4,7 @@
 
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/ec2.h"
+#include "drivers/aws/api/outcome.h"
 
 namespace nodepool::drivers::aws {
 
@@ -69,11 +70,7 @@ Task<std::string> Imports::begin(ImportKind kind, Query query) {
             .creates = true,
             .has_token = true};
   const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
-  std::string id = answer.text_or("importTaskId");
-  if (id.empty()) {
-    throw CloudError(CloudError::Kind::unknown_outcome, "ec2: an import: the answer names no task");
-  }
-  co_return id;
+  co_return read_outcome(true, [&answer] { return answer.text("importTaskId"); });
 }
 
 Task<std::vector<ImportTask>> Imports::tasks(ImportKind kind) {

@@ -44,14 +44,18 @@ constexpr std::array<std::string_view, 7> kFull = {"InsufficientInstanceCapacity
                                                    "UnfulfillableCapacity"};
 constexpr std::array<std::string_view, 3> kForbidden = {"UnauthorizedOperation", "AccessDenied",
                                                         "AccessDeniedException"};
-constexpr std::array<std::string_view, 8> kGone = {"InvalidAMIID.Unavailable",
-                                                   "NoSuchKey",
-                                                   "NoSuchResourceException",
-                                                   "ResourceNotFoundException",
-                                                   "NoSuchBucket",
-                                                   "NoSuchUpload",
-                                                   "InvalidConversionTaskId",
-                                                   "InvalidConversionTaskId.Malformed"};
+constexpr std::array<std::string_view, 7> kGone = {
+    "InvalidAMIID.Unavailable",  "NoSuchKey",    "NoSuchResourceException",
+    "ResourceNotFoundException", "NoSuchBucket", "NoSuchUpload",
+    "InvalidConversionTaskId"};
+
+// Whether it says that an id names nothing: nothing has it, or nothing could have it.
+bool is_of_no_thing(std::string_view code) {
+  for (const char* end : {".NotFound", ".NotFoundException", "ID.Malformed", "Id.Malformed"}) {
+    if (code.ends_with(end)) return true;
+  }
+  return false;
+}
 
 template <std::size_t size>
 bool is_one_of(const std::array<std::string_view, size>& codes, std::string_view code) {
@@ -123,10 +127,7 @@ Kind kind_of(const Refusal& refusal, int status, bool creates) {
   // Some conditions of a policy depend on what is asked for, and pass.
   if (is_one_of(kForbidden, code)) return creates ? Kind::failed : Kind::permanent;
   if (code == "InvalidInstanceType") return Kind::permanent;
-  if (is_one_of(kGone, code) || code.ends_with(".NotFound") ||
-      code.ends_with(".NotFoundException")) {
-    return Kind::not_found;
-  }
+  if (is_one_of(kGone, code) || is_of_no_thing(code)) return Kind::not_found;
   if (status == 404 && code.empty()) return Kind::not_found;
   if (code == "RequestTimeout") return Kind::transient;  // S3 has not had the whole body in time
   if (status >= 500) return creates ? Kind::unknown_outcome : Kind::transient;

@@ -7,6 +7,7 @@
 #include "cloud/base64.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/outcome.h"
 #include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
 #include "drivers/aws/api/xml_element.h"
@@ -33,8 +34,7 @@ std::string path_text(const std::string& key) {
 }
 
 std::uint64_t size_in(const XmlElement& element) {
-  const double size = element.optional_number("Size").value_or(0);
-  return size > 0 ? static_cast<std::uint64_t>(size) : 0;
+  return static_cast<std::uint64_t>(element.optional_integer("Size").value_or(0));
 }
 
 std::string tagging(const driver::Metadata& tags) {
@@ -112,7 +112,9 @@ Task<std::string> S3::begin(std::string key, driver::Metadata tags) {
   begin.headers = {{"X-Amz-Checksum-Algorithm", "SHA256"}, {"X-Amz-Tagging", tagging(tags)}};
   begin.creates = true;
   const http::Response response = co_await caller_.send(std::move(begin));
-  co_return XmlElement::parse("s3: CreateMultipartUpload", response.body).text("UploadId");
+  co_return read_outcome(true, [&response] {
+    return XmlElement::parse("s3: CreateMultipartUpload", response.body).text("UploadId");
+  });
 }
 
 Task<S3Part> S3::put_part(S3Upload upload, std::int64_t number, std::string data,
@@ -127,7 +129,7 @@ Task<S3Part> S3::put_part(S3Upload upload, std::int64_t number, std::string data
   const http::Response response = co_await caller_.send(std::move(put));
   part.etag = response.header("etag");
   if (part.etag.empty()) {
-    throw CloudError(CloudError::Kind::failed, "s3: UploadPart: the answer has no ETag");
+    throw CloudError(CloudError::Kind::transient, "s3: UploadPart: the answer has no ETag");
   }
   co_return part;
 }
@@ -144,7 +146,7 @@ Task<std::vector<S3Part>> S3::parts(S3Upload upload) {
     const http::Response response = co_await caller_.send(std::move(list));
     const XmlElement answer = XmlElement::parse(name, response.body);
     for (const XmlElement& part : answer.all("Part")) {
-      found.push_back({.number = static_cast<std::int64_t>(part.number("PartNumber")),
+      found.push_back({.number = part.integer("PartNumber"),
                        .etag = part.text("ETag"),
                        .size = size_in(part),
                        .sha256 = part.text_or("ChecksumSHA256")});
@@ -162,7 +164,12 @@ Task<> S3::complete(S3Upload upload, std::vector<S3Part> parts) {
   complete.body = text_of(parts);
   const http::Response response = co_await caller_.send(std::move(complete));
   const Refusal refusal = refusal_in(response);
-  if (refusal.code.empty()) co_return;
+  if (refusal.code.empty()) {
+    read_outcome(false, [&response] {
+      return XmlElement::parse("s3: CompleteMultipartUpload", response.body).text("ETag");
+    });
+    co_return;
+  }
   constexpr int kStatus = 500;  // what it would have been, had it been known in time
   throw CloudError(kind_of(refusal, kStatus, false),
                    presentable("s3: CompleteMultipartUpload " + upload.key + ": " + refusal.code +

@@ -4,6 +4,7 @@
 
 #include "cloud/answer.h"
 #include "cloud/pages.h"
+#include "drivers/aws/api/number.h"
 
 namespace nodepool::drivers::aws {
 
@@ -34,7 +35,8 @@ async::Task<std::map<std::string, double>> ServiceQuotas::values(std::string ser
   const std::vector<cloud::Element> quotas = co_await cloud::all_pages(kCall, ask);
   std::map<std::string, double> values;
   for (const cloud::Element& quota : quotas) {
-    values[quota.text("QuotaCode")] = quota.number("Value");
+    const double value = quota.number("Value");
+    if (is_plausible(value)) values[quota.text("QuotaCode")] = value;
   }
   co_return values;
 }

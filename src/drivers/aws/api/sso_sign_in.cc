@@ -11,6 +11,7 @@
 #include "cloud/iso_time.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/number.h"
 
 namespace nodepool::drivers::aws {
 
@@ -150,7 +151,7 @@ Task<SsoToken> SsoSignIn::renewed(const SsoSource& source, SsoToken token, std::
   const http::Response response = co_await send_(std::move(request));
   const cloud::Element got = cloud::parse_answer("sso-oidc: CreateToken", response);
   token.access_token = got.text("accessToken");
-  token.expires = runtime_.clock.wall_seconds() + got.number("expiresIn");
+  token.expires = runtime_.clock.wall_seconds() + plausible_life(got.number("expiresIn"));
   token.refresh_token = got.text_or("refreshToken", token.refresh_token);
   renewed_ = token;
   auto write = [path = source.token_file, file = std::move(file), token] {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/number.h"
 
 namespace nodepool::drivers::aws {
 
@@ -54,7 +56,21 @@ std::optional<double> XmlElement::optional_number(std::string_view name) const {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) fail(name, "is no number");
+  if (!is_plausible(value)) fail(name, "is out of range");
   return value;
+}
+
+std::int64_t XmlElement::integer(std::string_view name) const {
+  const std::optional<std::int64_t> integer = optional_integer(name);
+  if (!integer) fail(name, "is missing");
+  return *integer;
+}
+
+std::optional<std::int64_t> XmlElement::optional_integer(std::string_view name) const {
+  const std::optional<double> number = optional_number(name);
+  if (!number) return std::nullopt;
+  if (*number != std::floor(*number)) fail(name, "is no integer");
+  return static_cast<std::int64_t>(*number);
 }
 
 bool XmlElement::boolean_or(std::string_view name, bool otherwise) const {

@@ -13,7 +13,8 @@
 namespace nodepool::drivers::aws {
 
 // An element of an answer in XML. Its readers throw CloudError(failed), naming the call and the
-// place, for what is missing or cannot be read: what a server sends is not to be relied on.
+// place, for what is missing or cannot be read: what a server sends is not to be relied on. Numbers
+// are those of number.h.
 class XmlElement {
  public:
   // The root of the document. `call` is for messages. Throws if it is no XML.
@@ -24,6 +25,8 @@ class XmlElement {
   std::string text_or(std::string_view name, std::string otherwise = {}) const;
   double number(std::string_view name) const;
   std::optional<double> optional_number(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  std::optional<std::int64_t> optional_integer(std::string_view name) const;
   bool boolean_or(std::string_view name, bool otherwise) const;
 
   // A child; empty, and all it has missing, if there is none.

@@ -36,6 +36,9 @@ struct VolumeOptions {
   std::optional<std::int64_t> size;  // GiB
   std::optional<std::int64_t> iops;
   std::optional<std::int64_t> throughput;  // MiB/s
+
+  // Whether anything is said.
+  bool is_wanted() const { return !type.empty() || size || iops || throughput; }
 };
 
 // Instance types of which EC2 chooses one.

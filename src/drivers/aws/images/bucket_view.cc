@@ -18,8 +18,12 @@ constexpr std::string_view kUploadId = "?uploadId=";
 }  // namespace
 
 BucketView::BucketView(S3& s3, std::string provider,
-                       std::shared_ptr<const model::Installation> installation)
-    : s3_(s3), provider_(std::move(provider)), installation_(std::move(installation)) {}
+                       std::shared_ptr<const model::Installation> installation,
+                       telemetry::Logger log)
+    : s3_(s3),
+      provider_(std::move(provider)),
+      installation_(std::move(installation)),
+      log_(std::move(log)) {}
 
 Task<std::vector<driver::CloudImage>> BucketView::list() {
   std::vector<driver::CloudImage> found;
@@ -36,24 +40,36 @@ Task<std::vector<driver::CloudImage>> BucketView::list() {
   std::map<std::string, Known, std::less<>> known;
   for (const S3Object& object : objects) {
     const auto before = known_.find(object.key);
-    Known now{.etag = object.etag, .tags = {}};
+    std::optional<Known> now;
     if (before != known_.end() && before->second.etag == object.etag) {
-      now.tags = before->second.tags;
+      now = before->second;
     } else {
-      try {
-        now.tags = co_await s3_.tags(object.key);
-      } catch (const CloudError& error) {
-        if (error.kind() != CloudError::Kind::not_found) throw;
-        continue;  // it has just gone
-      }
+      now = co_await ask_tags(object);
     }
-    if (!now.tags.empty()) {
-      found.push_back({.id = base + object.key, .name = object.key, .metadata = now.tags});
+    if (!now) continue;
+    if (!now->tags.empty()) {
+      found.push_back({.id = base + object.key, .name = object.key, .metadata = now->tags});
     }
-    known.emplace(object.key, std::move(now));
+    known.emplace(object.key, *std::move(now));
   }
   known_ = std::move(known);
   co_return found;
+}
+
+// Nothing: it has just gone, or is asked about again next time. A refusal is remembered, as tags
+// are, unless the key says that the object is our own.
+Task<std::optional<BucketView::Known>> BucketView::ask_tags(S3Object object) {
+  Known now{.etag = object.etag, .tags = {}};
+  try {
+    now.tags = co_await s3_.tags(object.key);
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::not_found) co_return std::nullopt;
+    if (error.kind() != CloudError::Kind::permanent) throw;
+    log_.warning("Object {}{}/{} is left alone: {}", kScheme, s3_.bucket(), object.key,
+                 error.what());
+    if (marks_in_key(object.key, provider_, *installation_)) co_return std::nullopt;
+  }
+  co_return now;
 }
 
 bool BucketView::is_id(std::string_view id) {

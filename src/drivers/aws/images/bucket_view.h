@@ -2,12 +2,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "driver/images.h"
 #include "drivers/aws/api/s3.h"
 #include "model/installation.h"
+#include "telemetry/log.h"
 
 namespace nodepool::drivers::aws {
 
@@ -15,10 +17,12 @@ namespace nodepool::drivers::aws {
 class BucketView {
  public:
   // `s3` outlives it.
-  BucketView(S3& s3, std::string provider, std::shared_ptr<const model::Installation> installation);
+  BucketView(S3& s3, std::string provider, std::shared_ptr<const model::Installation> installation,
+             telemetry::Logger log);
 
   // Objects of others, too; of uploads in parts only the provider's own. Their ids are for
-  // remove(). Throws CloudError.
+  // remove(). An object whose tags are refused is left out: nothing says whose it is. Throws
+  // CloudError.
   async::Task<std::vector<driver::CloudImage>> list();
 
   // Whether it is an id of list().
@@ -33,9 +37,12 @@ class BucketView {
     driver::Metadata tags;
   };
 
+  async::Task<std::optional<Known>> ask_tags(S3Object object);
+
   S3& s3_;
   std::string provider_;
   std::shared_ptr<const model::Installation> installation_;
+  telemetry::Logger log_;
   std::map<std::string, Known, std::less<>> known_;  // by key
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
@@ -39,25 +38,35 @@ Query query_of(const ImportOrder& order) {
   return query;
 }
 
-// The id as a word: one may be how another begins.
-bool mentions(std::string_view text, std::string_view id) {
-  const std::size_t at = text.find(id);
-  if (at == std::string_view::npos) return false;
-  const std::size_t end = at + id.size();
-  return end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0;
+// What AWS' VM Import calls the snapshots of an image that it makes.
+std::string description_by(const ImportTask& task) {
+  return "Created by AWS-VMImport service for " + task.id;
+}
+
+// What an import makes has no tags. Others are those of whoever has taken it over, or copied it.
+bool has_foreign_tags(const Metadata& tags, const ImportTask& task) {
+  return !std::ranges::all_of(tags, [&task](const auto& tag) {
+    const auto own = task.tags.find(tag.first);
+    return own != task.tags.end() && own->second == tag.second;
+  });
 }
 
 bool has_marks(const Metadata& tags) {
   return !driver::value_of(tags, driver::kUploadIdKey).empty();
 }
 
+// A copy may have the name: it counts only where the task itself names nothing.
 bool is_made_by(const ImportTask& task, const Ami& image) {
-  return image.id == task.image_id || (task.kind == ImportKind::image && image.name == task.id);
+  if (!task.image_id.empty()) return image.id == task.image_id;
+  return task.kind == ImportKind::image && image.name == task.id;
 }
 
+// A copy may have the description: the same holds.
 bool is_made_by(const ImportTask& task, const Snapshot& snapshot) {
-  return std::ranges::find(task.snapshot_ids, snapshot.id) != task.snapshot_ids.end() ||
-         (task.kind == ImportKind::image && mentions(snapshot.description, task.id));
+  if (!task.snapshot_ids.empty()) {
+    return std::ranges::find(task.snapshot_ids, snapshot.id) != task.snapshot_ids.end();
+  }
+  return task.kind == ImportKind::image && snapshot.description == description_by(task);
 }
 
 }  // namespace
@@ -154,7 +163,7 @@ Task<> ImageImport::adopt_by(ImportTask task, std::vector<Ami>& images,
                              std::vector<Snapshot>& snapshots) {
   std::vector<std::string> ids;
   for (Ami& image : images) {
-    if (!is_made_by(task, image)) continue;
+    if (!is_made_by(task, image) || has_foreign_tags(image.tags, task)) continue;
     task.snapshot_ids.insert(task.snapshot_ids.end(), image.snapshot_ids.begin(),
                              image.snapshot_ids.end());
     if (has_marks(image.tags)) continue;
@@ -163,6 +172,7 @@ Task<> ImageImport::adopt_by(ImportTask task, std::vector<Ami>& images,
   }
   for (Snapshot& snapshot : snapshots) {
     if (!is_made_by(task, snapshot) || has_marks(snapshot.tags)) continue;
+    if (has_foreign_tags(snapshot.tags, task)) continue;
     ids.push_back(snapshot.id);
     snapshot.tags.insert(task.tags.begin(), task.tags.end());
   }

@@ -41,8 +41,8 @@ class ImageImport {
 
   // All that the provider's uploads have begun in the last days.
   async::Task<std::vector<ImportTask>> tasks_of(std::string provider);
-  // What tasks have made that have ended, and nobody has put tags on, gets the tags of its task; in
-  // the lists, too.
+  // What tasks have made that have ended, and that has no tags of others, gets the tags of its
+  // task; in the lists, too.
   async::Task<> adopt(std::vector<ImportTask> tasks, std::vector<Ami>& images,
                       std::vector<Snapshot>& snapshots);
 

@@ -65,7 +65,7 @@ ImageStore::ImageStore(const async::Runtime& runtime, const AwsConfig& config,
       threads_(threads),
       log_(log),
       imports_(runtime, apis.imports, apis.ec2, log),
-      bucket_(apis.s3, config.name(), std::move(installation)) {}
+      bucket_(apis.s3, config.name(), std::move(installation), log) {}
 
 Task<std::string> ImageStore::upload(driver::ProviderImage image, std::string name,
                                      driver::ImageFile file, Metadata metadata, Progress progress) {

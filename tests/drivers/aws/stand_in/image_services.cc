@@ -118,6 +118,7 @@ Reply ImageServices::serve(const std::string& action, const http::HttpServer::Ca
   if (action != "GetObjectTagging") return {204, ""};
   const auto object = objects.find(target.key);
   if (object == objects.end()) return s3_refusal(404, "NoSuchKey");
+  if (object->second.hides_tags) return s3_refusal(403, "AccessDenied");
   std::string items;
   for (const auto& [key, text] : object->second.tags) {
     items += fmt::format("<Tag><Key>{}</Key><Value>{}</Value></Tag>", key, text);
@@ -156,7 +157,7 @@ Reply ImageServices::complete(const std::string& upload, const http::HttpServer:
   }
   objects[done.key] = object;
   uploads.erase(upload);
-  return {200, "<CompleteMultipartUploadResult/>"};
+  return {200, "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>"};
 }
 
 Reply ImageServices::list_parts(const std::string& upload) const {

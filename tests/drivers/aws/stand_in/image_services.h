@@ -45,6 +45,7 @@ class ImageServices {
   struct Object {
     std::size_t size = 0;
     Tags tags;
+    bool hides_tags = false;  // nobody may read them
   };
   struct Task {
     bool is_image = false;

@@ -85,7 +85,8 @@ const std::map<std::string, std::regex>& known_parameters() {
            R"(HostMaintenance|ClientToken|TagSpecification\.1\.(ResourceType|Tag\.\d+\.(Key|Value)))")},
       {"DescribeHosts", std::regex("NextToken")},
       {"ReleaseHosts", std::regex(R"(HostId\.1)")},
-      {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+))")},
+      {"DescribeImages", std::regex(R"(Owner\.1|ImageId\.\d+|Filter\.\d+\.(Name|Value\.\d+)|)"
+                                    R"(MaxResults|NextToken)")},
       {"DescribeInstanceTypes", std::regex(R"(Filter\.1\.(Name|Value\.\d+)|NextToken)")},
       {"TerminateInstances", std::regex(R"(InstanceId\.\d+)")},
       {"DeleteVolume", std::regex("VolumeId")},
@@ -107,6 +108,8 @@ const std::map<std::string, std::regex>& known_parameters() {
       {"DescribeImportSnapshotTasks", std::regex(R"(ImportTaskId\.1|NextToken)")},
       {"DescribeImportImageTasks", std::regex(R"(ImportTaskId\.1|NextToken)")},
       {"CancelImportTask", std::regex("ImportTaskId")},
+      {"DescribeLaunchTemplates", std::regex("NextToken")},
+      {"DeleteLaunchTemplate", std::regex("LaunchTemplateName")},
       {"DescribeSnapshots", std::regex(R"(Owner\.1|MaxResults|NextToken)")},
       {"DeleteSnapshot", std::regex("SnapshotId")}};
   return known;
@@ -118,6 +121,32 @@ std::string tag_set(const std::map<std::string, std::string>& tags) {
     items += fmt::format("<item><key>{}</key><value>{}</value></item>", key, value);
   }
   return "<tagSet>" + items + "</tagSet>";
+}
+
+// An AMI or a snapshot of the account.
+std::string shown_own(const std::string& id_name, const std::string& id, const OwnThing& thing) {
+  const std::string mapping =
+      thing.snapshot.empty()
+          ? std::string()
+          : fmt::format(
+                "<blockDeviceMapping><item><deviceName>/dev/sda1</deviceName><ebs>"
+                "<snapshotId>{}</snapshotId></ebs></item></blockDeviceMapping>",
+                thing.snapshot);
+  return fmt::format(
+      "<item><{0}>{1}</{0}><name>{2}</name><status>{3}</status><description>{4}</description>"
+      "<volumeSize>1</volumeSize>{5}{6}</item>",
+      id_name, id, thing.name, thing.state, thing.description, mapping, tag_set(thing.tags));
+}
+
+// An AMI of others.
+std::string shown_public(const std::string& id, const std::string& created) {
+  return fmt::format(
+      "<item><imageId>{}</imageId><creationDate>{}</creationDate>"
+      "<imageState>available</imageState><blockDeviceMapping><item>"
+      "<deviceName>/dev/xvda</deviceName><ebs><snapshotId>snap-1</snapshotId>"
+      "<volumeSize>8</volumeSize><volumeType>gp2</volumeType><encrypted>false</encrypted></ebs>"
+      "</item></blockDeviceMapping></item>",
+      id, created);
 }
 
 }  // namespace
@@ -185,13 +214,17 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
   Reply reply = refusal(401, "AuthFailure", "not signed");
   if (failure && failure->status > 0) {
     reply = refusal(failure->status, failure->code, "as the test wants it");
-  } else if (is_signed && (!failure || failure->status == -1)) {
+  } else if (is_signed && (!failure || failure->status < 0)) {
     reply = is_ebs ? ebs(call) : is_s3 ? image_services.serve(action, call) : route(action, query);
   }
   if (latency > async::Duration::zero()) {
     ++held_back_;
     co_await runtime_.clock.sleep_for(latency);
     --held_back_;
+  }
+  if (failure && failure->status == kUnreadable) {
+    // Cut in the middle: HTTP is complete, what it carries is not.
+    co_return http::answer(reply.status, reply.body.substr(0, reply.body.size() / 2));
   }
   if (failure && failure->status <= 0) co_return std::string();
   co_return http::answer(reply.status, reply.body, reply.headers);
@@ -229,7 +262,12 @@ StandIn::Reply StandIn::route(const std::string& action, const Parameters& query
         action, query, tags_of(query, is_image ? "import-image-task" : "import-snapshot-task"));
   }
   if (action == "RegisterImage") return register_image(query);
-  if (action == "DescribeSnapshots") return describe_own("snapshotSet", "snapshotId", snapshots);
+  if (action == "DescribeLaunchTemplates") return describe_templates();
+  if (action == "DeleteLaunchTemplate") {
+    templates.erase(value_of(query, "LaunchTemplateName"));
+    return {200, "<DeleteLaunchTemplateResponse/>"};
+  }
+  if (action == "DescribeSnapshots") return describe_snapshots();
   if (action == "DeregisterImage" || action == "DeleteSnapshot") {
     const bool is_image = action == "DeregisterImage";
     auto& things = is_image ? own_images : snapshots;
@@ -295,7 +333,7 @@ std::string StandIn::shown(Instance& instance) {
       "<blockDeviceMapping><item><ebs><volumeId>{}</volumeId></ebs></item></blockDeviceMapping>{}"
       "</item>",
       instance.id, instance.state, reason, instance.type, zone.empty() ? "north-1a" : zone,
-      value_of(instance.wanted, "Placement.HostId"), std::stoi(number), std::stoi(number),
+      instance.host, std::stoi(number), std::stoi(number),
       is_spot ? "<instanceLifecycle>spot</instanceLifecycle>" : "", instance.volume,
       tag_set(instance.tags));
 }
@@ -309,7 +347,11 @@ void StandIn::interrupt(const std::string& id) {
 
 StandIn::Reply StandIn::run_instances(const Parameters& query) {
   const std::string token = value_of(query, "ClientToken");
-  std::string id = tokens_.contains(token) ? tokens_[token] : std::string();
+  const auto made = tokens_.find(token);
+  if (made != tokens_.end() && made->second.wanted != query) {
+    return refusal(400, "IdempotentParameterMismatch", "the token is that of another request");
+  }
+  std::string id = made == tokens_.end() ? std::string() : made->second.instance;
   if (id.empty()) {
     const auto alive = static_cast<std::size_t>(std::ranges::count_if(instances, [](const auto& i) {
       return i.second.state != "terminated" && i.second.state != "shutting-down";
@@ -320,7 +362,8 @@ StandIn::Reply StandIn::run_instances(const Parameters& query) {
       return refusal(400, "InvalidAMIID.NotFound", "no such image");
     }
     const std::string type = value_of(query, "InstanceType");
-    const std::string host = value_of(query, "Placement.HostId");
+    std::string host = value_of(query, "Placement.HostId");
+    if (host.empty()) host = default_host;
     settle();
     id = new_id("i");
     const std::string refused =
@@ -329,9 +372,10 @@ StandIn::Reply StandIn::run_instances(const Parameters& query) {
     Instance& instance = add_instance(id, type, tags_of(query, "instance"));
     volume_tags[instance.volume] = tags_of(query, "volume");
     instance.wanted = query;
+    instance.host = host;
     instance.is_broken = broken > 0;
     if (broken > 0) --broken;
-    if (!token.empty()) tokens_[token] = id;
+    if (!token.empty()) tokens_[token] = {.instance = id, .wanted = query};
   }
   return {200, fmt::format("<RunInstancesResponse><instancesSet><item><instanceId>{}</instanceId>"
                            "<instanceState><name>pending</name></instanceState></item>"
@@ -360,6 +404,7 @@ StandIn::Reply StandIn::describe_instances(const Parameters& query) {
   std::size_t count = 0;
   auto next = instances.upper_bound(value_of(query, "NextToken"));
   for (; next != instances.end() && count < page; ++next, ++count) {
+    if (runtime_.clock.now() < next->second.made + listing_lag) continue;
     items += fmt::format("<item><instancesSet>{}</instancesSet></item>", shown(next->second));
   }
   const std::string token = next == instances.end()
@@ -386,7 +431,8 @@ StandIn::Reply StandIn::ebs(const http::HttpServer::Call& call) {
   const std::string rest = call.target.substr(std::string("/snapshots").size());
   if (rest.empty()) {
     const auto wanted = nlohmann::json::parse(call.body);
-    const std::string id = new_id("snap");
+    std::string& id = snapshot_tokens_[wanted["ClientToken"].get<std::string>()];
+    if (id.empty()) id = new_id("snap");
     snapshots[id].state = "pending";
     for (const auto& tag : wanted["Tags"]) {
       snapshots[id].tags[tag["Key"].get<std::string>()] = tag["Value"].get<std::string>();
@@ -432,41 +478,47 @@ StandIn::Reply StandIn::register_image(const Parameters& query) {
           fmt::format("<RegisterImageResponse><imageId>{}</imageId></RegisterImageResponse>", id)};
 }
 
-StandIn::Reply StandIn::describe_own(const std::string& set, const std::string& id_name,
-                                     const std::map<std::string, OwnThing>& things) const {
+StandIn::Reply StandIn::describe_snapshots() const {
   std::string items;
-  for (const auto& [id, thing] : things) {
-    const std::string mapping =
-        thing.snapshot.empty()
-            ? std::string()
-            : fmt::format(
-                  "<blockDeviceMapping><item><deviceName>/dev/sda1</deviceName><ebs>"
-                  "<snapshotId>{}</snapshotId></ebs></item></blockDeviceMapping>",
-                  thing.snapshot);
-    items += fmt::format(
-        "<item><{0}>{1}</{0}><name>{2}</name><status>{3}</status><description>{4}</description>"
-        "<volumeSize>1</volumeSize>{5}{6}</item>",
-        id_name, id, thing.name, thing.state, thing.description, mapping, tag_set(thing.tags));
-  }
-  return {200, fmt::format("<Response><{0}>{1}</{0}></Response>", set, items)};
+  for (const auto& [id, snapshot] : snapshots) items += shown_own("snapshotId", id, snapshot);
+  return {200, "<Response><snapshotSet>" + items + "</snapshotSet></Response>"};
 }
 
+// A page's token is the number of the image that it begins with.
 StandIn::Reply StandIn::describe_images(const Parameters& query) {
-  if (query.contains("Owner.1")) return describe_own("imagesSet", "imageId", own_images);
-  std::string items;
+  const std::vector<std::string> ids = list_of(query, "ImageId");
+  const auto is_wanted = [&ids](const std::string& id) {
+    return ids.empty() || std::ranges::find(ids, id) != ids.end();
+  };
+  const bool is_own = query.contains("Owner.1");
+  std::vector<std::string> shown;
   for (const std::string& id : images) {
-    const std::vector<std::string> ids = list_of(query, "ImageId");
-    if (!ids.empty() && std::ranges::find(ids, id) == ids.end()) continue;
-    items += fmt::format(
-        "<item><imageId>{}</imageId><creationDate>{}</creationDate>"
-        "<imageState>available</imageState><blockDeviceMapping><item>"
-        "<deviceName>/dev/xvda</deviceName><ebs><snapshotId>snap-1</snapshotId>"
-        "<volumeSize>8</volumeSize><volumeType>gp2</volumeType><encrypted>false</encrypted></ebs>"
-        "</item></blockDeviceMapping></item>",
-        id, creation_date + id);
+    if (!is_own && is_wanted(id)) shown.push_back(shown_public(id, creation_date + id));
   }
-  return {200,
-          "<DescribeImagesResponse><imagesSet>" + items + "</imagesSet></DescribeImagesResponse>"};
+  for (const auto& [id, image] : own_images) {
+    const bool is_asked_for = is_own || !ids.empty();
+    if (is_asked_for && is_wanted(id)) shown.push_back(shown_own("imageId", id, image));
+  }
+  const std::string token = value_of(query, "NextToken");
+  const std::size_t begin = token.empty() ? 0 : std::stoul(token);
+  const std::size_t end = std::min(begin + page, shown.size());
+  std::string items;
+  for (std::size_t i = begin; i < end; ++i) items += shown.at(i);
+  const std::string next =
+      end < shown.size() ? fmt::format("<nextToken>{}</nextToken>", end) : std::string();
+  return {200, fmt::format("<DescribeImagesResponse><imagesSet>{}</imagesSet>{}"
+                           "</DescribeImagesResponse>",
+                           items, next)};
+}
+
+StandIn::Reply StandIn::describe_templates() const {
+  std::string items;
+  for (const auto& [name, tags] : templates) {
+    items += fmt::format("<item><launchTemplateName>{}</launchTemplateName>{}</item>", name,
+                         tag_set(tags));
+  }
+  return {200, "<DescribeLaunchTemplatesResponse><launchTemplates>" + items +
+                   "</launchTemplates></DescribeLaunchTemplatesResponse>"};
 }
 
 StandIn::Reply StandIn::describe_types(const Parameters& query) {
@@ -486,6 +538,9 @@ StandIn::Reply StandIn::describe_types(const Parameters& query) {
 StandIn::Reply StandIn::terminate(const Parameters& query) {
   const std::vector<std::string> ids = list_of(query, "InstanceId");
   for (const std::string& id : ids) {
+    if (!id.starts_with("i-")) {
+      return refusal(400, "InvalidInstanceID.Malformed", "Invalid id: \"" + id + "\"");
+    }
     if (!instances.contains(id)) {
       return refusal(400, "InvalidInstanceID.NotFound",
                      "The instance ID '" + id + "' does not exist");

@@ -26,6 +26,7 @@ class StandIn {
     std::string state = "pending";
     std::string image;
     std::string volume;
+    std::string host;  // the dedicated host it is on; empty: none
     bool is_broken = false;
     std::string reason_code;  // why it has ended by itself; empty: it has not
     async::Clock::TimePoint made{};
@@ -51,9 +52,11 @@ class StandIn {
   std::vector<Parameters> calls(const std::string& action) const;
 
   // The next calls of this action are refused with these codes, or (0) the connection is cut, or
-  // (-1) the same once the call has been carried out.
+  // (-1) the same once the call has been carried out, or (kUnreadable) it is carried out and
+  // answered with the first half of what is to be said.
+  static constexpr int kUnreadable = -2;
   struct Failure {
-    int status = 400;  // 0, -1: see above
+    int status = 400;  // 0 and less: see above
     std::string code = {};
   };
   void fail(const std::string& action, std::vector<Failure> failures);
@@ -77,8 +80,11 @@ class StandIn {
   std::string broken_code = "Server.InternalError";
   std::set<std::string> forbidden;  // instances that may not be ended
   std::size_t room = 10;            // for instances: 2 virtual CPUs each
-  std::size_t page = 1000;          // instances
+  std::size_t page = 1000;          // instances, or images
+  async::Duration listing_lag{};    // after which an instance that was made is listed
+  std::string default_host;         // where AWS itself puts instances; empty: on no dedicated host
   std::set<std::string> images = {"ami-1"};
+  std::map<std::string, std::map<std::string, std::string>> templates;  // of launches: their tags
   std::map<std::string, OwnThing> own_images;
   std::map<std::string, OwnThing> snapshots;
   DedicatedHosts dedicated_hosts;
@@ -100,8 +106,8 @@ class StandIn {
   Reply ebs(const http::HttpServer::Call& call);
   Reply create_tags(const Parameters& query);
   Reply register_image(const Parameters& query);
-  Reply describe_own(const std::string& set, const std::string& id_name,
-                     const std::map<std::string, OwnThing>& things) const;
+  Reply describe_snapshots() const;
+  Reply describe_templates() const;
   Reply route(const std::string& action, const Parameters& query);
   Reply run_instances(const Parameters& query);
   Reply describe_instances(const Parameters& query);
@@ -121,7 +127,12 @@ class StandIn {
   std::map<std::string, std::vector<Parameters>> calls_;
   std::map<std::string, std::deque<Failure>> failures_;
   std::deque<Failure> any_failures_;
-  std::map<std::string, std::string> tokens_;  // ClientToken: the instance
+  struct Made {
+    std::string instance;
+    Parameters wanted;
+  };
+  std::map<std::string, Made> tokens_;                  // by ClientToken
+  std::map<std::string, std::string> snapshot_tokens_;  // ClientToken: the snapshot
   std::size_t held_back_ = 0;
   int next_id_ = 0;
   http::HttpServer server_;
