@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -53,7 +54,7 @@ std::chrono::seconds left_of_lease(const Call& call) {
   }
   const double left =
       began + static_cast<double>(longest->count()) - call.site.runtime.clock.wall_seconds();
-  if (left > 1) return std::chrono::seconds(static_cast<std::int64_t>(left));
+  if (left > 0) return std::chrono::seconds(static_cast<std::int64_t>(std::ceil(left)));
   throw CallError(422, fmt::format("Lease {} has lasted for {}, which is the most that it may",
                                    call.id, config::duration_words(*longest)));
 }

@@ -196,8 +196,8 @@ Task<std::optional<std::string>> AwsAdapter::console_log(model::Json external_id
   co_return co_await ec2_.console_output(parse_external_id(external_id).instance);
 }
 
-// The machine of a node, as a listing shows it that is some seconds old at most.
-Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node) {
+// The machine of a node, as a listing of this age or less shows it.
+Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node, async::Duration age) {
   std::string id;
   try {
     id = parse_external_id(node.external_id).instance;
@@ -205,14 +205,31 @@ Task<std::optional<Ec2Instance>> AwsAdapter::find(model::Node node) {
     id.clear();  // it is none of EC2's
   }
   if (id.empty()) co_return std::nullopt;
-  const auto list = co_await context_.view.instances().get(context_.pace.list_age);
+  const auto list = co_await context_.view.instances().get(age);
   const Ec2Instance* instance = list->find(id);
   co_return instance == nullptr ? std::nullopt : std::optional(*instance);
 }
 
+// A listing that speaks against a machine may be older than it, which another launcher has made
+// since, or may lack a part: it is asked for again. What two new ones do not show is gone. A cloud
+// that does not tell says nothing against anybody.
 Task<bool> AwsAdapter::is_usable(model::Node node) {
-  const std::optional<Ec2Instance> instance = co_await find(node);
-  if (instance && instance->state == "running") co_return true;
+  const auto runs = [](const std::optional<Ec2Instance>& seen) {
+    return seen && seen->state == "running";
+  };
+  std::optional<Ec2Instance> instance;
+  try {
+    instance = co_await find(node, context_.pace.list_age);
+    if (!runs(instance)) instance = co_await find(node, {});
+    if (!instance) {
+      co_await context_.runtime.clock.sleep_for(context_.pace.poll);
+      instance = co_await find(node, {});
+    }
+  } catch (const CloudError& error) {
+    context_.log.warning("Node {} is taken for usable: {}", node.id, error.what());
+    co_return true;
+  }
+  if (runs(instance)) co_return true;
   context_.log.warning("Node {}: {}", node.id,
                        instance ? state_in_words(*instance) : "its instance is not listed");
   co_return false;
@@ -220,7 +237,8 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
 
 // What is not listed may have ended long ago, or be another account's: nobody knows.
 Task<std::optional<std::string>> AwsAdapter::end_of(model::Node node) {
-  const std::optional<Ec2Instance> instance = co_await find(std::move(node));
+  const std::optional<Ec2Instance> instance =
+      co_await find(std::move(node), context_.pace.list_age);
   if (!instance || !instance->has_ended()) co_return std::nullopt;
   co_return state_in_words(*instance);
 }

@@ -48,7 +48,7 @@ class AwsAdapter final : public driver::Adapter {
   async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
 
  private:
-  async::Task<std::optional<Ec2Instance>> find(model::Node node);
+  async::Task<std::optional<Ec2Instance>> find(model::Node node, async::Duration age);
   async::Task<std::vector<driver::Resource>> host_resources();
 
   std::shared_ptr<const AwsConfig> config_;

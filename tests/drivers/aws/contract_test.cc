@@ -315,6 +315,26 @@ std::vector<std::string> tokens(const std::vector<StandIn::Parameters>& calls) {
   return tokens;
 }
 
+TEST_P(AwsContract, a_machine_is_usable_though_one_listing_lacks_it_or_is_older) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  aws().empty_listings = 1;
+  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  process_->pass(std::chrono::minutes(1));
+  aws().empty_listings = 2;
+  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+  process_->pass(std::chrono::minutes(1));
+  aws().empty_listings = 3;
+  EXPECT_FALSE(process_->run(provider().is_usable(node)));
+}
+
+TEST_P(AwsContract, a_machine_is_usable_though_the_cloud_does_not_tell) {
+  const Node node = launch_new();
+  process_->pass(std::chrono::minutes(1));
+  cloud_->provoke(Trouble::listing_error, 1000);
+  EXPECT_TRUE(process_->run(provider().is_usable(node)));
+}
+
 TEST_P(AwsContract, a_machine_that_is_listed_late_is_not_made_twice) {
   aws().listing_lag = std::chrono::seconds(45);  // more than is waited before it is made again
   aws().fail("RunInstances", std::vector<StandIn::Failure>(kUnansweredAttempts, {-1}));

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -189,6 +190,7 @@ class DriverContract : public testing::TestWithParam<Backend> {
 class DeathContract : public DriverContract {
  protected:
   DeathContract();
+  ~DeathContract() override;
 
   // Runs `life` once for each moment, in which launchers live as long as run() lets them, until a
   // failure, or a job that ends before its moment comes.
@@ -203,6 +205,7 @@ class DeathContract : public DriverContract {
   // How often what outlives launchers has changed; as far as that can be seen.
   std::size_t changes();
 
+  std::int64_t session_;
   std::size_t records_changes_ = 0;
   std::size_t cloud_changes_ = 0;
   std::vector<Machine> last_seen_;

@@ -11,9 +11,14 @@ namespace nodepool::drivers::contract {
 // More moments than there are in a launch.
 constexpr int kMany = 10'000;
 
-DeathContract::DeathContract() {
-  installation_.server.open_session(
-      [this](const std::vector<coordination::WatchEvent>& /*events*/) { ++records_changes_; });
+DeathContract::DeathContract()
+    : session_(installation_.server.open_session(
+          [this](const std::vector<coordination::WatchEvent>& /*events*/) {
+            ++records_changes_;
+          })) {}
+
+DeathContract::~DeathContract() {
+  installation_.server.end_session(session_);
 }
 
 std::size_t DeathContract::changes() {

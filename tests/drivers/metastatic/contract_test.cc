@@ -37,10 +37,13 @@ template <int kSlots>
 class MetastaticFixture final : public CloudFixture {
  public:
   explicit MetastaticFixture(harness::Installation& installation)
-      : installation_(installation), launchers_(installation) {
-    installation.server.open_session(
-        [this](const std::vector<coordination::WatchEvent>& /*events*/) { are_known_ = false; });
-  }
+      : installation_(installation),
+        launchers_(installation),
+        session_(installation.server.open_session(
+            [this](const std::vector<coordination::WatchEvent>& /*events*/) {
+              are_known_ = false;
+            })) {}
+  ~MetastaticFixture() override { installation_.server.end_session(session_); }
 
   // Backing nodes that nobody is on any more go first, so that others have to be asked for.
   std::unique_ptr<driver::Provider> make_provider(driver::ProviderContext context) override {
@@ -162,6 +165,7 @@ class MetastaticFixture final : public CloudFixture {
   std::size_t others_ = 0;
   std::vector<Machine> machines_;
   bool are_known_ = false;  // until a record changes
+  std::int64_t session_;
 };
 
 }  // namespace

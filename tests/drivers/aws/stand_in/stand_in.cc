@@ -400,6 +400,10 @@ void StandIn::settle() {
 
 StandIn::Reply StandIn::describe_instances(const Parameters& query) {
   settle();
+  if (empty_listings > 0) {
+    --empty_listings;
+    return {200, "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>"};
+  }
   std::string items;
   std::size_t count = 0;
   auto next = instances.upper_bound(value_of(query, "NextToken"));

@@ -81,6 +81,7 @@ class StandIn {
   std::set<std::string> forbidden;  // instances that may not be ended
   std::size_t room = 10;            // for instances: 2 virtual CPUs each
   std::size_t page = 1000;          // instances, or images
+  std::size_t empty_listings = 0;   // the next ones, of instances
   async::Duration listing_lag{};    // after which an instance that was made is listed
   std::string default_host;         // where AWS itself puts instances; empty: on no dedicated host
   std::set<std::string> images = {"ami-1"};

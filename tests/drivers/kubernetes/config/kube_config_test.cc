@@ -122,13 +122,6 @@ TEST_F(KubeConfigTest, the_strict_check_wants_one_description_of_the_pod) {
   EXPECT_THAT(problems(yaml("kubernetes", "", "", "{name: a, type: pod, image: i}")), IsEmpty());
 }
 
-TEST_F(KubeConfigTest, the_strict_check_wants_labels) {
-  std::string text = yaml("kubernetes", "", "", "");
-  text.erase(text.find("        labels: "));
-  EXPECT_THAT(problems(text), testing::ElementsAre(HasSubstr("the key `labels` is missing")));
-  EXPECT_EQ(load_error(Kind::kubernetes, text), "accepted");
-}
-
 TEST_F(KubeConfigTest, another_kubeconfig_is_another_provider) {
   const std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
   const auto before = load(Kind::kubernetes, text);
