@@ -42,7 +42,6 @@ def await_no_servers(project):
     wait_until('all servers are gone', lambda: not project.servers(), PATIENCE_FOR_NODES)
 
 
-@pytest.mark.smoke
 def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, project, guests):
     launcher = nodepool(sky(pool={'node-attributes': {'zone': 'north'}}))
     lease = launcher.ask('small').lease()
@@ -83,7 +82,6 @@ def test_a_request_for_three_nodes_gets_three_servers_of_one_zone(nodepool, sky,
     launcher.await_no_nodes()
 
 
-@pytest.mark.smoke
 def test_a_floating_ip_comes_and_goes_with_its_node(nodepool, sky, project):
     launcher = nodepool(sky(pool={'networks': ['private-nodepool'], 'auto-floating-ip': True}))
     lease = launcher.ask('small').lease()
@@ -123,7 +121,6 @@ def test_a_request_waits_for_quota_that_others_have(nodepool, sky, tiny):
     assert node['external_id'] not in [other['external_id'] for other in first['nodes']]
 
 
-@pytest.mark.smoke
 def test_a_request_waits_when_the_cloud_refuses_for_quota(nodepool, sky, tiny):
     launcher = nodepool(sky(cloud='fake-tiny'))
     first = launcher.ask('small').lease()
@@ -191,7 +188,6 @@ def test_the_console_of_a_server_without_ssh_is_logged(nodepool, sky, project):
     assert 'Kernel panic - not syncing' in launcher.log.read_text()
 
 
-@pytest.mark.smoke
 def test_a_revoked_token_is_replaced(nodepool, sky, project):
     launcher = nodepool(sky())
     first = launcher.ask('small').lease()
@@ -247,7 +243,6 @@ def test_leftovers_are_deleted_and_nothing_else(nodepool, sky, project):
 # A launcher that dies
 
 
-@pytest.mark.smoke
 def test_a_killed_launchers_launch_is_finished_by_the_next(nodepool, sky, project):
     launcher = nodepool(sky())
     request = launcher.ask('slow')

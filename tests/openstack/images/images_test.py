@@ -3,8 +3,6 @@ import hashlib
 import signal
 import subprocess
 
-import pytest
-
 from image_installation import HERE, PATIENCE_FOR_IMAGES, mounted_below
 from launcher import wait_until
 
@@ -34,7 +32,6 @@ def image_of(project, node):
     return project.server(node['external_id'])['image']['id']
 
 
-@pytest.mark.smoke
 def test_an_image_is_built_uploaded_and_booted(nodepool, sky, project, tmp_path):
     installation = nodepool([sky({'name': 'tiny', 'meta': {'hw_disk_bus': 'virtio'}})], {'tiny': {}})
     installation.builder.start()
