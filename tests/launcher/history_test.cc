@@ -1,10 +1,14 @@
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include "model/lease.h"
 #include "model/paths.h"
 #include "tests/launcher/launcher_fixture.h"
+#include "tests/support/patience.h"
 #include "tests/support/temporary_directory.h"
 
 namespace nodepool::launcher {
@@ -40,6 +44,16 @@ class HistoryTest : public LauncherFixture {
       lines.push_back(line);
     }
     return lines;
+  }
+
+  // The journal is written on a thread.
+  void await(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + test_support::kPatience;
+    while (!condition() && std::chrono::steady_clock::now() < deadline) {
+      settle();
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(condition());
   }
 
   test_support::TemporaryDirectory directory_;
@@ -227,6 +241,7 @@ TEST_F(HistoryTest, what_is_missing_in_it_is_counted_and_told_until_it_is_writte
   cancel(request({"b"}));
   pass(std::chrono::seconds(1));
   const auto problems = [this] { return launcher().health().warnings; };
+  await([&] { return !problems().empty(); });
   EXPECT_THAT(problems(), ElementsAre(StartsWith("the history cannot be written: ")));
   const auto lost = [this] {
     telemetry::Figures figures;
@@ -238,7 +253,7 @@ TEST_F(HistoryTest, what_is_missing_in_it_is_counted_and_told_until_it_is_writte
   std::filesystem::remove(directory_.path() / "journal");
   cancel(request({"b"}));
   pass(std::chrono::seconds(1));
-  EXPECT_THAT(problems(), IsEmpty());
+  await([&] { return problems().empty(); });
   stop();
 }
 
