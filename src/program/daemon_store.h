@@ -35,8 +35,8 @@ class DaemonStore {
                      const std::function<void(const std::string&)>& tell);
 
   // Takes up other servers and certificates of ZooKeeper, with the same session. Returns the keys
-  // whose changes wait for another start; then it takes up nothing. Throws StoreError for certificates that cannot be used: those of
-  // before stay.
+  // whose changes wait for another start; then it takes up nothing. Throws StoreError for
+  // certificates that cannot be used: those of before stay.
   std::vector<std::string> reconfigure(const config::Config& config);
 
   // Whether there is one.
