@@ -151,7 +151,7 @@ Tokens Tokens::parse(const std::string& text, const std::string& file) {
     if (const auto day = section.optional_text("expires")) {
       const std::optional<double> end = midnight(*day);
       if (!end) throw section.error("expires", "must be a day", "for example `2027-01-31`");
-      entry.expires = *end;
+      entry.expires = end;
     }
     const std::string hash = section.text("hash");
     if (tokens.by_hash_.contains(hash)) throw section.error("hash", "is another token's, too");
