@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "api/documents.h"
@@ -41,22 +39,6 @@ std::optional<std::chrono::seconds> longest_lease(const Call& call) {
   const auto of_site = call.site.max_lease ? call.site.max_lease() : std::nullopt;
   if (of_site && (!longest || *of_site < *longest)) longest = of_site;
   return longest;
-}
-
-// How much longer the lease may last: renewals add up to no more than one lease may have.
-std::chrono::seconds left_of_lease(const Call& call) {
-  const std::optional<std::chrono::seconds> longest = longest_lease(call);
-  if (!longest) return std::chrono::seconds::max();
-  double began = call.site.runtime.clock.wall_seconds();
-  for (const std::string& id : call.site.ledger.find(call.id)->nodes) {
-    const model::Node* node = call.site.records.nodes.find(id);
-    if (node != nullptr) began = std::min(began, node->state_time);
-  }
-  const double left =
-      began + static_cast<double>(longest->count()) - call.site.runtime.clock.wall_seconds();
-  if (left > 0) return std::chrono::seconds(static_cast<std::int64_t>(std::ceil(left)));
-  throw CallError(422, fmt::format("Lease {} has lasted for {}, which is the most that it may",
-                                   call.id, config::duration_words(*longest)));
 }
 
 }  // namespace
@@ -118,16 +100,16 @@ Task<web::Response> renew_lease(Call& call) {
   CallBody body(call.request);
   const std::optional<std::chrono::seconds> asked = body.duration("lease");
   body.end();
-  const std::chrono::seconds duration =
-      std::min(granted(call, asked, kUsualLease), left_of_lease(call));
+  const std::chrono::seconds duration = granted(call, asked, kUsualLease);
   model::Lease renewed;
   try {
-    renewed = co_await requestor::renew_lease(call.site.runtime, call.site.store,
-                                              call.site.records.nodes, call.id, duration);
+    renewed =
+        co_await requestor::renew_lease(call.site.runtime, call.site.store, call.site.records.nodes,
+                                        call.id, duration, longest_lease(call));
   } catch (const requestor::RequestError& error) {
     throw CallError(409, error.what());
   }
-  call.outcome = fmt::format("renewed {} for {} s", call.id, duration.count());
+  call.outcome = fmt::format("renewed {} until {}", call.id, renewed.expires);
   co_return json_answer(
       200, fmt::format("{{\"id\": \"{}\", \"expires\": {}}}\n", renewed.id, renewed.expires));
 }

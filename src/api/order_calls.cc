@@ -231,17 +231,6 @@ Task<> stream(Site& site, Client client, std::string id, web::StreamSink& sink) 
 
 }  // namespace
 
-std::size_t Placements::of(const std::string& owner) const {
-  const auto found = nodes_.find(owner);
-  return found == nodes_.end() ? 0 : found->second;
-}
-
-void Placements::remove(const std::string& owner, std::size_t nodes) {
-  const auto found = nodes_.find(owner);
-  found->second -= nodes;
-  if (found->second == 0) nodes_.erase(found);
-}
-
 Task<web::Response> place_order(Call& call, Placements& placements) {
   Wanted wanted = read_order(call);
   const std::vector<std::string> labels = wanted.wish.labels;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "api/call.h"
+#include "web/tally.h"
 
 // The calls about orders (model/lease_order.h); the API calls them requests. All throw CallError
 // and StoreError.
@@ -14,16 +15,8 @@ inline constexpr auto kUsualTimeout = std::chrono::hours(1);
 inline constexpr auto kLongestTimeout = std::chrono::hours(24);
 inline constexpr std::size_t kMostLabels = 1000;
 
-// How nodes asked for by clients that have not been seen in the store yet are counted.
-class Placements {
- public:
-  std::size_t of(const std::string& owner) const;
-  void add(const std::string& owner, std::size_t nodes) { nodes_[owner] += nodes; }
-  void remove(const std::string& owner, std::size_t nodes);
-
- private:
-  std::map<std::string, std::size_t> nodes_;
-};
+// Nodes that clients have asked for and that have not been seen in the store yet, by client.
+using Placements = web::Tally;
 
 async::Task<web::Response> place_order(Call& call, Placements& placements);
 async::Task<web::Response> show_order(Call& call);

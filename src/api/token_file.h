@@ -23,8 +23,8 @@ class Tokens {
  public:
   Tokens() = default;
 
-  // Reads such a file. If there is none, nobody has a token: who deletes it revokes them all. One
-  // that others may write is refused, since who writes it may do everything. Throws
+  // Reads such a file. If there is none, there are no tokens: deleting it revokes them all. One
+  // that other users may write is refused, since they could give themselves any right. Throws
   // config::ConfigError.
   static Tokens read(const std::string& path);
 

@@ -27,8 +27,9 @@ Task<report::Table> lease_table(Session& session, report::Detail detail) {
 Task<int> renew(Session& session, std::string id, async::Duration duration) {
   const model::NodeTable* nodes = co_await session.nodes();
   const double before = requestor::end_of_lease(*nodes, id);
-  const model::Lease lease = co_await requestor::renew_lease(session.runtime(), session.store(),
-                                                             *nodes, std::move(id), duration);
+  const model::Lease lease =
+      co_await requestor::renew_lease(session.runtime(), session.store(), *nodes, std::move(id),
+                                      duration, longest_lease(session.config()));
   print_renewal(session.context(), lease, before);
   co_return 0;
 }

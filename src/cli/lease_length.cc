@@ -14,10 +14,16 @@ std::string holder_of(const Context& context) {
   return "nodepool:" + context.identity;
 }
 
+std::optional<std::chrono::seconds> longest_lease(const config::Config& config) {
+  if (!config.max_lease) return std::nullopt;
+  return std::chrono::seconds(*config.max_lease);
+}
+
 std::chrono::seconds lease_length(const config::Config& config,
                                   std::optional<std::chrono::seconds> wanted) {
-  if (!config.max_lease) return wanted.value_or(kUsualLease);
-  const std::chrono::seconds most(*config.max_lease);
+  const std::optional<std::chrono::seconds> longest = longest_lease(config);
+  if (!longest) return wanted.value_or(kUsualLease);
+  const std::chrono::seconds most = *longest;
   if (!wanted) return std::min(most, kUsualLease);
   if (*wanted <= most) return *wanted;
   throw std::runtime_error(fmt::format("a lease may last {} at most here, not {} (max-lease)",

@@ -14,6 +14,9 @@ namespace nodepool::cli {
 std::chrono::seconds lease_length(const config::Config& config,
                                   std::optional<std::chrono::seconds> wanted);
 
+// How long a lease may last on this site, renewals included; nothing: as long as is asked for.
+std::optional<std::chrono::seconds> longest_lease(const config::Config& config);
+
 // Whose the leases are that this program makes: "nodepool:ada@build1".
 std::string holder_of(const Context& context);
 

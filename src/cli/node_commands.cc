@@ -169,7 +169,7 @@ Task<int> hold(Session& session, std::string id, HoldNodes command) {
 }
 
 // Puts the replacement, if there is one, in the place of the node and all below it. Throws
-// std::runtime_error if the lock has been lost: then the node is somebody else's.
+// std::runtime_error if the lock has been lost: then the node belongs to its new holder.
 Task<> replace(Store& store, Node node, std::optional<Node> replacement, Lock& lock) {
   while (true) {
     Transaction transaction;

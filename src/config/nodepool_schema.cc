@@ -415,10 +415,9 @@ Fields resource_fields() {
       {.key = "max-lease",
        .type = duration(),
        .default_note = "unlimited",
-       .description =
-           "How long a lease may last, renewals included, by whichever way it was asked "
-           "for; also how long a client of the request API may have nodes held. What "
-           "asks for more is refused. 0 or a negative number: as long as anybody likes."},
+       .description = "How long a lease may last, renewals included, by whichever way it was asked "
+                      "for; also how long a client of the request API may have nodes held. What "
+                      "asks for more is refused. 0 or a negative number: no limit."},
       {.key = "pool-timeout",
        .type = duration(),
        .default_value = "2m",

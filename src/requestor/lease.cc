@@ -1,5 +1,6 @@
 #include "requestor/lease.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -144,18 +145,26 @@ Ending keeping(const async::Runtime& runtime, const std::string& reason,
 
 // Returns nothing if another attempt is needed.
 Task<std::optional<Lease>> try_renew(Store& store, const std::vector<std::string>& node_ids,
-                                     const std::string& lease_id, double expires) {
-  std::optional<Lease> renewed;
-  Transaction transaction;
+                                     const std::string& lease_id, double expires,
+                                     std::optional<std::chrono::seconds> longest) {
+  std::vector<Node> nodes;
   for (const std::string& id : node_ids) {
     std::optional<Node> node = co_await read_leased(store, id, lease_id);
     if (!node) continue;
-    renewed = lease_of(*node);
-    renewed->expires = expires;
-    node->user_data = lease_user_data(*renewed);
-    transaction.set(model::node_path(id), to_record(*node), node->stat.version);
+    if (longest) {
+      expires = std::min(expires, node->state_time + static_cast<double>(longest->count()));
+    }
+    nodes.push_back(*std::move(node));
   }
-  if (!renewed) throw no_such_lease(lease_id);
+  if (nodes.empty()) throw no_such_lease(lease_id);
+  std::optional<Lease> renewed;
+  Transaction transaction;
+  for (Node& node : nodes) {
+    renewed = lease_of(node);
+    renewed->expires = expires;
+    node.user_data = lease_user_data(*renewed);
+    transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
+  }
   try {
     co_await commit_surely(store, std::move(transaction));
   } catch (const StoreError& error) {
@@ -217,12 +226,13 @@ double end_of_lease(const model::NodeTable& nodes, const std::string& lease_id) 
 }
 
 Task<Lease> renew_lease(async::Runtime runtime, Store& store, const model::NodeTable& nodes,
-                        std::string lease_id, async::Duration duration) {
+                        std::string lease_id, async::Duration duration,
+                        std::optional<std::chrono::seconds> longest) {
   const model::IdSet& allocated = nodes.allocated_to(lease_id);
   const std::vector<std::string> node_ids(allocated.begin(), allocated.end());
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::optional<Lease> renewed =
-        co_await try_renew(store, node_ids, lease_id, after(runtime, duration));
+        co_await try_renew(store, node_ids, lease_id, after(runtime, duration), longest);
     if (renewed) co_return std::move(*renewed);
   }
   throw RequestError("the nodes of lease " + lease_id + " are being changed by someone else");

@@ -47,11 +47,13 @@ std::vector<LeasedNodes> leases(const model::NodeTable& nodes);
 // When the lease ends, in seconds since the epoch; 0 if there is none.
 double end_of_lease(const model::NodeTable& nodes, const std::string& lease_id);
 
-// Lets the lease run for `duration` from now; its nodes all change together. Throws RequestError if
-// there is no such lease, and StoreError.
+// Lets the lease run for `duration` from now, but in all, since its nodes went into use, no longer
+// than `longest`, if that is given; its nodes all change together. Throws RequestError if there is
+// no such lease, and StoreError.
 Task<model::Lease> renew_lease(async::Runtime runtime, coordination::Store& store,
                                const model::NodeTable& nodes, std::string lease_id,
-                               async::Duration duration);
+                               async::Duration duration,
+                               std::optional<std::chrono::seconds> longest = std::nullopt);
 
 // Ends a lease, or its hold on one node: gives the nodes back, or, with a `hold_reason`, keeps them
 // as keep_leased_node() does. `id` is a lease's or a node's. Returns the ids of the nodes. Throws

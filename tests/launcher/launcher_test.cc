@@ -45,7 +45,25 @@ providers:
   - {name: rack, driver: static, pools: [{name: main, nodes: [{name: host-a, labels: [small]}]}]}
 )";
 
-class LauncherTest : public LauncherFixture {};
+class LauncherTest : public LauncherFixture {
+ protected:
+  // A node that has been leased for ten minutes, and again for ten when nine had passed.
+  std::string leased_and_renewed() {
+    const std::string id = request({"large"});
+    Node node = read_node(read_request(id).nodes.at(0));
+    coordination::Lock lock(*requestor_, random_, model::node_lock_path(node.id),
+                            model::lease_contender(id), coordination::Lock::Lifetime::persistent);
+    EXPECT_TRUE(as_requestor(lock.try_acquire()));
+    node.set_state(NodeState::in_use, clock_.wall_seconds());
+    node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+    write_node(node);
+    cancel(id);
+    pass(minutes(9));
+    node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+    write_node(node);
+    return node.id;
+  }
+};
 
 TEST_F(LauncherTest, every_slot_of_every_host_becomes_a_ready_node) {
   start(kTwoHosts);
@@ -394,44 +412,22 @@ TEST_F(LauncherTest, a_node_whose_lock_becomes_a_lease_at_that_moment_is_not_tak
 
 TEST_F(LauncherTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
   start(kTwoHosts);
-  const std::string id = request({"large"});
-  Node node = read_node(read_request(id).nodes.at(0));
-  coordination::Lock lock(*requestor_, random_, model::node_lock_path(node.id),
-                          model::lease_contender(id), coordination::Lock::Lifetime::persistent);
-  ASSERT_TRUE(as_requestor(lock.try_acquire()));
-  node.set_state(NodeState::in_use, clock_.wall_seconds());
-  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
-  write_node(node);
-  cancel(id);
+  const std::string node = leased_and_renewed();
   pass(minutes(9));
-  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
-  write_node(node);
-  pass(minutes(9));
-  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  EXPECT_EQ(read_node(node).state, NodeState::in_use);
   pass(minutes(1) + seconds(1));
-  EXPECT_FALSE(exists(model::node_path(node.id)));
+  EXPECT_FALSE(exists(model::node_path(node)));
   EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
   EXPECT_EQ(contenders(), std::vector<std::string>());
 }
 
 TEST_F(LauncherTest, renewals_do_not_carry_a_lease_beyond_what_the_site_allows) {
   start("max-lease: 900\n" + std::string(kTwoHosts));
-  const std::string id = request({"large"});
-  Node node = read_node(read_request(id).nodes.at(0));
-  coordination::Lock lock(*requestor_, random_, model::node_lock_path(node.id),
-                          model::lease_contender(id), coordination::Lock::Lifetime::persistent);
-  ASSERT_TRUE(as_requestor(lock.try_acquire()));
-  node.set_state(NodeState::in_use, clock_.wall_seconds());
-  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
-  write_node(node);
-  cancel(id);
-  pass(minutes(9));
-  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
-  write_node(node);
+  const std::string node = leased_and_renewed();
   pass(minutes(5));
-  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  EXPECT_EQ(read_node(node).state, NodeState::in_use);
   pass(minutes(1) + seconds(1));
-  EXPECT_FALSE(exists(model::node_path(node.id)));
+  EXPECT_FALSE(exists(model::node_path(node)));
 }
 
 // A launcher that died while it stood in line keeps its place until its session ends.

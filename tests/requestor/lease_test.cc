@@ -173,6 +173,15 @@ TEST_F(LeaseTest, leases_are_listed_with_their_nodes) {
   EXPECT_EQ(all[1].lease.holder, kHolder);
 }
 
+TEST_F(LeaseTest, renewals_add_up_to_no_more_than_is_allowed) {
+  const LeasedNodes leased = lease({"small", "large"});
+  const double begun = clock_.wall_seconds();
+  clock_.advance_by(hours(1));
+  const Lease renewed =
+      run(renew_lease(runtime_, *store_, node_table(), leased.lease.id, hours(2), hours(2)));
+  EXPECT_DOUBLE_EQ(renewed.expires, begun + 7200);
+}
+
 TEST_F(LeaseTest, renewing_moves_the_end_of_all_nodes) {
   const LeasedNodes leased = lease({"small", "large"});
   clock_.advance_by(hours(1));
