@@ -32,7 +32,8 @@ void declare(CLI::App& app, const Program& program, Options& options, bool& vers
   app.add_option("-p", options.pid_file, "path to pid file")->capture_default_str();
   app.add_flag("-d", options.debug, "stay in the foreground, log debug messages to stdout");
   app.add_flag("-f", options.foreground, "stay in the foreground");
-  app.add_flag("!--no-webapp", options.webapp, "do not start the web app");
+  app.add_flag_callback(
+      "--no-webapp", [&options] { options.webapp = false; }, "do not start the web app");
   app.add_flag("--repl", options.repl, "accepted and ignored: there is no Python console");
   app.add_flag("--version", version, "show the version and exit");
   if (program.add_options) program.add_options(app);
