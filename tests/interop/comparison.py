@@ -7,7 +7,6 @@ from installation import Tree, wait_until
 from zuul_client import Zuul
 
 ABSENT = '(absent)'
-PATIENCE_FOR_NODES = 120  # seconds: the machine may be busy with other things
 
 # Of a node's record: what is another one each time, whoever makes it.
 OF_THE_RUN = {
@@ -73,7 +72,7 @@ class Nodes:
         for nodes in self.sets.values():
             self.zuul.give_back(nodes)
         ids = {self.id(label) for label in self.sets}
-        wait_until('the nodes are gone', lambda: not ids & set(self.tree.nodes()), PATIENCE_FOR_NODES)
+        wait_until('the nodes are gone', lambda: not ids & set(self.tree.nodes()))
 
 
 @contextlib.contextmanager

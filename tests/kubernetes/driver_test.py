@@ -2,11 +2,10 @@
 import json
 import signal
 
-from api import Api, Refused
-from installation import PATIENCE_FOR_NODES
-from launcher import wait_until
+import pytest
 
-LEAK_PATIENCE = 300  # seconds: leftovers are looked for once a minute, and deleted when seen twice
+from api import Api, Refused
+from launcher import wait_until
 
 
 def cluster(pool=None, labels=(), **more):
@@ -29,7 +28,7 @@ def namespaces(admin, provider='cluster'):
 
 
 def await_no_namespaces(admin):
-    wait_until('all namespaces are gone', lambda: not namespaces(admin), PATIENCE_FOR_NODES)
+    wait_until('all namespaces are gone', lambda: not namespaces(admin))
 
 
 def user_of(record):
@@ -54,6 +53,7 @@ def can(user, method, path, body=None):
     return True
 
 
+@pytest.mark.smoke
 def test_a_namespace_is_made_used_and_deleted(nodepool, admin, plane):
     launcher = nodepool(cluster(pool={'node-attributes': {'zone': 'north'}}))
     lease = launcher.ask('space').lease()
@@ -94,6 +94,7 @@ def test_a_namespace_is_made_used_and_deleted(nodepool, admin, plane):
     launcher.await_no_nodes()
 
 
+@pytest.mark.smoke
 def test_a_pod_comes_up_and_goes_with_its_namespace(nodepool, admin):
     launcher = nodepool(cluster())
     lease = launcher.ask('box').lease()
@@ -162,12 +163,12 @@ def test_a_pod_that_fails_is_tried_again_and_leaves_nothing(nodepool, admin, kub
     launcher.await_no_nodes()
 
 
+@pytest.mark.smoke
 def test_a_launcher_that_is_killed_leaves_its_launch_to_the_next(nodepool, admin, kubelet):
     kubelet.holds_back.add('box')
     launcher = nodepool(cluster())
     request = launcher.ask('box')
-    wait_until('there is a pod', lambda: admin.items('/api/v1/pods?labelSelector=nodepool_provider_name=cluster'),
-               PATIENCE_FOR_NODES)
+    wait_until('there is a pod', lambda: admin.items('/api/v1/pods?labelSelector=nodepool_provider_name=cluster'))
     launcher.stop(signal.SIGKILL)
     kubelet.holds_back.clear()
     launcher.start()
@@ -183,7 +184,7 @@ def test_what_belongs_to_no_node_is_deleted(nodepool, admin):
     labels = {**namespace['metadata']['labels'], 'nodepool_node_id': '0000009999'}
     del labels['kubernetes.io/metadata.name']
     admin.apply('/api/v1/namespaces', {'metadata': {'name': 'main-0000009999', 'labels': labels}})
-    wait_until('the leak is gone', lambda: len(namespaces(admin)) == 1, LEAK_PATIENCE)
+    wait_until('the leak is gone', lambda: len(namespaces(admin)) == 1)
     assert namespaces(admin)[0]['metadata']['name'] == node['external_id']
 
 
@@ -213,6 +214,7 @@ def test_a_request_waits_for_what_the_cluster_has(nodepool, admin):
 # Credentials
 
 
+@pytest.mark.smoke
 def test_an_exec_plug_in_tells_the_token(nodepool, plane, tmp_path):
     (tmp_path / 'plugin').write_text(
         '#!/bin/sh\necho "asked: $1 $FROM" >> "$0.log"\necho "$KUBERNETES_EXEC_INFO" >> "$0.log"\n'

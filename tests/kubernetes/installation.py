@@ -7,8 +7,6 @@ import subprocess
 
 from launcher import PATIENCE, Launcher, wait_until
 
-PATIENCE_FOR_NODES = 120  # seconds: the machine may be busy with other things
-
 
 class Request:
     """A `nodepool request` under way."""
@@ -20,13 +18,13 @@ class Request:
 
     def lease(self):
         """The fulfilled request: its id and the records of the nodes."""
-        output, error = self.process.communicate(timeout=PATIENCE_FOR_NODES)
+        output, error = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, f'{output}{error}'
         return json.loads(output)
 
     def refusal(self):
         """Why no pool could fulfil the request."""
-        output, error = self.process.communicate(timeout=PATIENCE_FOR_NODES)
+        output, error = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 2, f'{output}{error}'
         return output + error
 
@@ -72,10 +70,10 @@ class KubeLauncher(Launcher):
         self.run('release', lease['lease'])
 
     def await_no_nodes(self):
-        wait_until('all nodes are gone', lambda: not self.nodes(), PATIENCE_FOR_NODES)
+        wait_until('all nodes are gone', lambda: not self.nodes())
 
     def await_log(self, text):
-        wait_until(f'the log says {text}', lambda: text in self.log.read_text(), PATIENCE_FOR_NODES)
+        wait_until(f'the log says {text}', lambda: text in self.log.read_text())
 
     def close(self):
         for request in self.requests:

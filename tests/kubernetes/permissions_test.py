@@ -65,6 +65,7 @@ KUBERNETES = role_of('kubernetes-role.yaml')
 NOT_TO_MAKE = {('', 'namespaces', 'delete'), ('', 'pods', 'get'), ('', 'nodes', 'list')}
 
 
+@pytest.mark.smoke
 def test_with_the_role_nodes_are_made_and_deleted(nodepool, admin, as_user):
     User(admin, 'whole').may(KUBERNETES)
     launcher = nodepool(cluster(**{'limit-to-cluster-capacity': False}), kubeconfig=as_user('whole'))
@@ -127,6 +128,7 @@ def namespace(admin):
     wait_until('it is gone', lambda: not admin.find(f'/api/v1/namespaces/{name}'), 120)
 
 
+@pytest.mark.smoke
 def test_pods_in_a_project_come_and_go(nodepool, admin, as_user, namespace, plane):
     User(admin, 'podder', namespace).may(PODS)
     launcher = nodepool(pods_in(namespace), kubeconfig=as_user('podder'))
@@ -202,6 +204,7 @@ def projects_of(**more):
                                      {'name': 'cell', 'type': 'pod', 'image': 'debian:12'}]}], **more}
 
 
+@pytest.mark.smoke
 def test_projects_come_and_go(nodepool, admin, projects, as_user):
     User(admin, 'developer').may(PROJECTS)
     launcher = nodepool(projects_of(), kubeconfig=as_user('developer'))

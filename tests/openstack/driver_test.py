@@ -4,10 +4,7 @@ import time
 import pytest
 
 from control_plane.cloud import Cloud
-from installation import PATIENCE_FOR_NODES
 from launcher import wait_until
-
-LEAK_PATIENCE = 300  # seconds: leftovers are looked for once a minute, and deleted when seen twice
 
 
 @pytest.fixture
@@ -34,14 +31,15 @@ def await_a_build(project):
     """The only server, as soon as a hypervisor has it."""
     def building():
         return [server for server in project.servers() if server['OS-EXT-STS:task_state'] == 'spawning']
-    (server,) = wait_until('a server is being built', building, PATIENCE_FOR_NODES)
+    (server,) = wait_until('a server is being built', building)
     return server
 
 
 def await_no_servers(project):
-    wait_until('all servers are gone', lambda: not project.servers(), PATIENCE_FOR_NODES)
+    wait_until('all servers are gone', lambda: not project.servers())
 
 
+@pytest.mark.smoke
 def test_a_node_is_launched_recorded_and_deleted(nodepool, sky, project, guests):
     launcher = nodepool(sky(pool={'node-attributes': {'zone': 'north'}}))
     lease = launcher.ask('small').lease()
@@ -82,6 +80,7 @@ def test_a_request_for_three_nodes_gets_three_servers_of_one_zone(nodepool, sky,
     launcher.await_no_nodes()
 
 
+@pytest.mark.smoke
 def test_a_floating_ip_comes_and_goes_with_its_node(nodepool, sky, project):
     launcher = nodepool(sky(pool={'networks': ['private-nodepool'], 'auto-floating-ip': True}))
     lease = launcher.ask('small').lease()
@@ -121,6 +120,7 @@ def test_a_request_waits_for_quota_that_others_have(nodepool, sky, tiny):
     assert node['external_id'] not in [other['external_id'] for other in first['nodes']]
 
 
+@pytest.mark.smoke
 def test_a_request_waits_when_the_cloud_refuses_for_quota(nodepool, sky, tiny):
     launcher = nodepool(sky(cloud='fake-tiny'))
     first = launcher.ask('small').lease()
@@ -188,6 +188,7 @@ def test_the_console_of_a_server_without_ssh_is_logged(nodepool, sky, project):
     assert 'Kernel panic - not syncing' in launcher.log.read_text()
 
 
+@pytest.mark.smoke
 def test_a_revoked_token_is_replaced(nodepool, sky, project):
     launcher = nodepool(sky())
     first = launcher.ask('small').lease()
@@ -235,7 +236,7 @@ def test_leftovers_are_deleted_and_nothing_else(nodepool, sky, project):
         return (project.server(leaked) is None and port not in [left['id'] for left in project.ports()]
                 and ip not in [left['id'] for left in project.floating_ips()])
 
-    wait_until('the leftovers are gone', are_gone, LEAK_PATIENCE)
+    wait_until('the leftovers are gone', are_gone)
     assert sorted(server['id'] for server in project.servers()) == sorted(
         [others, foreign, strange, lease['nodes'][0]['external_id']])
 
@@ -243,6 +244,7 @@ def test_leftovers_are_deleted_and_nothing_else(nodepool, sky, project):
 # A launcher that dies
 
 
+@pytest.mark.smoke
 def test_a_killed_launchers_launch_is_finished_by_the_next(nodepool, sky, project):
     launcher = nodepool(sky())
     request = launcher.ask('slow')

@@ -6,8 +6,6 @@ import subprocess
 
 from launcher import PATIENCE, Launcher, wait_until
 
-PATIENCE_FOR_NODES = 180  # seconds: the machine may be busy with other things
-
 
 class Request:
     """A `nodepool request` under way."""
@@ -19,13 +17,13 @@ class Request:
 
     def lease(self):
         """The fulfilled request: its id and the records of the nodes."""
-        output, error = self.process.communicate(timeout=PATIENCE_FOR_NODES)
+        output, error = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, f'{output}{error}'
         return json.loads(output)
 
     def refusal(self):
         """Why no pool could fulfil the request."""
-        output, error = self.process.communicate(timeout=PATIENCE_FOR_NODES)
+        output, error = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 2, f'{output}{error}'
         return output + error
 
@@ -69,7 +67,7 @@ class CloudLauncher(Launcher):
         self.run('release', lease['lease'])
 
     def await_no_nodes(self):
-        wait_until('all nodes are gone', lambda: not self.nodes(), PATIENCE_FOR_NODES)
+        wait_until('all nodes are gone', lambda: not self.nodes())
 
     @contextlib.contextmanager
     def suspended(self):

@@ -1,10 +1,7 @@
 """Nodes on nodes that are OpenStack's servers: from the small node to the server, and back."""
 import pytest
 
-from installation import PATIENCE_FOR_NODES
 from launcher import wait_until
-
-RELEASE_PATIENCE = 300  # seconds: what nobody is on is looked for once a minute
 
 
 @pytest.fixture
@@ -37,9 +34,8 @@ def backing_node(launcher):
 
 def await_nothing(launcher, project):
     # A mere record of which nothing was made goes after some minutes.
-    wait_until('no node is left', lambda: all(node['state'] == 'init' for node in launcher.nodes()),
-               RELEASE_PATIENCE)
-    wait_until('the server is gone', lambda: not project.servers(), PATIENCE_FOR_NODES)
+    wait_until('no node is left', lambda: all(node['state'] == 'init' for node in launcher.nodes()))
+    wait_until('the server is gone', lambda: not project.servers())
     assert launcher.run('request-list', '--json').strip() == '[]'
 
 
@@ -63,7 +59,7 @@ def test_nodes_share_a_server_that_goes_after_them(stacked, project, guests):
     assert len(project.servers()) == 2
     launcher.release(third)
     launcher.release(first)
-    wait_until('the second server is gone', lambda: len(project.servers()) == 1, RELEASE_PATIENCE)
+    wait_until('the second server is gone', lambda: len(project.servers()) == 1)
     assert project.servers()[0]['id'] == server['id']  # one node is still on it
     launcher.release(second)
     await_nothing(launcher, project)
@@ -110,7 +106,7 @@ STEPS = {
 def test_a_launcher_that_is_killed_leaves_one_server_and_then_none(stacked, project, step):
     launcher = stacked()
     request = launcher.ask('quarter')
-    wait_until(step, lambda: STEPS[step](launcher, project), PATIENCE_FOR_NODES)
+    wait_until(step, lambda: STEPS[step](launcher, project))
     launcher.kill()
     launcher.start()
     lease = request.lease()

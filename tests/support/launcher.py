@@ -7,7 +7,7 @@ import subprocess
 import time
 
 BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
-PATIENCE = 60  # seconds
+PATIENCE = 300  # seconds: no verdict depends on how busy the machine is
 
 
 def wait_until(what, condition, patience=PATIENCE):

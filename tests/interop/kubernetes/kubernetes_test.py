@@ -6,7 +6,7 @@ import os
 import pytest
 
 from api import as_admin
-from comparison import OF_THE_RUN, PATIENCE_FOR_NODES, Nodes, empty_store, running, specimens, unexplained
+from comparison import OF_THE_RUN, Nodes, empty_store, running, specimens, unexplained
 from control_plane import ControlPlane
 from installation import OwnLauncher, PythonLauncher, wait_until
 from pods import Kubelet
@@ -116,12 +116,14 @@ def made(servers, admin, environment, tmp_path_factory):
     return found
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize('label', LABELS)
 def test_the_records_and_the_objects_are_the_same(made, label):
     nodes = {name: each['nodes'][label] for name, each in made.items()}
     assert unexplained(nodes['ours'], nodes['theirs'], CHANGING, DIFFERENT) == {}
 
 
+@pytest.mark.smoke
 def test_neither_leaves_anything(made):
     assert made['ours']['left'] == made['theirs']['left'] == set()
 
@@ -136,4 +138,4 @@ def test_either_ends_what_the_other_has_made(servers, admin, environment, tmp_pa
         assert len(namespaces(admin) - left) == len(LABELS)
         with running(KINDS[after], tmp_path / after, servers, tree, PROVIDER, environment):
             nodes.give_back()
-            wait_until('the namespaces are gone', lambda: namespaces(admin) == left, PATIENCE_FOR_NODES)
+            wait_until('the namespaces are gone', lambda: namespaces(admin) == left)

@@ -7,7 +7,6 @@ from installation import CloudLauncher
 from launcher import BINARIES, Daemon, wait_until
 
 HERE = pathlib.Path(__file__).parent
-PATIENCE_FOR_IMAGES = 180  # seconds: the machine may be busy with other things
 
 
 def tiny(name, directory, **more):
@@ -77,7 +76,7 @@ class ImageInstallation(CloudLauncher):
         def ready():
             return next((upload for upload in self.uploads(image, provider)
                          if upload['state'] == 'ready' and upload['external_id'] not in known), None)
-        return wait_until(f'image {image} is in {provider}', ready, PATIENCE_FOR_IMAGES)
+        return wait_until(f'image {image} is in {provider}', ready)
 
     def rebuild(self, image, besides):
         """The upload of a new build."""

@@ -3,10 +3,10 @@ import hashlib
 import signal
 import subprocess
 
-from image_installation import HERE, PATIENCE_FOR_IMAGES, mounted_below
-from launcher import wait_until
+import pytest
 
-LEAK_PATIENCE = 300  # seconds: leftovers are looked for once a minute, and deleted when seen twice
+from image_installation import HERE, mounted_below
+from launcher import wait_until
 
 
 def ids(images):
@@ -32,6 +32,7 @@ def image_of(project, node):
     return project.server(node['external_id'])['image']['id']
 
 
+@pytest.mark.smoke
 def test_an_image_is_built_uploaded_and_booted(nodepool, sky, project, tmp_path):
     installation = nodepool([sky({'name': 'tiny', 'meta': {'hw_disk_bus': 'virtio'}})], {'tiny': {}})
     installation.builder.start()
@@ -68,7 +69,7 @@ def test_new_nodes_are_made_from_the_newest_upload_and_two_builds_stay(nodepool,
         assert image_of(project, installation.launch('sky-tiny')) == uploads[0]['external_id']
 
     kept = external_ids(uploads[:2])
-    wait_until('the oldest image is gone', lambda: ids(project.own_images()) == kept, PATIENCE_FOR_IMAGES)
+    wait_until('the oldest image is gone', lambda: ids(project.own_images()) == kept)
     builds = {upload['id'] for upload in uploads[:2]}
     wait_until('the oldest build is gone', lambda: {
         build['id'] for build in installation.builds('tiny')} == {f'tiny-{build}' for build in builds})
@@ -89,12 +90,12 @@ def test_deleted_uploads_are_made_again_and_deleted_builds_are_not(nodepool, sky
     again = installation.await_upload('tiny', besides=[older, newer])
     assert again['id'] == newer['id']
     wait_until('the deleted image is gone',
-               lambda: ids(project.own_images()) == external_ids([older, again]), PATIENCE_FOR_IMAGES)
+               lambda: ids(project.own_images()) == external_ids([older, again]))
     assert image_of(project, installation.launch('sky-tiny')) == again['external_id']
 
     installation.run('dib-image-delete', f'tiny-{newer["id"]}')
     wait_until('the deleted build is gone', lambda: [
-        build['id'] for build in installation.builds('tiny')] == [f'tiny-{older["id"]}'], PATIENCE_FOR_IMAGES)
+        build['id'] for build in installation.builds('tiny')] == [f'tiny-{older["id"]}'])
     assert ids(project.own_images()) == external_ids([older])
     assert external_ids(installation.uploads('tiny')) == external_ids([older])
     assert installation.ids_of_files() == {older['id']}
@@ -134,8 +135,7 @@ def test_an_image_that_glance_refuses_holds_up_no_other(nodepool, sky, project):
     installation.builder.options = ['--upload-workers', '1']
     installation.builder.start()
     upload = installation.await_upload('tiny')
-    wait_until('the refused one is tried again', lambda: failures(installation, 'refused') >= 2,
-               PATIENCE_FOR_IMAGES)
+    wait_until('the refused one is tried again', lambda: failures(installation, 'refused') >= 2)
     assert ids(project.own_images()) == {upload['external_id']}
     assert 'os_glance_is_reserved' in installation.builder.log.read_text()
 
@@ -145,7 +145,7 @@ def test_uploads_are_made_when_glance_is_back(nodepool, sky, cloud, project):
     with cloud.killed('glance-api'):
         installation.builder.start()
         wait_until('both are built, and could not be uploaded', lambda: all(
-            failures(installation, image) for image in ('one', 'two')), PATIENCE_FOR_IMAGES)
+            failures(installation, image) for image in ('one', 'two')))
     uploads = [installation.await_upload(image) for image in ('one', 'two')]
     assert ids(project.own_images()) == external_ids(uploads)
     assert all(len(installation.builds(image)) == 1 for image in ('one', 'two'))
@@ -162,7 +162,7 @@ def test_a_killed_builders_upload_is_made_again_and_what_nobody_knows_goes(nodep
                             {'big': {'env-vars': {'DIB_IMAGE_SIZE': '0.25'}}})
     installation.builder.start()
     begun = wait_until('Glance receives the image', lambda: next(
-        (image for image in project.own_images() if image['status'] == 'saving'), None), PATIENCE_FOR_IMAGES)
+        (image for image in project.own_images() if image['status'] == 'saving'), None))
     installation.builder.kill()
     forgotten = project.upload_image(
         'forgotten', b'0' * 1024, **mine, nodepool_installation_id=begun['nodepool_installation_id'])
@@ -178,7 +178,7 @@ def test_a_killed_builders_upload_is_made_again_and_what_nobody_knows_goes(nodep
 
     installation.start()
     kept = ids([unmarked, others, strange]) | {upload['external_id']}
-    wait_until('what nobody knows is gone', lambda: ids(project.own_images()) == kept, LEAK_PATIENCE)
+    wait_until('what nobody knows is gone', lambda: ids(project.own_images()) == kept)
     assert installation.aliens() == ids([unmarked, others])
 
 
@@ -193,8 +193,7 @@ def test_a_builder_that_is_stopped_leaves_no_mounts(nodepool, sky, project):
     installation = nodepool([sky('stuck')], {'stuck': {'elements': ['tiny', 'stuck']}})
     installation.builder.start()
     wait_until('the image is mounted', lambda: any(
-        'The image is mounted.' in log.read_text() for log in installation.build_logs.glob('stuck-*.log')),
-        PATIENCE_FOR_IMAGES)
+        'The image is mounted.' in log.read_text() for log in installation.build_logs.glob('stuck-*.log')))
     assert mounted_below(installation.scratch)
     assert loop_devices_of(installation.scratch)
     installation.builder.stop(signal.SIGTERM)  # at once

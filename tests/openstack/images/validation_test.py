@@ -3,7 +3,6 @@ import shlex
 
 import pytest
 
-from image_installation import PATIENCE_FOR_IMAGES
 from launcher import wait_until
 
 
@@ -53,7 +52,7 @@ def test_an_unfit_upload_is_not_used_and_goes(validation, project):
     good = installation.await_upload('tiny')
     validation.fit.unlink()
     installation.run('image-build', 'tiny')
-    (failed, *_) = wait_until('the new upload has failed', validation.failed_uploads, PATIENCE_FOR_IMAGES)
+    (failed, *_) = wait_until('the new upload has failed', validation.failed_uploads)
     assert failed['id'] != good['id']
     wait_until('its image is gone', lambda: [image['id'] for image in project.own_images()] == [
         good['external_id']])
@@ -71,10 +70,9 @@ def test_the_node_of_a_killed_builders_trial_is_taken_back(validation, project):
     installation = validation.installation
     installation.start()
     installation.builder.start()
-    wait_until('a node is tried', validation.nodes_on_trial, PATIENCE_FOR_IMAGES)
+    wait_until('a node is tried', validation.nodes_on_trial)
     installation.builder.kill()
-    wait_until('the node is gone', lambda: not installation.nodes() and not project.servers(),
-               PATIENCE_FOR_IMAGES)
+    wait_until('the node is gone', lambda: not installation.nodes() and not project.servers())
     validation.fit.touch()
     installation.builder.start()
     upload = installation.await_upload('tiny')
