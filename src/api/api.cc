@@ -1,18 +1,13 @@
 #include "api/api.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <utility>
 
 #include "api/embedded_files.h"
 #include "api/lease_calls.h"
 #include "api/record_calls.h"
-#include "async/file_watch.h"
-#include "config/yaml.h"
 #include "coordination/error.h"
-#include "web/origin.h"
 
 namespace nodepool::api {
 
@@ -22,14 +17,7 @@ using Scope = Client::Scope;
 
 namespace {
 
-constexpr std::string_view kBearer = "Bearer ";
-// Of clients without a token, for each origin. It is meant for looking at pages.
-constexpr double kAnonymousRate = 200;
-
-double seconds_since_start(const async::Runtime& runtime) {
-  return std::chrono::duration<double>(runtime.clock.now().time_since_epoch()).count();
-}
-
+// Clients without rights, and those above their rate, can cause these at any rate.
 bool is_out_of_hand(unsigned status) {
   return status == 401 || status == 429;
 }
@@ -99,6 +87,7 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
       ledger_(records.requests, records.nodes),
       keeper_(runtime, store, records, ledger_, log),
       threads_(1, "api"),
+      authorizer_(runtime, log, audit, options_.access),
       site_{.runtime = runtime,
             .store = store,
             .records = records,
@@ -107,110 +96,19 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
             .threads = threads_,
             .journal = options_.journal,
             .explain = options_.explain,
-            .max_lease = options_.max_lease},
-      refusals_(runtime, log),
-      scope_(runtime, [log](const std::string& name, const std::string& error) {
-        log.error("{}: {}", name, error);
-      }) {}
+            .max_lease = options_.max_lease,
+            .authorizer = authorizer_} {}
 
 Api::~Api() = default;
 
 void Api::start() {
   keeper_.start();
-  if (options_.tokens.empty()) return;
-  read_tokens();
-  scope_.spawn("tokens", follow_tokens());
+  authorizer_.start();
 }
 
 Task<> Api::stop() {
-  co_await scope_.stop();
-  co_await refusals_.stop();
+  co_await authorizer_.stop();
   co_await keeper_.stop();
-}
-
-void Api::read_tokens() {
-  try {
-    tokens_ = Tokens::read(options_.tokens);
-    log_.info("{} tokens are in {}", tokens_.size(), options_.tokens);
-  } catch (const std::exception& error) {
-    log_.error("The tokens stay as they were, {} of them: {}", tokens_.size(), error.what());
-  }
-}
-
-Task<> Api::follow_tokens() {
-  async::FileWatch file(runtime_.executor, {options_.tokens});
-  while (true) {
-    co_await file.changed();
-    read_tokens();
-  }
-}
-
-// Who asks; with nothing to show for it, who may read if the site says so.
-Client Api::identify(const web::Request& request) const {
-  const std::string* header = request.header("authorization");
-  if (header != nullptr) {
-    if (!header->starts_with(kBearer)) throw CallError(401, "Say `Authorization: Bearer TOKEN`");
-    if (!request.peer.is_private) {
-      throw CallError(403,
-                      "Tokens are taken over TLS, over the Unix socket, and from this machine: "
-                      "others could read this one. Replace it");
-    }
-    const Client* client =
-        tokens_.find(header->substr(kBearer.size()), runtime_.clock.wall_seconds());
-    if (client == nullptr) throw CallError(401, "This token is not known, or no longer valid");
-    return *client;
-  }
-  if (request.peer.user) {
-    const bool is_operator = *request.peer.user == 0 || *request.peer.user == ::geteuid();
-    return {.name = fmt::format("user:{}", *request.peer.user),
-            .scope = is_operator ? Scope::admin : Scope::request};
-  }
-  return {.name = {},
-          .scope = options_.anonymous_read ? Scope::read : Scope::none,
-          .rate = kAnonymousRate};
-}
-
-void Api::require(const Client& client, Scope scope, const web::Request& request) {
-  const std::string who = client.name.empty() ? web::origin(request.peer) : client.name;
-  if (!pace_.allows(who, client.rate, seconds_since_start(runtime_))) {
-    throw CallError(429, fmt::format("{} calls a second are too many", client.rate),
-                    {"Retry-After", "1"});
-  }
-  if (client.scope >= scope) return;
-  if (client.name.empty()) throw CallError(401, "This needs a token");
-  throw CallError(403,
-                  fmt::format("{} may not {} this: its scope is {}", client.name,
-                              request.method == "GET" ? "see" : "do", to_string(client.scope)));
-}
-
-std::optional<web::Response> Api::refuse_reading(const web::Request& request) {
-  if (options_.anonymous_read) return std::nullopt;
-  try {
-    require(identify(request), Scope::read, request);
-  } catch (const CallError& error) {
-    tell_of_refusal(request, error.status());
-    web::Response response = problem_answer(error.status(), error.what());
-    if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-    return response;
-  }
-  return std::nullopt;
-}
-
-bool Api::may_read(const web::Request& request) const {
-  if (options_.anonymous_read) return true;
-  try {
-    return identify(request).scope >= Scope::read;
-  } catch (const CallError&) {
-    return false;
-  }
-}
-
-std::string Api::client_of(const web::Request& request) const {
-  try {
-    return identify(request).name;
-  } catch (const CallError&) {
-    return {};
-  }
 }
 
 bool Api::matches(const Route& route, const web::Request& request, std::string& id) {
@@ -241,11 +139,7 @@ const Api::Route& Api::find_route(const web::Request& request, std::string& id) 
 }
 
 Task<web::Response> Api::answer(web::Request request) {
-  const web::Request asked{.method = request.method,
-                           .path = request.path,
-                           .parameters = {},
-                           .headers = {},
-                           .peer = request.peer};
+  const web::Request head = head_of(request);
   web::Response response;
   std::optional<CallError> refusal;
   try {
@@ -257,8 +151,11 @@ Task<web::Response> Api::answer(web::Request request) {
     log_.warning("A call has failed: {}", error.what());
     refusal = explained(error);
   }
-  if (!refusal) co_return response;
-  tell_of_refusal(asked, refusal->status());
+  if (!refusal) {
+    authorizer_.bind_to_client(response, head);
+    co_return response;
+  }
+  authorizer_.log_refusal(head, refusal->status());
   response = problem_answer(refusal->status(), refusal->what());
   for (std::size_t i = 0; i + 1 < refusal->headers().size(); i += 2) {
     response.headers.emplace_back(refusal->headers()[i], refusal->headers()[i + 1]);
@@ -270,7 +167,7 @@ Task<web::Response> Api::answer(web::Request request) {
 Task<web::Response> Api::perform(web::Request request) {
   std::string id;
   const Route& route = find_route(request, id);
-  const Client client = identify(request);
+  const Client client = authorizer_.identify(request);
   Call call{.site = site_, .client = client, .request = request, .id = std::move(id)};
   const bool is_change = route.scope >= Scope::request;
   web::Response response;
@@ -292,23 +189,16 @@ Task<web::Response> Api::perform(web::Request request) {
 
 // Throws CallError unless the client may make the call, now.
 void Api::check(const Route& route, const Call& call) {
-  require(call.client, route.scope, call.request);
+  authorizer_.require(call.client, route.scope, call.request);
   if (call.request.has_form) throw CallError(415, "The body is a form; calls take JSON");
   constexpr std::size_t kLongestId = 256;
-  if (call.id.size() > kLongestId) throw CallError(404, "There is nothing of so long a name");
+  if (call.id.size() > kLongestId) throw CallError(404, "There is no such id: it is too long");
   if (!records_.ready() && route.scope != Scope::none) {
     throw CallError(503, "The launcher does not know the records yet", {"Retry-After", "1"});
   }
 }
 
-// Clients without rights, and those above their rate, can call at any rate: the log counts them.
-void Api::tell_of_refusal(const web::Request& request, unsigned status) {
-  if (!is_out_of_hand(status)) return;
-  refusals_.warn(fmt::format("Calls refused with {}", status),
-                 fmt::format("{} from {}", request_summary(request), web::origin(request.peer)));
-}
-
-// Who wanted to change what, and what has come of it.
+// Logs which client wanted to change what, and the outcome.
 void Api::write_down(const Call& call, unsigned status) const {
   const web::Request& request = call.request;
   const std::string from =

@@ -24,6 +24,11 @@ std::chrono::seconds duration_of(const std::string& text, const std::string& nam
   return *duration;
 }
 
+void require_length(const std::string& text, const char* key) {
+  if (text.size() <= kLongestText) return;
+  throw CallError(422, fmt::format("`{}`: a text may have at most {} bytes", key, kLongestText));
+}
+
 }  // namespace
 
 std::optional<async::Duration> Call::wait() const {
@@ -69,14 +74,12 @@ CallBody::CallBody(const web::Request& request) : content_(std::make_unique<Cont
 
 CallBody::~CallBody() = default;
 
-std::optional<std::string> CallBody::text(const char* key, std::size_t longest) {
+std::optional<std::string> CallBody::text(const char* key) {
   const json::Json* value = content_->find(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) throw CallError(422, fmt::format("`{}` must be a text", key));
   auto text = value->get<std::string>();
-  if (text.size() > longest) {
-    throw CallError(422, fmt::format("`{}` may have at most {} bytes", key, longest));
-  }
+  require_length(text, key);
   return text;
 }
 
@@ -110,7 +113,9 @@ std::vector<std::string> CallBody::texts(const char* key, std::size_t most) {
   bool is_right = value->is_array() && value->size() <= most;
   for (const json::Json& item : is_right ? *value : json::Json::array()) {
     is_right = is_right && item.is_string() && !item.get_ref<const std::string&>().empty();
-    if (is_right) texts.push_back(item.get<std::string>());
+    if (!is_right) break;
+    texts.push_back(item.get<std::string>());
+    require_length(texts.back(), key);
   }
   if (!is_right) {
     throw CallError(422, fmt::format("`{}` must be a list of texts, at most {}", key, most));

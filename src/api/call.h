@@ -10,9 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "api/authorizer.h"
 #include "api/client.h"
 #include "api/ledger.h"
 #include "api/order_keeper.h"
+#include "api/view.h"
 #include "async/runtime.h"
 #include "async/thread_pool.h"
 #include "coordination/store.h"
@@ -55,6 +57,7 @@ struct Site {
   Explain explain;
   // The longest lease that the site allows now; nothing: any.
   std::function<std::optional<std::chrono::seconds>()> max_lease;
+  const Authorizer& authorizer;
 };
 
 // One call. Lives until its answer is made.
@@ -62,14 +65,18 @@ struct Call {
   Site& site;
   const Client& client;
   const web::Request& request;
-  std::string id = {};       // what the path names
-  std::string outcome = {};  // for the audit log: what has come of it
+  std::string id = {};                                  // what the path names
+  std::string outcome = {};                             // for the audit log
+  View view = View(client, site.records, site.ledger);  // the records that it may know of
 
   // The time that `?wait=` asks for; nothing if it does not. Throws CallError.
   std::optional<async::Duration> wait() const;
   // The whole number that a parameter is, between 1 and `most`. Throws CallError.
   std::size_t number(std::string_view name, std::size_t otherwise, std::size_t most) const;
 };
+
+// Of a label, holder, key or reason, in bytes. All are kept in the store, and shown on pages.
+inline constexpr std::size_t kLongestText = 256;
 
 // What a call says, as a JSON object: every key has to be asked for. All throw CallError.
 class CallBody {
@@ -79,7 +86,8 @@ class CallBody {
   CallBody(const CallBody&) = delete;
   CallBody& operator=(const CallBody&) = delete;
 
-  std::optional<std::string> text(const char* key, std::size_t longest = 200);
+  // At most kLongestText bytes, as each of texts().
+  std::optional<std::string> text(const char* key);
   std::optional<std::int64_t> integer(const char* key, std::int64_t least, std::int64_t most);
   // Seconds as a number, or a text like "2h".
   std::optional<std::chrono::seconds> duration(const char* key);

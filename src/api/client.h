@@ -5,22 +5,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nodepool::api {
 
-// Who asks, and what that one may do.
+// A caller, and what it may do.
 struct Client {
   // Each may do what those before it may.
   enum class Scope {
     none,
     read,     // look at everything of its tenant
-    request,  // ask for nodes, and do what it likes with its own
-    admin,    // and with those of others
+    request,  // ask for nodes; renew, hold and release its own
+    admin,    // those of others, too
   };
 
-  std::string name;  // of the token, or of the Unix user: what it asks for is owned by that
+  std::string name;  // of the token or the Unix user; the owner of what it asks for
   Scope scope = Scope::none;
-  std::string tenant = {};                    // empty: not tied to one
+  std::string tenant = {};                    // the only one that it knows of; empty: it knows all
+  bool may_name_tenants = false;              // asks for nodes in the name of any tenant
+  std::vector<std::string> labels = {};       // that it may ask for; empty: all
+  std::vector<std::string> priorities = {};   // that its requests may have; empty: all
   std::optional<std::size_t> max_nodes = {};  // leased and asked for, at a time
   std::optional<std::chrono::seconds> max_lease = {};
   double rate = 20;  // calls a second, on the average
@@ -32,8 +36,8 @@ std::string_view to_string(Client::Scope scope);
 
 // A request, a lease, or a node, as far as rights are concerned.
 struct Owned {
-  std::string_view owner;   // empty: nobody of the API
-  std::string_view tenant;  // empty: none
+  std::string owner;   // a client's name; empty: it does not belong to a client of the API
+  std::string tenant;  // empty: none
 };
 
 // Whether the client may know of it.

@@ -155,6 +155,9 @@ std::string client_document(const Client& client, const Ledger& ledger) {
   document["name"] = client.name;
   document["scope"] = to_string(client.scope);
   document["tenant"] = client.tenant.empty() ? Json() : Json(client.tenant);
+  document["may_name_tenants"] = client.may_name_tenants;
+  document["labels"] = client.labels.empty() ? Json() : Json(client.labels);
+  document["priorities"] = client.priorities.empty() ? Json() : Json(client.priorities);
   document["nodes"] = client.name.empty() ? 0 : ledger.nodes_of(client.name);
   document["max_nodes"] = client.max_nodes ? Json(*client.max_nodes) : Json();
   document["max_lease"] = client.max_lease ? Json(client.max_lease->count()) : Json();

@@ -24,12 +24,11 @@ constexpr std::size_t kMostLeases = 1000;
 constexpr auto kUsualHold = std::chrono::hours(24);
 
 Access access_to(const Call& call, const Ledger::Entry& entry) {
-  const bool is_own = may_change(call.client, {entry.owner, entry.tenant});
-  return is_own ? Access::shown : Access::hidden;
+  return call.view.may_change(entry) ? Access::shown : Access::hidden;
 }
 
 void require_change(const Call& call, const Ledger::Entry& entry) {
-  if (may_change(call.client, {entry.owner, entry.tenant})) return;
+  if (call.view.may_change(entry)) return;
   throw CallError(403, fmt::format("Lease {} is not {}'s", call.id, call.client.name));
 }
 
@@ -44,10 +43,8 @@ std::optional<std::chrono::seconds> longest_lease(const Call& call) {
 }  // namespace
 
 const Ledger::Entry& visible_lease(const Call& call) {
-  const Ledger::Entry* entry = call.site.ledger.find(call.id);
-  const bool is_visible =
-      entry != nullptr && entry->lease && may_see(call.client, {entry->owner, entry->tenant});
-  if (!is_visible) {
+  const Ledger::Entry* entry = call.view.find(call.id);
+  if (entry == nullptr || !entry->lease) {
     throw CallError(404, fmt::format("There is no lease {}: it has ended, or never was", call.id));
   }
   return *entry;
@@ -73,7 +70,7 @@ Task<web::Response> list_leases(Call& call) {
   std::size_t count = 0;
   for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
     const auto& [id, entry] = *at;
-    if (!entry.lease || !may_see(call.client, {entry.owner, entry.tenant})) continue;
+    if (!entry.lease || !call.view.has(entry)) continue;
     if (count == most) {
       next = fmt::format(R"(, "next": "/api/v1/leases?limit={}&after={}")", most, last);
       break;
@@ -141,16 +138,11 @@ Task<web::Response> hold_nodes(Call& call) {
 }
 
 Task<web::Response> end_hold(Call& call) {
-  const model::Node* node = call.site.records.nodes.find(call.id);
-  const std::optional<model::Hold> hold = node == nullptr ? std::nullopt : model::hold_of(*node);
-  const bool is_held = node != nullptr && node->state == model::NodeState::hold;
-  const Owned rights{
-      hold ? std::string_view(hold->owner) : std::string_view(),
-      is_held && node->tenant_name ? std::string_view(*node->tenant_name) : std::string_view()};
-  if (!is_held || !may_see(call.client, rights)) {
+  const model::Node* node = call.view.find_node(call.id);
+  if (node == nullptr || node->state != model::NodeState::hold) {
     throw CallError(404, fmt::format("There is no node {} that is held", call.id));
   }
-  if (!may_change(call.client, rights)) {
+  if (!call.view.may_change(*node)) {
     throw CallError(403, fmt::format("Node {} is not held by {}", call.id, call.client.name));
   }
   try {

@@ -1,6 +1,7 @@
 #include "api/order_calls.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -36,10 +37,6 @@ std::string base_path(const std::string& id) {
   return "/api/v1/requests/" + id;
 }
 
-Owned rights_of(const Ledger::Entry& entry) {
-  return {entry.owner, entry.tenant};
-}
-
 bool is_waiting(const Ledger::Entry& entry) {
   return !entry.lease && !entry.is_failed;
 }
@@ -51,9 +48,8 @@ std::string document_of(const Call& call) {
   if (entry.order && request != nullptr && !entry.lease) {
     return order_document(call.id, *request, *entry.order, call.site.records.requests);
   }
-  const bool is_own = may_change(call.client, rights_of(entry));
   return fulfilled_document(call.id, entry, call.site.records.nodes,
-                            is_own ? Access::shown : Access::hidden,
+                            call.view.may_change(entry) ? Access::shown : Access::hidden,
                             call.site.runtime.clock.wall_seconds());
 }
 
@@ -83,13 +79,12 @@ Task<bool> find_order(Call& call) {
 
 // Throws CallError unless there is such an order, or its lease, that the client may see.
 Task<> require_order(Call& call) {
-  const bool is_found = co_await find_order(call);
-  if (is_found && may_see(call.client, rights_of(*call.site.ledger.find(call.id)))) co_return;
+  co_await find_order(call);
+  if (call.view.find(call.id) != nullptr) co_return;
   throw CallError(404, fmt::format("There is no request {}: it has ended, or never was", call.id));
 }
 
-// Returns when the order waits no longer, or at `deadline`. Throws CallError if it is gone then.
-Task<> wait_for_end(Call& call, async::Clock::TimePoint deadline) {
+Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
   async::Clock& clock = call.site.runtime.clock;
   async::Event changed;
   const coordination::Subscription watching =
@@ -102,8 +97,21 @@ Task<> wait_for_end(Call& call, async::Clock::TimePoint deadline) {
   }
 }
 
-requestor::Priority read_priority(CallBody& body) {
+// Returns when the order waits no longer, or at `deadline`. Throws CallError if it is gone then, or
+// once the client's token is not valid any more.
+Task<> wait_for_end(Call& call, async::Clock::TimePoint deadline) {
+  Task<> waiting = wait_until_settled(call, deadline);
+  Task<> limited = call.site.authorizer.while_authorized(call.request, std::move(waiting));
+  co_await std::move(limited);
+}
+
+requestor::Priority read_priority(const Call& call, CallBody& body) {
   const std::string word = body.text("priority").value_or("normal");
+  const std::vector<std::string>& allowed = call.client.priorities;
+  if (!allowed.empty() && std::ranges::find(allowed, word) == allowed.end()) {
+    throw CallError(403, fmt::format("{} asks with priority {} only", call.client.name,
+                                     fmt::join(allowed, " or ")));
+  }
   if (word == "high") return requestor::Priority::high;
   if (word == "normal") return requestor::Priority::normal;
   if (word == "low") return requestor::Priority::low;
@@ -112,12 +120,15 @@ requestor::Priority read_priority(CallBody& body) {
 
 std::optional<std::string> read_tenant(const Call& call, CallBody& body) {
   std::optional<std::string> tenant = body.text("tenant");
-  if (call.client.tenant.empty()) return tenant;
-  if (tenant && *tenant != call.client.tenant) {
-    throw CallError(403, fmt::format("{} asks for nodes of the tenant {} only", call.client.name,
-                                     call.client.tenant));
+  if (call.client.may_name_tenants) return tenant;
+  const std::string& own = call.client.tenant;
+  if (tenant && *tenant != own) {
+    throw CallError(
+        403, own.empty()
+                 ? fmt::format("{} may not name a tenant: its token has none", call.client.name)
+                 : fmt::format("{} asks for nodes of the tenant {} only", call.client.name, own));
   }
-  return call.client.tenant;
+  return own.empty() ? std::nullopt : std::optional(own);
 }
 
 // What is ordered.
@@ -126,10 +137,26 @@ struct Wanted {
   model::LeaseOrder order;
 };
 
+std::vector<std::string> read_labels(const Call& call, CallBody& body) {
+  std::vector<std::string> labels = body.texts("labels", kMostLabels);
+  if (labels.empty()) throw CallError(422, "`labels` says which nodes: at least one");
+  const std::vector<std::string>& allowed = call.client.labels;
+  for (const std::string& label : labels) {
+    if (allowed.empty() || std::ranges::find(allowed, label) != allowed.end()) continue;
+    throw CallError(403, fmt::format("{} may not ask for {}, only for {}", call.client.name, label,
+                                     fmt::join(allowed, ", ")));
+  }
+  return labels;
+}
+
 std::string read_key(const Call& call, CallBody& body) {
   std::string key = body.text("idempotency_key").value_or("");
   const std::string* header = call.request.header("idempotency-key");
   if (header != nullptr) key = *header;
+  if (key.size() > kLongestText) {
+    throw CallError(422,
+                    fmt::format("The idempotency key may have at most {} bytes", kLongestText));
+  }
   return key.empty() ? key : sha256(call.client.name + "\n" + key);
 }
 
@@ -140,10 +167,9 @@ std::chrono::seconds read_lease(const Call& call, CallBody& body) {
 Wanted read_order(const Call& call) {
   CallBody body(call.request);
   Wanted wanted;
-  wanted.wish.labels = body.texts("labels", kMostLabels);
-  if (wanted.wish.labels.empty()) throw CallError(422, "`labels` says which nodes: at least one");
+  wanted.wish.labels = read_labels(call, body);
   wanted.wish.requestor = "nodepool-api:" + call.client.name;
-  wanted.wish.priority = read_priority(body);
+  wanted.wish.priority = read_priority(call, body);
   wanted.wish.relative_priority = body.integer("relative_priority", 0, 1'000'000).value_or(0);
   wanted.wish.tenant = read_tenant(call, body);
   const std::chrono::seconds timeout = body.duration("timeout").value_or(kUsualTimeout);
@@ -276,10 +302,7 @@ Task<web::Response> list_orders(Call& call) {
   std::string next;
   for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
     const auto& [id, request] = *at;
-    const Ledger::Entry* entry = call.site.ledger.find(id);
-    const std::string tenant = request.tenant_name.value_or("");
-    const std::string_view owner = entry == nullptr ? std::string_view() : entry->owner;
-    if (!may_see(call.client, {owner, tenant})) continue;
+    if (!call.view.has(request)) continue;
     if (table.rows().size() == most) {
       next = fmt::format(R"(, "next": "/api/v1/requests?limit={}&after={}")", most, last);
       break;
@@ -298,7 +321,6 @@ Task<web::Response> stream_order(Call& call) {
   response.stream = [&site = call.site, client = call.client, id = call.id](web::StreamSink& sink) {
     return stream(site, client, id, sink);
   };
-  response.client = call.client.name;
   co_return response;
 }
 
@@ -307,7 +329,7 @@ Task<web::Response> end_order(Call& call) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     const Ledger::Entry* entry = call.site.ledger.find(call.id);
     if (entry == nullptr) break;
-    if (!may_change(call.client, rights_of(*entry))) {
+    if (!call.view.may_change(*entry)) {
       throw CallError(403, fmt::format("Request {} is not {}'s", call.id, call.client.name));
     }
     if (entry->lease) co_return co_await release_lease(call);

@@ -25,20 +25,6 @@ namespace {
 constexpr std::size_t kUsualNodes = 100;
 constexpr std::size_t kMostNodes = 1000;
 
-// Whose node it is.
-Owned rights_on(const Call& call, const Node& node) {
-  const std::string id = node.allocated_to.value_or("");
-  const Ledger::Entry* entry = call.site.ledger.find(id);
-  const std::string_view tenant =
-      node.tenant_name ? std::string_view(*node.tenant_name) : std::string_view();
-  return {entry == nullptr ? std::string_view() : std::string_view(entry->owner), tenant};
-}
-
-// Nodes that are nobody's yet are everybody's to see.
-bool is_visible(const Call& call, const Node& node) {
-  return may_see(call.client, rights_on(call, node)) || !node.allocated_to;
-}
-
 // What a list of nodes is to have.
 struct NodeFilter {
   const std::string* label;
@@ -93,7 +79,7 @@ Task<web::Response> list_nodes(Call& call) {
   const auto& all = nodes.all();
   for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
     const auto& [id, node] = *at;
-    if (!filter.admits(node) || !is_visible(call, node)) continue;
+    if (!filter.admits(node) || !call.view.has(node)) continue;
     if (table.rows().size() == most) {
       is_more = true;
       break;
@@ -109,10 +95,8 @@ Task<web::Response> list_nodes(Call& call) {
 
 Task<web::Response> show_node(Call& call) {
   const model::NodeTable& nodes = call.site.records.nodes;
-  const Node* node = nodes.find(call.id);
-  if (node == nullptr || !is_visible(call, *node)) {
-    throw CallError(404, fmt::format("There is no node {}", call.id));
-  }
+  const Node* node = call.view.find_node(call.id);
+  if (node == nullptr) throw CallError(404, fmt::format("There is no node {}", call.id));
   report::Table table = report::node_columns(report::Detail::wide);
   report::add_node(table, *node, nodes.is_locked(call.id), call.site.runtime.clock.wall_seconds(),
                    report::Detail::wide);
@@ -127,13 +111,10 @@ Task<web::Response> list_labels(Call& call) {
 }
 
 Task<web::Response> explain_subject(Call& call) {
-  if (!call.client.tenant.empty()) {
-    // An explanation tells of others as well.
-    const Node* node = call.site.records.nodes.find(call.id);
-    const Ledger::Entry* entry = call.site.ledger.find(call.id);
-    const bool is_own = (node != nullptr && may_see(call.client, rights_on(call, *node))) ||
-                        (entry != nullptr && may_see(call.client, {entry->owner, entry->tenant}));
-    if (!is_own) throw CallError(404, fmt::format("There is nothing to explain of {}", call.id));
+  // An explanation of a label or a host has records of all tenants in it.
+  const bool is_own = call.view.find(call.id) != nullptr || call.view.find_node(call.id) != nullptr;
+  if (!call.view.is_complete() && !is_own) {
+    throw CallError(404, fmt::format("There is nothing to explain of {}", call.id));
   }
   Task<std::optional<report::Explanation>> explaining = call.site.explain(call.id);
   const std::optional<report::Explanation> explanation = co_await std::move(explaining);
@@ -145,7 +126,7 @@ Task<web::Response> explain_subject(Call& call) {
 
 Task<web::Response> show_history(Call& call) {
   if (!call.site.journal) throw CallError(404, "This launcher keeps no history");
-  if (!call.client.tenant.empty()) {
+  if (!call.view.is_complete()) {
     throw CallError(403, "The history is not told by tenants: this token has one");
   }
   const std::vector<history::Entry> entries = co_await call.site.threads.run(

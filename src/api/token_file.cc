@@ -25,6 +25,7 @@ namespace {
 using config::Section;
 
 constexpr std::size_t kTokenFileSize = std::size_t{4} << 20;
+constexpr std::string_view kAnyTenant = "any";
 
 config::Schema token_schema() {
   return {
@@ -53,8 +54,18 @@ config::Schema token_schema() {
           {.key = "tenant",
            .type = config::string(),
            .default_note = "none",
-           .description = "Whose limits its requests count towards. It sees and changes nothing of "
-                          "other tenants."},
+           .description = "The tenant whose limits its requests count towards. The token shows and "
+                          "changes nothing of other tenants. `any`: all tenants, and its requests "
+                          "name one if they like. Without it, all tenants are shown, and requests "
+                          "may not name one."},
+          {.key = "labels",
+           .type = config::list_of(config::string()),
+           .default_note = "all",
+           .description = "The labels that it may ask for."},
+          {.key = "priorities",
+           .type = config::list_of(config::word({"high", "normal", "low"})),
+           .default_note = "all",
+           .description = "The priorities that its requests may have."},
           {.key = "max-nodes",
            .type = config::integer_between(0, 1'000'000),
            .default_note = "unlimited",
@@ -97,6 +108,14 @@ Client::Scope scope_of(const std::string& word) {
 Client read_client(const Section& section) {
   Client client{.name = section.text("name"), .scope = scope_of(section.text("scope"))};
   client.tenant = section.optional_text("tenant").value_or("");
+  client.may_name_tenants = client.tenant == kAnyTenant;
+  if (client.may_name_tenants) client.tenant.clear();
+  client.labels = section.texts("labels");
+  if (client.labels.empty() && section.has("labels")) {
+    throw section.error("labels", "is empty: the token could ask for nothing",
+                        "leave it out if it may ask for all labels");
+  }
+  client.priorities = section.texts("priorities");
   if (const auto nodes = section.optional_integer("max-nodes")) {
     client.max_nodes = static_cast<std::size_t>(*nodes);
   }
@@ -200,10 +219,15 @@ std::string new_token() {
 std::string to_yaml(const TokenEntry& entry) {
   std::string text = "  - name: " + entry.name + "\n    hash: " + entry.hash +
                      "\n    scope: " + entry.scope + "\n";
-  const std::pair<std::string_view, const std::string&> rest[] = {{"tenant", entry.tenant},
-                                                                  {"max-nodes", entry.max_nodes},
-                                                                  {"max-lease", entry.max_lease},
-                                                                  {"expires", entry.expires}};
+  const auto list = [](const std::string& items) {
+    return items.empty() ? items : "[" + items + "]";
+  };
+  const std::pair<std::string_view, std::string> rest[] = {{"tenant", entry.tenant},
+                                                           {"labels", list(entry.labels)},
+                                                           {"priorities", list(entry.priorities)},
+                                                           {"max-nodes", entry.max_nodes},
+                                                           {"max-lease", entry.max_lease},
+                                                           {"expires", entry.expires}};
   for (const auto& [key, value] : rest) {
     if (!value.empty()) text.append("    ").append(key).append(": ").append(value).append("\n");
   }

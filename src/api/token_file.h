@@ -57,6 +57,8 @@ struct TokenEntry {
   std::string scope;
   std::string hash;
   std::string tenant = {};
+  std::string labels = {};      // separated by commas
+  std::string priorities = {};  // the same
   std::string max_nodes = {};
   std::string max_lease = {};
   std::string expires = {};

@@ -165,6 +165,8 @@ struct CreateToken {
   std::string name;
   std::string scope = "request";
   std::string tenant = {};
+  std::string labels = {};      // separated by commas
+  std::string priorities = {};  // the same
   std::string max_nodes = {};
   std::string max_lease = {};
   std::string expires = {};

@@ -12,6 +12,8 @@ int perform(Context& context, const Arguments& /*arguments*/, const CreateToken&
                               .scope = command.scope,
                               .hash = api::hash_of(token),
                               .tenant = command.tenant,
+                              .labels = command.labels,
+                              .priorities = command.priorities,
                               .max_nodes = command.max_nodes,
                               .max_lease = command.max_lease,
                               .expires = command.expires};

@@ -29,7 +29,8 @@ struct WebApp {
 struct Api {
   std::string tokens = {};  // file
   bool anonymous_read = true;
-  std::string socket = {};  // path
+  bool anonymous_build_logs = false;  // anonymous-read says so in words
+  std::string socket = {};            // path
   unsigned socket_mode = 0660;
   std::optional<int> port = {};  // with TLS
   std::string listen_address = "0.0.0.0";

@@ -52,6 +52,7 @@ Api read_api(const Section& root) {
   if (!section) return api;
   api.tokens = section->optional_text("tokens").value_or("");
   api.anonymous_read = section->boolean("anonymous-read");
+  api.anonymous_build_logs = api.anonymous_read && section->has("anonymous-read");
   api.socket = section->optional_text("socket").value_or("");
   const std::string mode = section->optional_text("socket-mode").value_or("0660");
   constexpr std::string_view kOctal = "01234567";

@@ -41,7 +41,9 @@ Schema api_schema() {
            .type = boolean(),
            .default_value = "true",
            .description =
-               "Whether who has no token may read: the API, the status pages and the metrics."},
+               "Allow unauthenticated read access to the API, the status pages and the metrics. "
+               "Build logs are shown without a token only if `true` is written, because programs "
+               "may print secrets."},
           {.key = "socket",
            .type = string_matching("/.+", "an absolute path"),
            .default_note = "none",

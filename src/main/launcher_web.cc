@@ -83,17 +83,21 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
     co_return readiness(request);
   }
   if (is_call) co_return co_await api_->answer(std::move(request));
-  if (api_) {
-    if (auto refusal = api_->refuse_reading(request)) co_return std::move(*refusal);
+  if (!api_) co_return co_await answer_reader(std::move(request), page);
+  using Subject = api::Authorizer::Subject;
+  const bool is_build_log = page::StatusPage::is_build_log(request);
+  const Subject subject = is_build_log ? Subject::build_log : Subject::records;
+  if (auto refusal = api_->authorizer().refuse_reading(request, subject)) {
+    co_return std::move(*refusal);
   }
-  const std::string client = api_ ? api_->client_of(request) : std::string();
+  const web::Request head = api::head_of(request);
   web::Response response = co_await answer_reader(std::move(request), page);
-  response.client = client;
-  if (!anonymous_read_) web::make_private(response);
+  api_->authorizer().bind_to_client(response, head);
+  if (!anonymous_read_ || is_build_log) web::make_private(response);
   co_return response;
 }
 
-// To a client that may read.
+// Answers a client that may read.
 Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::StatusPage::Part page) {
   if (request.path == "/metrics") {
     if (!api_ && !anonymous_read_) co_return readiness(request);
@@ -107,7 +111,7 @@ Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::Statu
 
 // Tokens cannot be looked up before the API is there.
 bool LauncherWeb::may_read(const web::Request& request) {
-  return api_ ? api_->may_read(request) : anonymous_read_;
+  return api_ ? api_->authorizer().may_read(request) : anonymous_read_;
 }
 
 // Everybody may know whether it serves; what is wrong, only those who may read.

@@ -51,8 +51,9 @@ class LauncherDaemon final : public program::Daemon {
     launcher_.emplace(runtime(), store(), log_sink(), drivers_, options);
     if (web_) {
       api::Api::Options api{
-          .tokens = config.api.tokens,
-          .anonymous_read = config.api.anonymous_read,
+          .access = {.tokens = config.api.tokens,
+                     .anonymous_read = config.api.anonymous_read,
+                     .anonymous_build_logs = config.api.anonymous_build_logs},
           .journal = program::journal_of(config),
           .explain = [this](std::string subject) { return explain(std::move(subject)); },
           .max_lease = [this] { return max_lease(); }};

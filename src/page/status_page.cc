@@ -69,6 +69,10 @@ StatusPage::Part StatusPage::part_of(const Request& request) {
   return is_for_people ? Part::file : Part::none;
 }
 
+bool StatusPage::is_build_log(const Request& request) {
+  return request.path == kBuildLog;
+}
+
 Task<Response> StatusPage::answer(Request request) {
   if (request.method != "GET" && request.method != "HEAD") {
     Response response = web::error_page(405, "This takes GET.", request);

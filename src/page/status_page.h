@@ -34,6 +34,9 @@ class StatusPage {
   enum class Part { none, file, data };
   static Part part_of(const web::Request& request);
 
+  // Whether it is a request for what a build prints, which can have more in it than records.
+  static bool is_build_log(const web::Request& request);
+
   // Answers a request for one of them. Throws Cancelled.
   async::Task<web::Response> answer(web::Request request);
 

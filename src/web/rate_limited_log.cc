@@ -1,6 +1,7 @@
 #include "web/rate_limited_log.h"
 
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace nodepool::web {
@@ -8,6 +9,8 @@ namespace nodepool::web {
 namespace {
 
 constexpr auto kPause = std::chrono::minutes(1);
+constexpr std::size_t kMostKinds = 100;
+constexpr std::string_view kFurther = "Further warnings";
 
 }  // namespace
 
@@ -19,6 +22,10 @@ RateLimitedLog::RateLimitedLog(const async::Runtime& runtime, const telemetry::L
       }) {}
 
 void RateLimitedLog::warn(const std::string& kind, std::string text) {
+  if (kinds_.size() >= kMostKinds && !kinds_.contains(kind) && kind != kFurther) {
+    const std::string full = kind + ": " + text;
+    return warn(std::string(kFurther), full);
+  }
   const auto [known, is_new] = kinds_.try_emplace(kind);
   if (is_new) {
     log_.warning("{}: {}", kind, text);

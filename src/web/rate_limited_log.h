@@ -16,8 +16,8 @@ class RateLimitedLog {
  public:
   RateLimitedLog(const async::Runtime& runtime, const telemetry::Logger& log);
 
-  // Logs or counts an event. `kind` comes from a small fixed set. `text` describes this event, in a
-  // bounded length.
+  // Logs or counts an event. `text` describes it, in a bounded length. Beyond 100 kinds at a time,
+  // further ones are counted as one.
   void warn(const std::string& kind, std::string text);
 
   // Logs the counts that were not logged yet.

@@ -325,7 +325,7 @@ TEST_F(ApiTest, refusals_are_counted_and_not_written_down_one_by_one) {
     EXPECT_EQ(call("DELETE", path, "").status, 401U);
     EXPECT_EQ(call("DELETE", path, "unknown").status, 401U);
   }
-  EXPECT_THAT(audit_, IsEmpty());
+  EXPECT_THAT(audit_, SizeIs(1));  // the wrong token
   ASSERT_THAT(first_->lines(), SizeIs(1));
   EXPECT_THAT(first_->lines()[0], testing::StartsWith("Calls refused with 401: DELETE /api/v1/"));
   EXPECT_LT(first_->lines()[0].size(), 300U);
@@ -333,8 +333,8 @@ TEST_F(ApiTest, refusals_are_counted_and_not_written_down_one_by_one) {
   ASSERT_THAT(first_->lines(), SizeIs(2));
   EXPECT_THAT(first_->lines()[1], HasSubstr("refused with 401: 9 times more"));
   EXPECT_EQ(call("DELETE", path, "gitlab").status, 404U);
-  ASSERT_THAT(audit_, SizeIs(1));
-  EXPECT_LT(audit_[0].size(), 300U);
+  ASSERT_THAT(audit_, SizeIs(3));
+  for (const std::string& line : audit_) EXPECT_LT(line.size(), 300U);
 }
 
 TEST_F(ApiTest, a_form_is_refused_as_a_whole) {
@@ -423,14 +423,6 @@ TEST_F(ApiTest, lists_come_in_pages) {
 }
 
 TEST_F(ApiTest, a_stream_tells_each_change_until_the_end) {
-  class Sink final : public web::StreamSink {
-   public:
-    async::Task<bool> send(std::shared_ptr<const std::string> part) override {
-      parts.push_back(*part);
-      co_return true;
-    }
-    std::vector<std::string> parts;
-  };
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
   const web::Response response = run(first_->api().answer(
@@ -451,6 +443,81 @@ TEST_F(ApiTest, a_stream_tells_each_change_until_the_end) {
   EXPECT_THAT(sink.parts.back(), HasSubstr("\"state\":\"fulfilled\""));
   EXPECT_TRUE(scope.empty());
   run(scope.join());
+}
+
+TEST_F(ApiTest, what_waits_for_a_token_ends_when_the_token_does) {
+  token("leaver", "scope: request");
+  token("guest", "scope: read, expires: 2023-11-15");
+  write_tokens();
+  while (call("GET", "/api/v1/client", "guest").status == 401) pass(seconds(1));
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  const Got placed =
+      call("POST", "/api/v1/requests", "leaver", {{"labels", {"small"}}, {"timeout", "24h"}});
+  const std::string path = "/api/v1/requests/" + placed.id();
+  std::map<std::string, Sink> sinks;
+  std::vector<web::Response> streams;
+  streams.reserve(3);
+  async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
+    ADD_FAILURE() << name << ": " << error;
+  });
+  std::map<std::string, bool> is_over;
+  const auto follow = [](web::Stream stream, web::StreamSink& sink, bool& over) -> async::Task<> {
+    async::Task<> streaming = stream(sink);
+    co_await std::move(streaming);
+    over = true;
+  };
+  for (const std::string client : {"leaver", "guest", "gitlab"}) {
+    streams.push_back(run(first_->api().answer(request("GET", path + "/events", client))));
+    scope.spawn("stream", follow(streams.back().stream, sinks[client], is_over[client]));
+  }
+  std::optional<web::Response> waited;
+  scope.spawn("wait", answer(*first_, request("GET", path + "?wait=60s", "leaver"), waited));
+  settle();
+  EXPECT_EQ(sinks["leaver"].parts.size(), 1U);
+  drop_token("leaver");
+  write_tokens();
+  while (!waited || !is_over["leaver"]) pass(seconds(1));
+  EXPECT_EQ(waited->status, 401);
+  EXPECT_FALSE(is_over["guest"]);
+  pass(std::chrono::hours(2));  // it was 22:13 on the day before
+  EXPECT_TRUE(is_over["guest"]);
+  EXPECT_FALSE(is_over["gitlab"]);
+  scope.cancel();
+  run(scope.join());
+}
+
+TEST_F(ApiTest, wrong_tokens_are_in_the_audit_log_by_address) {
+  const auto from = [this](const std::string& address, const std::string& client) {
+    web::Request each = request("GET", "/api/v1/nodes", client);
+    each.peer.address = address;
+    return call(*first_, each).status;
+  };
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(from("192.0.2.1", "stranger"), 401);
+  EXPECT_EQ(from("192.0.2.2", "stranger"), 401);
+  EXPECT_EQ(audit_, (std::vector<std::string>{"Wrong token from 192.0.2.1: GET /api/v1/nodes",
+                                              "Wrong token from 192.0.2.2: GET /api/v1/nodes"}));
+  pass(seconds(60));
+  EXPECT_EQ(audit_.back(),
+            "Wrong token from 192.0.2.1: 99 times more within a minute; the last: "
+            "GET /api/v1/nodes");
+}
+
+TEST_F(ApiTest, texts_that_are_kept_have_a_length) {
+  const std::string longest(256, 'x');
+  const std::string longer = longest + "x";
+  const auto status = [this](const std::string& key, const json& value) {
+    json body = kSmall;
+    body[key] = value;
+    return call("POST", "/api/v1/requests", "gitlab", body).status;
+  };
+  EXPECT_EQ(status("holder", longest), 201);
+  EXPECT_EQ(status("holder", longer), 422);
+  EXPECT_EQ(status("labels", json{longest}), 201);
+  EXPECT_EQ(status("labels", json{longer}), 422);
+  EXPECT_EQ(status("idempotency_key", longer), 422);
+  web::Request keyed = request("POST", "/api/v1/requests", "gitlab", kSmall);
+  keyed.headers["idempotency-key"] = longer;
+  EXPECT_EQ(call(*first_, keyed).status, 422);
 }
 
 TEST_F(ApiTest, the_description_has_every_call_and_no_other) {

@@ -56,8 +56,7 @@ class ApiServer {
         scope_(runtime, [](const std::string& name, const std::string& error) {
           ADD_FAILURE() << name << ": " << error;
         }) {
-    Api::Options options{.tokens = std::move(tokens),
-                         .anonymous_read = anonymous_read,
+    Api::Options options{.access = {.tokens = std::move(tokens), .anonymous_read = anonymous_read},
                          .journal = std::move(journal),
                          .explain = explain,
                          .max_lease = [this] { return max_lease; }};
@@ -108,6 +107,16 @@ class ApiServer {
   std::optional<Api> api_;
 };
 
+// Keeps the parts of a stream.
+class Sink final : public web::StreamSink {
+ public:
+  async::Task<bool> send(std::shared_ptr<const std::string> part) override {
+    parts.push_back(*part);
+    co_return true;
+  }
+  std::vector<std::string> parts;
+};
+
 // An installation in memory with a launcher's double, and two launchers that serve the API.
 class ApiTest : public testing::Test {
  protected:
@@ -151,6 +160,10 @@ class ApiTest : public testing::Test {
   void token(const std::string& name, const std::string& rights) {
     tokens_ += fmt::format("  - {{name: {}, {}, hash: \"{}\"}}\n", name, rights,
                            hash_of("secret of " + name));
+  }
+  void drop_token(const std::string& name) {
+    const std::size_t begin = tokens_.find("  - {name: " + name + ",");
+    tokens_.erase(begin, tokens_.find('\n', begin) + 1 - begin);
   }
   void write_tokens() { token_file_ = directory_.write("tokens.yaml", "tokens:\n" + tokens_); }
 
@@ -222,6 +235,7 @@ class ApiTest : public testing::Test {
   std::string token_file_;
   std::optional<history::Journal> journal_ = history::Journal{directory_.path() / "history"};
   std::vector<std::string> audit_;
+  telemetry::Logger log_{telemetry::Log::to_consumer([](auto, auto, auto) {}), "test"};
   coordination::MemoryServer server_;
   coordination::MemoryStore launcher_store_;
   requestor::LauncherDouble launcher_;

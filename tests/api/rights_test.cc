@@ -136,14 +136,102 @@ TEST_F(ApiTest, a_site_may_want_a_token_for_reading) {
   const std::unique_ptr<ApiServer> closed = serve(/*anonymous_read=*/false);
   EXPECT_EQ(call(*closed, request("GET", "/api/v1/nodes", "")).status, 401);
   EXPECT_EQ(call(*closed, request("GET", "/api/v1/nodes", "viewer")).status, 200);
-  EXPECT_TRUE(closed->api().refuse_reading(request("GET", "/node-list", "")));
-  EXPECT_FALSE(closed->api().refuse_reading(request("GET", "/node-list", "viewer")));
-  EXPECT_FALSE(first_->api().refuse_reading(request("GET", "/node-list", "")));
-  EXPECT_FALSE(closed->api().may_read(request("GET", "/ready", "")));
-  EXPECT_TRUE(closed->api().may_read(request("GET", "/ready", "viewer")));
-  EXPECT_EQ(closed->api().client_of(request("GET", "/page/changes", "viewer")), "viewer");
-  EXPECT_EQ(closed->api().client_of(request("GET", "/page/changes", "unknown")), "");
+  using Subject = Authorizer::Subject;
+  Authorizer& authorizer = closed->api().authorizer();
+  EXPECT_TRUE(authorizer.refuse_reading(request("GET", "/node-list", ""), Subject::records));
+  EXPECT_FALSE(authorizer.refuse_reading(request("GET", "/node-list", "viewer"), Subject::records));
+  EXPECT_FALSE(first_->api().authorizer().refuse_reading(request("GET", "/node-list", ""),
+                                                         Subject::records));
+  EXPECT_FALSE(authorizer.may_read(request("GET", "/ready", "")));
+  EXPECT_TRUE(authorizer.may_read(request("GET", "/ready", "viewer")));
+  EXPECT_EQ(authorizer.refuse_reading(request("GET", "/page/rows", "acme"), Subject::records)
+                .value_or(web::Response{})
+                .status,
+            403);
+  EXPECT_FALSE(authorizer.may_read(request("GET", "/ready", "acme")));
   run(closed->stop());
+}
+
+TEST_F(ApiTest, build_logs_need_a_token_unless_the_site_says_otherwise) {
+  using Subject = Authorizer::Subject;
+  const auto status = [this](const std::string& client) {
+    const auto refusal = first_->api().authorizer().refuse_reading(
+        request("GET", "/page/build-log", client), Subject::build_log);
+    return refusal ? refusal->status : 200;
+  };
+  EXPECT_EQ(status(""), 401);
+  EXPECT_EQ(status("unknown"), 401);
+  EXPECT_EQ(status("acme"), 403);
+  EXPECT_EQ(status("viewer"), 200);
+  Authorizer open(runtime_, log_, log_,
+                  {.tokens = {}, .anonymous_read = true, .anonymous_build_logs = true});
+  EXPECT_FALSE(open.refuse_reading(request("GET", "/page/build-log", ""), Subject::build_log));
+  run(open.stop());
+}
+
+// All calls that only read, with the ids of another tenant's requests, leases and nodes, in
+// whatever state: calls that are added later are among them.
+TEST_F(RightsTest, no_call_tells_a_tenant_of_the_records_of_others) {
+  const Got lease = leased("owner", {{"labels", {"small", "small"}}, {"holder", "their holder"}});
+  const auto node_id = [&lease](int i) {
+    return lease.body.at("lease").at("nodes").at(i).at("id").get<std::string>();
+  };
+  call("POST", "/api/v1/leases/" + lease.id() + "/hold", "owner", {{"nodes", {node_id(1)}}});
+  launcher_.react(requestor::LauncherDouble::Reaction::ignore);
+  const Got waiting = call("POST", "/api/v1/requests", "owner",
+                           {{"labels", {"small"}}, {"holder", "their holder"}});
+  settle();
+  std::size_t answers = 0;
+  for (const std::string& each : Api::calls()) {
+    if (!each.starts_with("GET ") || each == "GET /api/v1/openapi.json") continue;
+    const std::string pattern = each.substr(4);
+    for (const std::string& id : {lease.id(), waiting.id(), node_id(0), node_id(1)}) {
+      std::string target = pattern;
+      const std::size_t hole = target.find("{id}");
+      if (hole != std::string::npos) target.replace(hole, 4, id);
+      const Got answer = call("GET", target, "acme");
+      if (hole != std::string::npos) EXPECT_GE(answer.status, 400U) << target;
+      std::string text = answer.text;
+      // What was asked for may be repeated.
+      for (auto at = text.find(id); at != std::string::npos; at = text.find(id)) text.erase(at, 10);
+      for (const std::string& theirs :
+           {std::string("their"), lease.id(), waiting.id(), node_id(0), node_id(1)}) {
+        EXPECT_THAT(text, Not(HasSubstr("\"" + theirs))) << target;
+      }
+      ++answers;
+    }
+  }
+  EXPECT_GE(answers, 40U);
+  // The same calls show them to their owner, and to tokens without a tenant.
+  for (const std::string client : {"owner", "viewer"}) {
+    EXPECT_THAT(call("GET", "/api/v1/leases", client).text, HasSubstr(lease.id()));
+    EXPECT_THAT(call("GET", "/api/v1/requests", client).text, HasSubstr(waiting.id()));
+    EXPECT_THAT(call("GET", "/api/v1/nodes", client).text, HasSubstr(node_id(0)));
+    EXPECT_THAT(call("GET", "/api/v1/nodes", client).text, HasSubstr(node_id(1)));
+  }
+}
+
+TEST_F(ApiTest, a_token_may_be_limited_to_labels_priorities_and_tenants) {
+  token("night", "scope: request, labels: [small, large], priorities: [low, normal]");
+  token("broker", "scope: request, tenant: any");
+  write_tokens();
+  while (call("GET", "/api/v1/client", "broker").status == 401) pass(std::chrono::seconds(1));
+  const auto ask = [this](const std::string& client, const json& more) {
+    json body = {{"labels", {"small"}}};
+    body.update(more);
+    return call("POST", "/api/v1/requests", client, body);
+  };
+  EXPECT_EQ(ask("night", {{"priority", "low"}}).status, 201);
+  EXPECT_EQ(ask("night", {{"priority", "high"}}).status, 403);
+  const Got refused = ask("night", {{"labels", {"small", "huge"}}});
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("night may not ask for huge, only for small, large"));
+  EXPECT_EQ(ask("gitlab", {{"tenant", "acme"}}).status, 403);
+  const Got brokered = ask("broker", {{"tenant", "acme"}});
+  EXPECT_EQ(brokered.status, 201);
+  EXPECT_EQ(brokered.body.at("tenant"), "acme");
+  EXPECT_EQ(ask("broker", json::object()).body.at("tenant"), nullptr);
+  EXPECT_EQ(call("GET", "/api/v1/client", "night").body.at("labels"), json({"small", "large"}));
 }
 
 TEST_F(ApiTest, nothing_is_said_of_other_tenants) {

@@ -103,6 +103,8 @@ TEST(TokenFile, a_new_token_is_known_by_its_entry) {
                                                              .scope = "admin",
                                                              .hash = hash_of(token),
                                                              .tenant = "acme",
+                                                             .labels = "small,large",
+                                                             .priorities = "low",
                                                              .max_nodes = "3",
                                                              .max_lease = "90m",
                                                              .expires = "2099-12-31"}),
@@ -112,6 +114,9 @@ TEST(TokenFile, a_new_token_is_known_by_its_entry) {
   EXPECT_EQ(client->name, "jenkins");
   EXPECT_EQ(client->max_nodes, 3U);
   EXPECT_EQ(client->max_lease, std::chrono::minutes(90));
+  EXPECT_EQ(client->labels, (std::vector<std::string>{"small", "large"}));
+  EXPECT_EQ(client->priorities, std::vector<std::string>{"low"});
+  EXPECT_FALSE(client->may_name_tenants);
 }
 
 TEST(TokenFile, two_clients_cannot_have_one_token) {

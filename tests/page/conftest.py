@@ -1,7 +1,7 @@
 import pytest
 
 from browser import Browser
-from installation import Site, cloud, hosts
+from installation import Site, cloud, hosts, token_file
 
 LABELS = ['debian', 'fedora', 'broken', 'bare-metal', 'arm64']
 
@@ -35,9 +35,11 @@ def site(tmp_path_factory):
     """Two clouds, one of which cannot make anything; hosts, one of which cannot be reached; an image."""
     north = cloud('cloud-north', ['debian', 'fedora'], max_servers=3)
     north['diskimages'] = [{'name': 'debian-image'}]
-    site = Site(tmp_path_factory.mktemp('page') / 'site',
+    directory = tmp_path_factory.mktemp('page')
+    site = Site(directory / 'site',
                 [north, cloud('cloud-south', ['broken'], failures={'create-error': 1}),
                  hosts('rack', 3, 'bare-metal', jobs=2), unreachable_hosts('cellar', 'arm64')], LABELS,
+                api={'tokens': token_file(directory)},
                 diskimages=[{'name': 'debian-image', 'elements': ['debian'], 'rebuild-age': 86400}])
     site.start()
     yield site

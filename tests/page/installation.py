@@ -1,4 +1,5 @@
 """A site to look at: a launcher with its web server, clouds that do not exist, hosts that nobody contacts."""
+import hashlib
 import http.client
 import json
 import socket
@@ -7,11 +8,21 @@ import time
 from launcher import BINARIES, Daemon, Launcher, wait_until
 
 IMAGE = 'Fake Precise'
+TOKEN = 'np-0123456789abcdef0123456789abcdef'
 
 
 def free_port():
     with socket.create_server(('127.0.0.1', 0)) as server:
         return server.getsockname()[1]
+
+
+def token_file(directory):
+    """A file that lets TOKEN read."""
+    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+    file = directory / 'tokens.yaml'
+    file.write_text(json.dumps({'tokens': [{'name': 'viewer', 'hash': f'sha256:{digest}', 'scope': 'read'}]}))
+    file.chmod(0o600)
+    return str(file)
 
 
 def cloud(name, labels, max_servers=None, **behaviour):

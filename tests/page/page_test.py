@@ -5,6 +5,7 @@ import pathlib
 import pytest
 
 from browser import Keys
+from installation import TOKEN
 
 SECTIONS = ['overview', 'requests', 'nodes', 'labels', 'providers', 'images', 'hosts', 'failures', 'daemons']
 
@@ -108,8 +109,12 @@ def test_images_have_their_builds_uploads_and_logs(site, browser):
         browser.wait('details', lambda: 'cloud-north' in browser.text('#detail'))
         browser.wait('its log', lambda: browser.count('#detail .build button') > 0)
         browser.find('#detail .build button').click()
-        browser.wait('the log is shown', lambda: (browser.text('#detail .log') or 'Reading…') != 'Reading…')
+        browser.wait('it needs a token', lambda: browser.find('#token-dialog').is_displayed())
+        browser.press(TOKEN, Keys.ENTER)
+        browser.wait('the log is shown', lambda: 'token' not in (browser.text('#detail .log') or 'token')
+                     and browser.text('#detail .log') != 'Reading…')
         assert 'does not have' not in browser.text('#detail .log')
+        browser.run('sessionStorage.clear()')
         browser.open(site, '#/daemons')
         browser.wait('the builder is alive', lambda: 'builder' in browser.text('.rows tbody'))
     finally:

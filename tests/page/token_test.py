@@ -1,24 +1,14 @@
 """Where the site wants a token."""
-import hashlib
-import json
-import os
-
 import pytest
 
 from browser import Keys
-from installation import Site, hosts
-
-TOKEN = 'np-0123456789abcdef0123456789abcdef'
+from installation import TOKEN, Site, hosts, token_file
 
 
 @pytest.fixture
 def private_site(tmp_path):
-    tokens = tmp_path / 'tokens.yaml'
-    digest = hashlib.sha256(TOKEN.encode()).hexdigest()
-    tokens.write_text(json.dumps({'tokens': [{'name': 'viewer', 'hash': f'sha256:{digest}', 'scope': 'read'}]}))
-    os.chmod(tokens, 0o600)
     site = Site(tmp_path / 'site', [hosts('rack', 2, 'small')], ['small'],
-                api={'tokens': str(tokens), 'anonymous-read': False})
+                api={'tokens': token_file(tmp_path), 'anonymous-read': False})
     site.start()
     yield site
     site.stop()

@@ -65,6 +65,16 @@ TEST_F(RateLimitedLogTest, the_first_is_said_at_once_and_the_others_each_minute)
   EXPECT_THAT(said(), ElementsAre("refused: by 1"));
 }
 
+TEST_F(RateLimitedLogTest, kinds_without_end_are_counted_as_one) {
+  for (int i = 0; i < 1000; ++i) warn("from " + std::to_string(i), 1);
+  const std::vector<std::string> lines = said();
+  ASSERT_EQ(lines.size(), 101U);
+  EXPECT_EQ(lines.back(), "Further warnings: from 100: by 1");
+  pass(seconds(60));
+  EXPECT_THAT(said(), ElementsAre("Further warnings: 899 times more within a minute; the last: "
+                                  "from 999: by 1"));
+}
+
 TEST_F(RateLimitedLogTest, each_kind_is_counted_by_itself_and_the_end_says_the_rest) {
   warn("refused", 2);
   warn("lost", 1);

@@ -209,7 +209,6 @@ function askToken(problem) {
   setToken(null);
   const dialog = element('token-dialog');
   element('token-problem').textContent = problem;
-  told('lost', 'A token is needed');
   return new Promise((resolve) => {
     dialog.addEventListener('close', () => {
       const text = element('token-input').value.trim();
@@ -245,4 +244,10 @@ function changed() {
 }
 
 showFrame(place().section);
+document.addEventListener('token-needed', async (event) => {
+  await askToken(event.detail.problem);
+  element('token').hidden = token() === null;
+  event.detail.again();
+  detail.refresh();
+});
 new Connection(records, {told, changed, askToken}).run();

@@ -1,6 +1,6 @@
 // The builds of an image, their uploads, and the log of one where this launcher's host has it.
 
-import {getJson} from './connection.js';
+import {Refused, getJson, token} from './connection.js';
 import {age, badge, h, link} from './format.js';
 
 const PAUSE = 2000;  // ms, between looks at a log that grows
@@ -36,7 +36,12 @@ function close() { Object.assign(open, {build: null, element: null}); }
 function show(image, build) {
   const element = h('pre', {class: 'log', tabindex: 0, role: 'log', 'aria-label': `Log of build ${build}`, 'aria-live': 'off'}, 'Reading…');
   Object.assign(open, {build, element});
-  follow(image, build, element).catch(() => element.append('\nNo answer.'));
+  follow(image, build, element).catch((error) => {
+    if (!(error instanceof Refused)) return element.append('\nNo answer.');
+    element.textContent = 'A token is needed.';
+    const again = () => { if (token() && open.element === element) show(image, build); };
+    document.dispatchEvent(new CustomEvent('token-needed', {detail: {problem: error.message, again}}));
+  });
 }
 
 async function follow(image, build, element) {

@@ -81,6 +81,7 @@ export class Connection {
         continue;
       } catch (error) {
         if (error instanceof Refused) {
+          this.told('lost', 'A token is needed');
           await this.askToken(error.message);
           continue;
         }

@@ -1,0 +1,253 @@
+#include "api/authorizer.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "api/call.h"
+#include "async/deadline.h"
+#include "async/event.h"
+#include "async/file_watch.h"
+#include "web/origin.h"
+
+namespace nodepool::api {
+
+using async::Task;
+using Scope = Client::Scope;
+
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+// Of clients without a token, for each origin. It is meant for looking at pages.
+constexpr double kAnonymousRate = 200;
+// How late the end of a token's last day is noticed by what waits.
+constexpr auto kExpiryCheck = std::chrono::seconds(15);
+
+double seconds_since_start(const async::Runtime& runtime) {
+  return std::chrono::duration<double>(runtime.clock.now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+// Takes the parts of a stream until the client's token is not valid any more.
+class Authorizer::GuardedSink final : public web::StreamSink {
+ public:
+  explicit GuardedSink(web::StreamSink& sink) : sink_(sink) {}
+
+  Task<bool> send(std::shared_ptr<const std::string> part) override {
+    if (is_over_) co_return false;
+    is_sending_ = true;
+    const bool is_taken = co_await sink_.send(std::move(part));
+    is_sending_ = false;
+    sent_.set();
+    co_return is_taken && !is_over_;
+  }
+
+  // Takes no further part. Returns once the present one is out: half a chunk would spoil the
+  // connection.
+  Task<> close() {
+    is_over_ = true;
+    while (is_sending_) co_await sent_.wait();
+  }
+
+ private:
+  web::StreamSink& sink_;
+  bool is_sending_ = false;
+  bool is_over_ = false;
+  async::Event sent_{"a part of a stream has been sent"};
+};
+
+Authorizer::Authorizer(const async::Runtime& runtime, const telemetry::Logger& log,
+                       const telemetry::Logger& audit, Options options)
+    : runtime_(runtime),
+      log_(log),
+      options_(std::move(options)),
+      refusals_(runtime, log),
+      wrong_tokens_(runtime, audit),
+      scope_(runtime, [log](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      }) {}
+
+void Authorizer::start() {
+  if (options_.tokens.empty()) return;
+  read_tokens();
+  scope_.spawn("tokens", follow_tokens());
+}
+
+Task<> Authorizer::stop() {
+  co_await scope_.stop();
+  co_await refusals_.stop();
+  co_await wrong_tokens_.stop();
+}
+
+void Authorizer::read_tokens() {
+  try {
+    tokens_ = Tokens::read(options_.tokens);
+    log_.info("{} tokens are in {}", tokens_.size(), options_.tokens);
+  } catch (const std::exception& error) {
+    log_.error("The tokens stay as they were, {} of them: {}", tokens_.size(), error.what());
+  }
+  tokens_changed_.notify();
+}
+
+Task<> Authorizer::follow_tokens() {
+  async::FileWatch file(runtime_.executor, {options_.tokens});
+  while (true) {
+    co_await file.changed();
+    read_tokens();
+  }
+}
+
+Client Authorizer::identify(const web::Request& request) const {
+  const std::string* header = request.header("authorization");
+  if (header != nullptr) {
+    if (!header->starts_with(kBearer)) throw CallError(401, "Say `Authorization: Bearer TOKEN`");
+    if (!request.peer.is_private) {
+      throw CallError(403,
+                      "Tokens are taken over TLS, over the Unix socket, and from this machine: "
+                      "others could read this one. Replace it");
+    }
+    const Client* client =
+        tokens_.find(header->substr(kBearer.size()), runtime_.clock.wall_seconds());
+    if (client == nullptr) throw CallError(401, "This token is not known, or no longer valid");
+    return *client;
+  }
+  if (request.peer.user) {
+    const bool is_operator = *request.peer.user == 0 || *request.peer.user == ::geteuid();
+    return {.name = fmt::format("user:{}", *request.peer.user),
+            .scope = is_operator ? Scope::admin : Scope::request,
+            .may_name_tenants = is_operator};
+  }
+  return {.name = {},
+          .scope = options_.anonymous_read ? Scope::read : Scope::none,
+          .rate = kAnonymousRate};
+}
+
+void Authorizer::require(const Client& client, Scope scope, const web::Request& request) {
+  const std::string key = client.name.empty() ? web::origin(request.peer) : client.name;
+  if (!pace_.allows(key, client.rate, seconds_since_start(runtime_))) {
+    throw CallError(429, fmt::format("{} calls a second are too many", client.rate),
+                    {"Retry-After", "1"});
+  }
+  if (client.scope >= scope) return;
+  if (client.name.empty()) throw CallError(401, "This needs a token");
+  throw CallError(403,
+                  fmt::format("{} may not {} this: its scope is {}", client.name,
+                              request.method == "GET" ? "see" : "do", to_string(client.scope)));
+}
+
+bool Authorizer::may_read_without_token(Subject subject) const {
+  return subject == Subject::build_log ? options_.anonymous_build_logs : options_.anonymous_read;
+}
+
+std::optional<web::Response> Authorizer::refuse_reading(const web::Request& request,
+                                                        Subject subject) {
+  if (may_read_without_token(subject)) return std::nullopt;
+  try {
+    const Client client = identify(request);
+    require(client, Scope::read, request);
+    if (client.name.empty()) throw CallError(401, "This needs a token");
+    if (!client.tenant.empty()) {
+      throw CallError(403, fmt::format("This has the records of all tenants, and {} may see those "
+                                       "of {} only: use the API",
+                                       client.name, client.tenant));
+    }
+  } catch (const CallError& error) {
+    log_refusal(request, error.status());
+    web::Response response = problem_answer(error.status(), error.what());
+    if (error.status() == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+  }
+  return std::nullopt;
+}
+
+bool Authorizer::may_read(const web::Request& request) const {
+  if (options_.anonymous_read) return true;
+  try {
+    const Client client = identify(request);
+    return client.scope >= Scope::read && client.tenant.empty();
+  } catch (const CallError&) {
+    return false;
+  }
+}
+
+void Authorizer::bind_to_client(web::Response& response, const web::Request& request) const {
+  if (!response.stream) return;
+  try {
+    response.client = identify(request).name;
+  } catch (const CallError&) {
+    return;  // a wrong token, for something that needs none
+  }
+  if (request.header("authorization") == nullptr) return;
+  response.stream = [this, head = head_of(request),
+                     stream = std::move(response.stream)](web::StreamSink& sink) {
+    return guard(head, stream, sink);
+  };
+}
+
+Task<> Authorizer::guard(web::Request head, web::Stream stream, web::StreamSink& sink) const {
+  const Client client = identify(head);
+  GuardedSink guarded(sink);
+  Task<> streaming = stream(guarded);
+  Task<> end = end_stream(std::move(head), client, guarded);
+  try {
+    co_await async::with_limit(std::move(end), std::move(streaming), "a stream");
+  } catch (const async::DeadlineExceeded&) {
+    // The client is told why when it connects again.
+  }
+}
+
+Task<> Authorizer::end_stream(web::Request head, Client client, GuardedSink& sink) const {
+  Task<> waiting = until_unauthorized(std::move(head), std::move(client));
+  co_await std::move(waiting);
+  co_await sink.close();
+}
+
+// Returns when the request's token is not valid any more, or has other rights.
+Task<> Authorizer::until_unauthorized(web::Request head, Client client) const {
+  async::Event changed;
+  const coordination::Subscription watching =
+      tokens_changed_.subscribe([&changed] { changed.set(); });
+  while (true) {
+    try {
+      if (identify(head) != client) co_return;
+    } catch (const CallError&) {
+      co_return;
+    }
+    co_await changed.wait_until(runtime_.clock, runtime_.clock.now() + kExpiryCheck);
+  }
+}
+
+Task<> Authorizer::while_authorized(const web::Request& request, Task<> task) const {
+  if (request.header("authorization") == nullptr) co_return co_await std::move(task);
+  Task<> end = until_unauthorized(head_of(request), identify(request));
+  try {
+    co_await async::with_limit(std::move(end), std::move(task), "waiting");
+  } catch (const async::DeadlineExceeded&) {
+    throw CallError(401, "The token is not valid any more, or has other rights now");
+  }
+}
+
+void Authorizer::log_refusal(const web::Request& request, unsigned status) {
+  if (status != 401 && status != 429) return;
+  const std::string origin = web::origin(request.peer);
+  const std::string call = fmt::format("{} from {}", request_summary(request), origin);
+  refusals_.warn(fmt::format("Calls refused with {}", status), call);
+  if (status == 401 && request.header("authorization") != nullptr) {
+    wrong_tokens_.warn("Wrong token from " + origin, request_summary(request));
+  }
+}
+
+web::Request head_of(const web::Request& request) {
+  web::Request head{
+      .method = request.method, .path = request.path, .parameters = {}, .headers = {}};
+  head.peer = request.peer;
+  if (const std::string* token = request.header("authorization")) {
+    head.headers["authorization"] = *token;
+  }
+  return head;
+}
+
+}  // namespace nodepool::api
