@@ -181,10 +181,8 @@ void Authorizer::bind_to_client(web::Response& response, const web::Request& req
     return;  // a wrong token, for something that needs none
   }
   if (request.header("authorization") == nullptr) return;
-  response.stream = [this, head = head_of(request),
-                     stream = std::move(response.stream)](web::StreamSink& sink) {
-    return guard(head, stream, sink);
-  };
+  response.stream = [this, head = head_of(request), stream = std::move(response.stream)](
+                        web::StreamSink& sink) { return guard(head, stream, sink); };
 }
 
 Task<> Authorizer::guard(web::Request head, web::Stream stream, web::StreamSink& sink) const {

@@ -50,12 +50,8 @@ Task<int> perform(Session& session, ShowStatus command) {
                                 .now = session.now(),
                                 .patience = static_cast<double>(command.waiting.count())};
   sources.hosts = co_await model::read_host_reports(session.store());
-  for (const config::ProviderSection& provider : session.config().providers) {
-    sources.providers.insert(provider.name);
-  }
-  for (const auto& [name, image] : session.config().diskimages) {
-    if (!image.pause) sources.diskimages.insert(name);
-  }
+  sources.providers = config::provider_names(session.config());
+  sources.diskimages = config::images_to_build(session.config());
   const report::Status status = report::status_of(sources);
   session.context().out << report::status_as(command.listing.format, status,
                                              {.headers = command.listing.headers});

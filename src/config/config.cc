@@ -32,6 +32,20 @@ std::string ZooKeeperTls::missing() const {
   return keys.empty() ? keys : "missing " + keys + ", and ZooKeeper is used with TLS only";
 }
 
+std::set<std::string> provider_names(const Config& config) {
+  std::set<std::string> names;
+  for (const ProviderSection& provider : config.providers) names.insert(provider.name);
+  return names;
+}
+
+std::set<std::string> images_to_build(const Config& config) {
+  std::set<std::string> names;
+  for (const auto& [name, image] : config.diskimages) {
+    if (!image.pause) names.insert(name);
+  }
+  return names;
+}
+
 const Label& find_label(const Config& config, const Section& section, std::string_view key,
                         std::string_view name) {
   return find_defined(config.labels, section, key, name, "label");

@@ -180,6 +180,11 @@ struct Config {
   std::map<std::string, TenantLimits> tenant_limits = {};
 };
 
+// The names of all providers.
+std::set<std::string> provider_names(const Config& config);
+// The disk images that a builder is to build: all but those that are paused.
+std::set<std::string> images_to_build(const Config& config);
+
 // The label or disk image that `key` of `section` names, for drivers that resolve their references:
 //   const Label& label = find_label(config, node_section, "name", node_section.text("name"));
 // Throw ConfigError, with a near match as a hint, if the top level defines no such thing.

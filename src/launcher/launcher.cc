@@ -31,6 +31,26 @@ model::Component launcher_component(const Launcher::Options& options) {
   return component;
 }
 
+// What keeps a provider that is in service from making nodes, as its cloud tells.
+void add_problems(std::vector<std::string>& problems, const ProviderInService& service) {
+  constexpr std::size_t kMost = 100;  // of all; they are in one record
+  const driver::Provider& provider = *service.provider;
+  const std::string& name = provider.config().name();
+  if (provider.launches()) {
+    const std::string why = service.quota->facts().why_unknown;
+    if (!why.empty()) {
+      problems.push_back(fmt::format("the limits of provider {} are not known: {}", name, why));
+    }
+  }
+  for (const auto& [pool, config] : provider.config().pools()) {
+    for (const std::string& label : config.labels) {
+      const std::optional<std::string> problem = provider.label_problem(pool, label);
+      if (!problem || problems.size() >= kMost) continue;
+      problems.push_back(fmt::format("pool {}-{} cannot make {}: {}", name, pool, label, *problem));
+    }
+  }
+}
+
 NodeAges node_ages(const config::Config& config) {
   NodeAges ages;
   ages.max_hold_age = config.max_hold_age;
@@ -50,6 +70,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       drivers_(drivers),
       metrics_(options.metrics),
       log_(context_.log.child("NodePool")),
+      kinds_(options.records),
       records_(runtime, store, context_.log),
       threads_(kThreads, "blocking calls"),
       history_(runtime, records_.nodes, records_.requests, threads_, context_.log.child("history"),
@@ -79,11 +100,11 @@ Launcher::~Launcher() = default;
 Task<> Launcher::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
   co_await installation_.start();
-  co_await records_.make_roots(model::Records::all());
+  co_await records_.make_roots(kinds_);
   history_trouble_ = history_.observe_trouble([this] { publish_state(); });
   co_await history_.start();
   tables_scope_.spawn("installation", installation_.run());
-  records_.follow(tables_scope_, model::Records::all());
+  records_.follow(tables_scope_, kinds_);
   co_await records_.until_ready();
   absent_pools_.set_patience(std::chrono::seconds(config.pool_timeout));
   absent_pools_.begin(context_.runtime.clock.now());
@@ -102,6 +123,7 @@ Task<> Launcher::start(config::Config config) {
   running.state = "running";
   registration_.update(std::move(running));
   stats_.start();
+  tables_scope_.spawn("problems", follow_problems());
   ready_ = true;
   log_.info("Serving {} pool(s) of {} provider(s)", pool_workers_.size(), providers_.size());
 }
@@ -172,13 +194,24 @@ std::vector<std::string> Launcher::problems() const {
     if (!wanted_.contains(provider)) continue;
     problems.push_back(fmt::format("provider {} is not in service: {}", provider, reason));
   }
+  for (const auto& [name, service] : providers_) add_problems(problems, service);
   return problems;
+}
+
+// Nothing tells when a cloud stops answering, or a label cannot be served: it is asked for.
+Task<> Launcher::follow_problems() {
+  constexpr auto kPause = std::chrono::seconds(10);
+  while (true) {
+    co_await context_.runtime.clock.sleep_for(kPause);
+    if (problems() != published_problems_) publish_state();
+  }
 }
 
 void Launcher::publish_state() {
   model::Component component = registration_.component();
   state_.describe(component);
-  std::ranges::copy(problems(), std::back_inserter(component.problems));
+  published_problems_ = problems();
+  std::ranges::copy(published_problems_, std::back_inserter(component.problems));
   registration_.update(std::move(component));
 }
 

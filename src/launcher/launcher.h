@@ -41,7 +41,8 @@ class Launcher {
     // How many operations of the store have been asked for and not been answered; empty: nobody
     // knows.
     std::function<std::size_t()> store_queue = {};
-    model::DaemonState state = {};  // to begin with
+    model::DaemonState state = {};                          // to begin with
+    model::Records::Kinds records = model::Records::all();  // that it follows
   };
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,
@@ -109,12 +110,14 @@ class Launcher {
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
   std::vector<std::string> problems() const;
   void publish_state();
+  Task<> follow_problems();
 
   WorkerContext context_;
   coordination::LockSweeper lock_sweeper_;
   const driver::DriverRegistry& drivers_;
   telemetry::Metrics metrics_;
   telemetry::Logger log_;
+  model::Records::Kinds kinds_;
   model::Records records_;
   async::ThreadPool threads_;
   HistoryRecorder history_;
@@ -122,8 +125,9 @@ class Launcher {
   model::FollowedInstallation installation_;
   model::Registration registration_;
   model::DaemonState state_;  // of the process
-  config::Config config_;     // in force, or about to be
-  ProviderConfigs wanted_;    // its providers
+  std::vector<std::string> published_problems_;
+  config::Config config_;   // in force, or about to be
+  ProviderConfigs wanted_;  // its providers
   Providers providers_;
   Providers replaced_;  // by the configuration that is being gone over to
   driver::LateStarts late_starts_;

@@ -34,7 +34,7 @@ void LauncherWeb::show(model::Records& records, coordination::Store& store,
                        const telemetry::Logger& audit, api::Api::Options api,
                        page::StatusPage::Options page) {
   pages_.emplace(runtime_, records);
-  status_page_.emplace(runtime_, store, records, log_, std::move(page));
+  status_page_.emplace(runtime_, records, log_, std::move(page));
   api_.emplace(runtime_, store, records, log_, audit, std::move(api));
   api_->start();
 }

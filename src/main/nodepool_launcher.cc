@@ -1,5 +1,6 @@
 // nodepool-launcher: arguments and wiring.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "main/daemon_programs.h"
 #include "main/launcher_web.h"
 #include "main/page_sources.h"
+#include "main/site_problems.h"
 #include "program/daemon.h"
 #include "program/host_names.h"
 #include "program/journal.h"
@@ -48,8 +50,11 @@ class LauncherDaemon final : public program::Daemon {
     options.store_queue = [this] { return store_operations_under_way(); };
     options.state = state();
     config_ = std::make_shared<const config::Config>(config);
+    if (web_) options.records.insert(model::Records::Kind::hosts);
     launcher_.emplace(runtime(), store(), log_sink(), drivers_, options);
     if (web_) {
+      site_problems_.emplace(runtime().clock, launcher_->records());
+      site_problems_->configure(config);
       api::Api::Options api{
           .access = {.tokens = config.api.tokens,
                      .anonymous_read = config.api.anonymous_read,
@@ -58,9 +63,10 @@ class LauncherDaemon final : public program::Daemon {
           .explain = [this](std::string subject) { return explain(std::move(subject)); },
           .max_lease = [this] { return max_lease(); }};
       const telemetry::Logger audit(log_sink(), "nodepool.audit");
-      page::StatusPage::Options page{.sources = page_sources(*launcher_, *metrics().figures()),
-                                     .journal = program::journal_of(config),
-                                     .build_logs = config.build_log_dir};
+      page::StatusPage::Options page{
+          .sources = page_sources(*launcher_, *metrics().figures(), *site_problems_),
+          .journal = program::journal_of(config),
+          .build_logs = config.build_log_dir};
       web_->show(launcher_->records(), store(), audit, std::move(api), std::move(page));
     }
     co_await launcher_->start(std::move(config));
@@ -70,6 +76,7 @@ class LauncherDaemon final : public program::Daemon {
     auto next = std::make_shared<const config::Config>(config);
     co_await launcher_->reconfigure(std::move(config));
     config_ = std::move(next);
+    if (site_problems_) site_problems_->configure(*config_);
   }
 
   std::vector<std::string> fixed_keys_changed(const config::Config& begun,
@@ -85,6 +92,7 @@ class LauncherDaemon final : public program::Daemon {
   Task<> stop() override {
     if (web_) co_await web_->stop();
     web_.reset();
+    site_problems_.reset();
     if (launcher_) co_await launcher_->stop();
     launcher_.reset();
   }
@@ -93,12 +101,23 @@ class LauncherDaemon final : public program::Daemon {
     if (launcher_) launcher_->tell(state());
   }
 
-  telemetry::Health all_health() const {
+  // Its own are in the list, too, once the store has them: with the name of this daemon in front.
+  void add_site_problems(std::vector<std::string>& warnings) {
+    const std::vector<report::StatusProblem>& site = site_problems_->list();
+    std::erase_if(warnings, [&site](const std::string& own) {
+      return std::ranges::any_of(
+          site, [&own](const report::StatusProblem& each) { return each.text.ends_with(own); });
+    });
+    for (const report::StatusProblem& problem : site) warnings.push_back(problem.text);
+  }
+
+  telemetry::Health all_health() {
     telemetry::Health all = health();
     if (!launcher_) return all;
     const telemetry::Health own = launcher_->health();
     all.obstacles.insert(all.obstacles.end(), own.obstacles.begin(), own.obstacles.end());
     all.warnings.insert(all.warnings.end(), own.warnings.begin(), own.warnings.end());
+    if (site_problems_ && launcher_->records().ready()) add_site_problems(all.warnings);
     return all;
   }
 
@@ -150,6 +169,7 @@ class LauncherDaemon final : public program::Daemon {
   std::shared_ptr<const config::Config> config_;  // in force
   bool has_webapp_;
   std::optional<launcher::Launcher> launcher_;
+  std::optional<SiteProblems> site_problems_;
   std::optional<LauncherWeb> web_;
 };
 

@@ -110,6 +110,17 @@ std::vector<ProviderFacts> all_providers(const launcher::Launcher& launcher,
   return list;
 }
 
+std::vector<page::Problem> page_problems(SiteProblems& problems) {
+  std::vector<page::Problem> list;
+  for (const report::StatusProblem& problem : problems.list()) {
+    list.push_back({.level = std::string(to_string(problem.level)),
+                    .text = problem.text,
+                    .kind = problem.kind,
+                    .subject = problem.subject});
+  }
+  return list;
+}
+
 std::vector<page::Opinion> opinions_about(launcher::Launcher& launcher,
                                           const std::string& request_id) {
   std::vector<page::Opinion> opinions;
@@ -125,8 +136,10 @@ std::vector<page::Opinion> opinions_about(launcher::Launcher& launcher,
 
 }  // namespace
 
-page::Sources page_sources(launcher::Launcher& launcher, const telemetry::Figures& figures) {
+page::Sources page_sources(launcher::Launcher& launcher, const telemetry::Figures& figures,
+                           SiteProblems& problems) {
   return {.providers = [&] { return all_providers(launcher, figures); },
+          .problems = [&] { return page_problems(problems); },
           .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },
           .observe_opinions =
               [&](std::function<void(const std::string&)> observer) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "launcher/launcher.h"
+#include "main/site_problems.h"
 #include "page/facts.h"
 #include "telemetry/figures.h"
 
 namespace nodepool {
 
-// What the status page shows of a launcher beside the records. Both outlive the result.
-page::Sources page_sources(launcher::Launcher& launcher, const telemetry::Figures& figures);
+// What the status page shows of a launcher beside the records. All outlive the result.
+page::Sources page_sources(launcher::Launcher& launcher, const telemetry::Figures& figures,
+                           SiteProblems& problems);
 
 }  // namespace nodepool

@@ -43,6 +43,12 @@ std::string to_record(const HostReport& report) {
   return writer.text();
 }
 
+void sort_reports(std::vector<HostReport>& reports) {
+  std::ranges::sort(reports, {}, [](const HostReport& report) {
+    return std::tie(report.host, report.port, report.provider, report.launcher);
+  });
+}
+
 Task<std::vector<HostReport>> read_host_reports(coordination::Store& store) {
   std::vector<HostReport> reports;
   std::vector<std::string> names;
@@ -62,9 +68,7 @@ Task<std::vector<HostReport>> read_host_reports(coordination::Store& store) {
       // Somebody else's.
     }
   }
-  std::ranges::sort(reports, {}, [](const HostReport& report) {
-    return std::tie(report.host, report.port, report.provider, report.launcher);
-  });
+  sort_reports(reports);
   co_return reports;
 }
 

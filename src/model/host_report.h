@@ -32,7 +32,10 @@ HostReport parse_host_report(const coordination::Entry& entry);
 // The record's text.
 std::string to_record(const HostReport& report);
 
-// All reports that can be read, by host and port. Throws StoreError.
+// Sorts reports by host and port.
+void sort_reports(std::vector<HostReport>& reports);
+
+// All reports that can be read, sorted. Throws StoreError.
 coordination::Task<std::vector<HostReport>> read_host_reports(coordination::Store& store);
 
 }  // namespace nodepool::model

@@ -26,6 +26,8 @@ std::string name_of(Kind kind) {
       return "components";
     case Kind::images:
       return "images";
+    case Kind::hosts:
+      return "hosts";
   }
   return {};
 }
@@ -40,6 +42,8 @@ std::vector<std::string_view> roots_of(Kind kind) {
       return {kComponentsRoot};
     case Kind::images:
       return {kImagesRoot};
+    case Kind::hosts:
+      return {kHostsRoot};
   }
   return {};
 }
@@ -52,12 +56,14 @@ Records::Records(const async::Runtime& runtime, coordination::Store& store,
       requests(runtime, store, log.child("zk.requests")),
       components(runtime, store, log.child("zk.components")),
       images(runtime, store, log.child("zk.images")),
+      hosts(runtime, store, log.child("zk.hosts")),
       runtime_(runtime),
       store_(store),
       tables_{{Kind::nodes, &nodes},
               {Kind::requests, &requests},
               {Kind::components, &components},
-              {Kind::images, &images}} {}
+              {Kind::images, &images},
+              {Kind::hosts, &hosts}} {}
 
 Task<> Records::make_roots(Kinds kinds) {
   for (const Kind kind : kinds) {

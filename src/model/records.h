@@ -7,6 +7,7 @@
 
 #include "async/task_scope.h"
 #include "model/component_table.h"
+#include "model/host_table.h"
 #include "model/image_table.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
@@ -17,8 +18,9 @@ namespace nodepool::model {
 // follows those that it needs.
 class Records {
  public:
-  enum class Kind { nodes, requests, components, images };
+  enum class Kind { nodes, requests, components, images, hosts };
   using Kinds = std::set<Kind>;
+  // What decisions are based on: hosts are only shown.
   static Kinds all() { return {Kind::nodes, Kind::requests, Kind::components, Kind::images}; }
 
   Records(const async::Runtime& runtime, coordination::Store& store, const telemetry::Logger& log);
@@ -29,6 +31,7 @@ class Records {
   RequestTable requests;
   ComponentTable components;
   ImageTable images;
+  HostTable hosts;
 
   // Makes what these records live in, if it is not there. Throws StoreError.
   async::Task<> make_roots(Kinds kinds);

@@ -46,6 +46,14 @@ struct ProviderFacts {
   std::vector<CallFacts> launched = {};  // launches by result: "ready", "error.quota"
 };
 
+// Something in the installation that needs attention.
+struct Problem {
+  std::string level;    // "attention", "critical"
+  std::string text;     // a sentence
+  std::string kind;     // of what it is about: "request", "host", …; empty: no single thing
+  std::string subject;  // its id or name
+};
+
 // What a pool of this launcher has decided about a request that it has not served.
 struct Opinion {
   std::string pool;    // component id
@@ -56,6 +64,7 @@ struct Opinion {
 // Asks the launcher. Each is called at most a few times a second, and only while somebody looks.
 struct Sources {
   std::function<std::vector<ProviderFacts>()> providers;
+  std::function<std::vector<Problem>()> problems;  // the worst first
   std::function<std::vector<Opinion>(const std::string& request_id)> opinions;
   // Calls the observer with the id of each request about which an opinion has changed.
   std::function<coordination::Subscription(std::function<void(const std::string&)>)>

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "coordination/error.h"
-#include "model/host_report.h"
 #include "model/paths.h"
 #include "page/rows.h"
 
@@ -51,10 +50,9 @@ std::set<std::string, std::less<>> ids_of(const std::map<std::string, Record, st
 
 }  // namespace
 
-Feed::Feed(const async::Runtime& runtime, coordination::Store& store, model::Records& records,
-           const telemetry::Logger& log, Sources sources, std::optional<history::Journal> journal)
+Feed::Feed(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
+           Sources sources, std::optional<history::Journal> journal)
     : runtime_(runtime),
-      store_(store),
       records_(records),
       log_(log),
       sources_(std::move(sources)),
@@ -101,7 +99,8 @@ void Feed::begin() {
   stale_ = {.nodes = ids_of(records_.nodes.all()),
             .requests = ids_of(records_.requests.all()),
             .images = records_.images.images(),
-            .components = ids_of(records_.components.all())};
+            .components = ids_of(records_.components.all()),
+            .hosts = ids_of(records_.hosts.all())};
   render_stale();
   tell_sources();
   changes_->commit(runtime_.clock.now());
@@ -115,7 +114,7 @@ void Feed::end() {
   subscriptions_.clear();
   changes_.reset();
   stale_ = {};
-  hosts_.clear();
+  problems_ = 0;
   providers_.clear();
   failures_.clear();
   journal_news_.reset();
@@ -152,12 +151,10 @@ void Feed::subscribe() {
     stale_.requests.emplace(request);
     changed_.set();
   }));
-  // Its first event says that there may be some already.
-  subscriptions_.push_back(
-      store_.watch(std::string(model::kHostsRoot), [this](const coordination::WatchEvent&) {
-        stale_.hosts = true;
-        changed_.set();
-      }));
+  subscriptions_.push_back(records_.hosts.observe([this](const model::HostTable::Change& change) {
+    stale_.hosts.emplace(change.id);
+    changed_.set();
+  }));
 }
 
 bool Feed::is_looked_at() const {
@@ -179,7 +176,6 @@ Task<> Feed::follow() {
   async::Clock::TimePoint figures_due = runtime_.clock.now();
   while (is_looked_at()) {
     render_stale();
-    if (std::exchange(stale_.hosts, false)) co_await read_hosts();
     if (runtime_.clock.now() >= figures_due) {
       tell_sources();
       figures_due = runtime_.clock.now() + kFiguresPause;
@@ -196,6 +192,7 @@ Task<> Feed::follow() {
 void Feed::render_stale() {
   for (const std::string& id : std::exchange(stale_.nodes, {})) render_node(id);
   for (const std::string& id : std::exchange(stale_.requests, {})) render_request(id);
+  for (const std::string& id : std::exchange(stale_.hosts, {})) render_host(id);
   for (const std::string& image : std::exchange(stale_.images, {})) {
     if (records_.images.images().contains(image)) {
       changes_->set("image", image, image_row(records_.images, image));
@@ -230,22 +227,10 @@ void Feed::render_request(const std::string& id) {
                 request_row(*request, records_.nodes.allocated_to(id), sources_.opinions(id)));
 }
 
-Task<> Feed::read_hosts() {
-  std::vector<model::HostReport> reports;
-  try {
-    reports = co_await model::read_host_reports(store_);
-  } catch (const coordination::StoreError& error) {
-    if (error.kind() == coordination::StoreError::Kind::closed) throw async::Cancelled();
-    co_return;  // the watch says so when the store is back
-  }
-  Ids gone = std::exchange(hosts_, {});
-  for (const model::HostReport& report : reports) {
-    const std::string id = host_id(report);
-    gone.erase(id);
-    hosts_.insert(id);
-    changes_->set("host", id, host_row(report));
-  }
-  for (const std::string& id : gone) changes_->erase("host", id);
+void Feed::render_host(const std::string& id) {
+  const model::HostReport* report = records_.hosts.find(id);
+  if (report == nullptr) return changes_->erase("host", id);
+  changes_->set("host", id, host_row(id, *report));
 }
 
 void Feed::tell_sources() {
@@ -256,6 +241,19 @@ void Feed::tell_sources() {
     changes_->set("provider", provider.name, provider_row(provider));
   }
   for (const std::string& name : gone) changes_->erase("provider", name);
+  render_problems();
+}
+
+void Feed::render_problems() {
+  const std::vector<Problem> problems = sources_.problems();
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const std::string id = std::to_string(i);
+    changes_->set("problem", id, problem_row(id, problems[i]));
+  }
+  for (std::size_t i = problems.size(); i < problems_; ++i) {
+    changes_->erase("problem", std::to_string(i));
+  }
+  problems_ = problems.size();
 }
 
 // By itself: a slow disk keeps nothing else from being told.

@@ -13,7 +13,6 @@
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
-#include "coordination/store.h"
 #include "history/journal.h"
 #include "history/journal_news.h"
 #include "model/records.h"
@@ -29,8 +28,8 @@ namespace nodepool::page {
 class Feed {
  public:
   // All outlive this. Without a journal no failures are shown.
-  Feed(const async::Runtime& runtime, coordination::Store& store, model::Records& records,
-       const telemetry::Logger& log, Sources sources, std::optional<history::Journal> journal);
+  Feed(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
+       Sources sources, std::optional<history::Journal> journal);
   ~Feed();
 
   // Somebody looks: returns when the rows are complete. Throws Cancelled.
@@ -66,7 +65,7 @@ class Feed {
     Ids requests = {};
     Ids images = {};
     Ids components = {};
-    bool hosts = false;
+    Ids hosts = {};
   };
 
   void begin();
@@ -78,13 +77,13 @@ class Feed {
   void render_stale();
   void render_node(const std::string& id);
   void render_request(const std::string& id);
-  async::Task<> read_hosts();
+  void render_host(const std::string& id);
+  void render_problems();
   void tell_sources();
   async::Task<> follow_failures(std::shared_ptr<history::JournalNews> news);
   void add_failures(std::vector<history::Entry>& entries);
 
   async::Runtime runtime_;
-  coordination::Store& store_;
   model::Records& records_;
   telemetry::Logger log_;
   Sources sources_;
@@ -92,7 +91,7 @@ class Feed {
   async::ThreadPool threads_;
   std::optional<ChangeLog> changes_;  // while somebody looks
   Stale stale_;
-  Ids hosts_;  // that there are rows of
+  std::size_t problems_ = 0;  // that there are rows of
   Ids providers_;
   std::shared_ptr<history::JournalNews> journal_news_;
   std::uint64_t last_failure_ = 0;

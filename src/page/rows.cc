@@ -152,17 +152,19 @@ std::string component_row(const std::string& id, const model::Component& compone
   return row.str();
 }
 
-std::string host_id(const model::HostReport& host) {
-  return fmt::format("{}/{}/{}:{}/{}", host.provider, host.pool, host.host, host.port,
-                     host.launcher);
-}
-
-std::string host_row(const model::HostReport& host) {
+std::string host_row(const std::string& id, const model::HostReport& host) {
   RowText row;
-  row.text("id", host_id(host)).text("provider", host.provider).text("pool", host.pool);
+  row.text("id", id).text("provider", host.provider).text("pool", host.pool);
   row.text("host", host.host).number("port", static_cast<double>(host.port));
   row.texts("labels", host.labels).text("problem", host.problem).time("since", host.since);
   row.number("next_look", host.next_look).text("launcher", host.launcher);
+  return row.str();
+}
+
+std::string problem_row(const std::string& id, const Problem& problem) {
+  RowText row;
+  row.text("id", id).text("level", problem.level).text("text", problem.text);
+  row.text("kind", problem.kind).text("subject", problem.subject);
   return row.str();
 }
 

@@ -29,9 +29,11 @@ std::string image_row(const model::ImageTable& images, const std::string& image)
 
 std::string component_row(const std::string& id, const model::Component& component);
 
-// The id of a host's row, and the row.
-std::string host_id(const model::HostReport& host);
-std::string host_row(const model::HostReport& host);
+// `id`: of its report.
+std::string host_row(const std::string& id, const model::HostReport& host);
+
+// `id` is its place in the list.
+std::string problem_row(const std::string& id, const Problem& problem);
 
 std::string provider_row(const ProviderFacts& provider);
 

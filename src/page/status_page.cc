@@ -51,13 +51,13 @@ std::int64_t number(const std::string& text) {
 
 }  // namespace
 
-StatusPage::StatusPage(const async::Runtime& runtime, coordination::Store& store,
-                       model::Records& records, const telemetry::Logger& log, Options options)
+StatusPage::StatusPage(const async::Runtime& runtime, model::Records& records,
+                       const telemetry::Logger& log, Options options)
     : runtime_(runtime),
       records_(records),
       build_logs_(std::move(options.build_logs)),
       threads_(1, "build logs"),
-      feed_(runtime, store, records, log, std::move(options.sources), std::move(options.journal)) {}
+      feed_(runtime, records, log, std::move(options.sources), std::move(options.journal)) {}
 
 StatusPage::Part StatusPage::part_of(const Request& request) {
   const std::string& path = request.path;

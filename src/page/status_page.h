@@ -26,8 +26,8 @@ class StatusPage {
   };
 
   // All outlive this.
-  StatusPage(const async::Runtime& runtime, coordination::Store& store, model::Records& records,
-             const telemetry::Logger& log, Options options);
+  StatusPage(const async::Runtime& runtime, model::Records& records, const telemetry::Logger& log,
+             Options options);
 
   // Whether the path is one of those above, and whether what it gives says something of the site:
   // then only those may have it who may read.

@@ -22,9 +22,12 @@ using Problems = std::vector<StatusProblem>;
 // Of one kind; there may be thousands.
 constexpr std::size_t kMostOfOneKind = 20;
 
-void add(Problems& to, std::string about, std::string text,
-         StatusLevel level = StatusLevel::attention) {
-  to.push_back({level, std::move(about), std::move(text)});
+void add(Problems& to, std::string about, std::string text, std::string kind = {},
+         std::string subject = {}) {
+  to.push_back({.about = std::move(about),
+                .text = std::move(text),
+                .kind = std::move(kind),
+                .subject = std::move(subject)});
 }
 
 bool is_alive(const StatusSources& sources, Component::Kind kind) {
@@ -34,8 +37,8 @@ bool is_alive(const StatusSources& sources, Component::Kind kind) {
 
 void add_daemons(Problems& to, const StatusSources& sources) {
   if (!is_alive(sources, Component::Kind::launcher)) {
-    add(to, "no-launcher", "no launcher is alive: nodes are neither handed out nor taken back",
-        StatusLevel::critical);
+    add(to, "no-launcher", "no launcher is alive: nodes are neither handed out nor taken back");
+    to.back().level = StatusLevel::critical;
   }
   if (!sources.diskimages.empty() && !is_alive(sources, Component::Kind::builder)) {
     add(to, "no-builder", "no builder is alive: images are neither built nor uploaded");
@@ -45,10 +48,11 @@ void add_daemons(Problems& to, const StatusSources& sources) {
     if (!component.configuration_problem.empty()) {
       add(to, "configuration-refused",
           fmt::format("{}: the configuration on the disk is not in force: {}", who,
-                      component.configuration_problem));
+                      component.configuration_problem),
+          "component", id);
     }
     for (const std::string& problem : component.problems) {
-      add(to, "daemon", fmt::format("{}: {}", who, problem));
+      add(to, "daemon", fmt::format("{}: {}", who, problem), "component", id);
     }
   }
 }
@@ -60,7 +64,8 @@ void add_providers(Problems& to, const StatusSources& sources) {
   for (const std::string& provider : sources.providers) {
     if (served.contains(provider)) continue;
     add(to, "provider-not-served",
-        fmt::format("provider {} is configured here, and no launcher serves it", provider));
+        fmt::format("provider {} is configured here, and no launcher serves it", provider),
+        "provider", provider);
   }
 }
 
@@ -70,7 +75,8 @@ void add_hosts(Problems& to, const StatusSources& sources) {
     if (++count > kMostOfOneKind) continue;
     add(to, "host-out-of-order",
         fmt::format("host {} of pool {}-{} is out of order: {}", host.host, host.provider,
-                    host.pool, host.problem));
+                    host.pool, host.problem),
+        "host", host.provider + "/" + host.host);
   }
   if (count > kMostOfOneKind) {
     add(to, "hosts-out-of-order",
@@ -95,9 +101,11 @@ void add_builds(Problems& to, const StatusSources& sources) {
     if (!builds.empty() && builds.front()->state == model::BuildState::failed) {
       add(to, "build-failed",
           fmt::format("the last build of image {} ({}) has failed{}", image, builds.front()->id,
-                      because(builds.front()->failure)));
+                      because(builds.front()->failure)),
+          "image", image);
     } else if (!has_ready && is_wanted) {
-      add(to, "no-build", fmt::format("image {} has no build that is ready", image));
+      add(to, "no-build", fmt::format("image {} has no build that is ready", image), "image",
+          image);
     }
   }
 }
@@ -114,7 +122,8 @@ void add_uploads(Problems& to, const StatusSources& sources) {
       if (upload->state != model::UploadState::failed) continue;
       add(to, "upload-failed",
           fmt::format("the last upload of image {} to {} has failed{}", image, provider,
-                      because(upload->failure)));
+                      because(upload->failure)),
+          "image", image);
     }
   }
 }
@@ -126,7 +135,8 @@ void add_requests(Problems& to, const StatusSources& sources) {
     add(to, "request-waits",
         fmt::format("request {} for {} has been waiting for {:.0f} s: see `nodepool explain {}`",
                     request.id, fmt::join(request.node_types, ", "), sources.now - made_at(request),
-                    request.id));
+                    request.id),
+        "request", request.id);
   }
   if (requests.size() > kMostOfOneKind) {
     add(to, "requests-wait",

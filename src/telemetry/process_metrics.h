@@ -36,7 +36,7 @@ inline constexpr Metric kReady{.name = "nodepool_ready",
 inline constexpr Metric kWarnings{
     .name = "nodepool_warnings",
     .kind = Metric::Kind::gauge,
-    .help = "how many things somebody should see to, as `/ready?detail` lists them"};
+    .help = "how many problems `/ready?detail` lists"};
 
 inline constexpr Metric kConfigurationLoaded{
     .name = "nodepool_configuration_loaded_seconds",

@@ -13,6 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
+using testing::UnorderedElementsAre;
 
 constexpr auto kNobodysHost = R"(  - name: rack
     driver: static
@@ -65,7 +66,33 @@ TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
   wait_for_page("/metrics", "\nnodepool_configuration_refused 1\n");
 
   site_.configure(kNobodysHost);
-  site_.wait_until("it is", [&] { return !page("/ready?detail").contains("warning"); });
+  site_.wait_until("it is", [&] { return !page("/ready?detail").contains("on the disk"); });
+  EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
+  site_.start_launcher();
+  wait_for_page("/metrics", "nodepool_hosts_out_of_order{provider=\"rack\"} 1\n");
+  site_.configure("  - {name: rack, driver: nothing}\n");
+  wait_for_page("/ready?detail", "the configuration on the disk is not in force: ");
+  wait_for_page("/ready?detail", "of pool rack-main is out of order: ");
+  const std::string rows = page("/page/rows");
+  std::vector<std::string> told;
+  const auto all = nlohmann::json::parse(rows.substr(rows.find("\r\n\r\n") + 4));
+  for (const auto& row : all.at("rows").at("problem")) told.push_back(row.at("text"));
+  EXPECT_THAT(told, UnorderedElementsAre(HasSubstr("host 127.0.0.1 of pool rack-main is"),
+                                         HasSubstr("the configuration on the disk is not in")));
+  const std::string detail = page("/ready?detail");
+  for (const std::string& problem : told) EXPECT_THAT(detail, HasSubstr("warning: " + problem));
+  wait_for_page("/metrics", "\nnodepool_warnings 2\n");
+  site_.configure(kNobodysHost);
+  site_.wait_until("it is in force",
+                   [&] { return !page("/ready?detail").contains("on the disk"); });
+  const auto status = nlohmann::json::parse(site_.nodepool({"status", "-o", "json"}).output);
+  ASSERT_EQ(status.at("problems").size(), 1U);
+  wait_for_page("/ready?detail", "\r\n\r\nOK\nwarning: " +
+                                     status.at("problems").at(0).at("text").get<std::string>());
+  wait_for_page("/metrics", "\nnodepool_warnings 1\n");
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 

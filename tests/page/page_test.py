@@ -80,7 +80,7 @@ def test_hosts_that_are_out_of_order_come_first_with_what_is_wrong(site, browser
     browser.wait('the host', lambda: browser.count('.rows tbody tr:not(.gap)') == 4)
     browser.wait('what is wrong', lambda: 'Connection refused' in (browser.text('.rows tbody tr:not(.gap)') or ''))
     browser.open(site, '#/overview')
-    browser.wait('it is said on the first page', lambda: 'Connection refused' in browser.text('[aria-label="What needs somebody"]'))
+    browser.wait('it is said on the first page', lambda: 'Connection refused' in browser.text('[aria-label="Needs attention"]'))
 
 
 def test_failures_have_their_reason(site, browser):

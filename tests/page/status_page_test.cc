@@ -58,8 +58,10 @@ class Client final : public web::StreamSink {
 class StatusPageTest : public testing::Test {
  protected:
   StatusPageTest() {
-    loop_.run(records_.make_roots(model::Records::all()));
-    records_.follow(scope_, model::Records::all());
+    model::Records::Kinds kinds = model::Records::all();
+    kinds.insert(model::Records::Kind::hosts);
+    loop_.run(records_.make_roots(kinds));
+    records_.follow(scope_, kinds);
     settle();
   }
   ~StatusPageTest() override {
@@ -125,6 +127,7 @@ class StatusPageTest : public testing::Test {
 
   Sources sources() {
     return {.providers = [this] { return providers_; },
+            .problems = [this] { return problems_; },
             .opinions = [this](const std::string& id) { return opinions_[id]; },
             .observe_opinions =
                 [this](std::function<void(const std::string&)> observer) {
@@ -145,10 +148,11 @@ class StatusPageTest : public testing::Test {
                             ADD_FAILURE() << name << ": " << error;
                           }};
   std::vector<ProviderFacts> providers_;
+  std::vector<Problem> problems_;
   std::map<std::string, std::vector<Opinion>> opinions_;
   model::Observers<const std::string&> opinion_changes_;
   StatusPage page_{
-      runtime_, store_, records_, log_, {.sources = sources(), .build_logs = directory_.path()}};
+      runtime_, records_, log_, {.sources = sources(), .build_logs = directory_.path()}};
 };
 
 TEST_F(StatusPageTest, the_page_and_its_files_may_load_nothing_from_elsewhere) {
@@ -348,6 +352,21 @@ TEST_F(StatusPageTest, hosts_that_are_out_of_order_come_and_go) {
   EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"host":)"));
 }
 
+TEST_F(StatusPageTest, problems_are_told_in_their_order_until_they_are_over) {
+  problems_ = {{"critical", "no launcher is alive", "", ""},
+               {"attention", "image debian has no build", "image", "debian"}};
+  const json first = rows();
+  const json& problems = first["rows"]["problem"];
+  EXPECT_EQ(problems.at(0),
+            json({{"id", "0"}, {"level", "critical"}, {"text", "no launcher is alive"}}));
+  EXPECT_EQ(problems.at(1)["subject"], "debian");
+  Client client;
+  follow(client, first["revision"]);
+  problems_.erase(problems_.begin());
+  pass(std::chrono::seconds(3));
+  EXPECT_THAT(client.text(), HasSubstr(R"("gone":{"problem":["1"]})"));
+}
+
 TEST_F(StatusPageTest, an_image_has_its_builds_and_their_uploads) {
   put(model::build_path("debian", "abc"),
       R"({"state": "failed", "state_time": 5, "builder": "b1", "failure": "no disk"})");
@@ -391,7 +410,7 @@ TEST_F(StatusPageTest, failures_are_told_from_the_history_the_last_of_very_many)
     append(journal, history::to_line({1, history::Entry::Subject::node, id, event, {}, "why"}));
   };
   for (int i = 0; i < 300; ++i) add(std::to_string(i), i % 2 == 0 ? "failed" : "ready");
-  StatusPage page(runtime_, store_, records_, log_, {.sources = sources(), .journal = journal});
+  StatusPage page(runtime_, records_, log_, {.sources = sources(), .journal = journal});
   Client client;
   web::Request request{.method = "GET", .path = "/page/changes", .parameters = {}, .headers = {}};
   request.parameters.emplace_back(

@@ -192,7 +192,7 @@ function showSummary() {
 let announcedAt = 0;
 function announce() {
   if (Date.now() < announcedAt + ANNOUNCE) return;
-  const text = `${count(records.line.size, 'request')} waiting, ${count(records.count('node'), 'node')}, ${count(troubles(records).length, 'thing')} to see to`;
+  const text = `${count(records.line.size, 'request')} waiting, ${count(records.count('node'), 'node')}, ${count(troubles(records).length, 'problem')}`;
   if (element('announcement').textContent === text) return;
   announcedAt = Date.now();
   element('announcement').textContent = text;

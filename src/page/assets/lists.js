@@ -3,7 +3,8 @@
 import {age, badge, byState, count, duration, h, link, now, several, stateBar} from './format.js';
 import {whyOf} from './records.js';
 
-const SECTIONS = {request: 'requests', node: 'nodes', image: 'images'};
+const SECTIONS = {request: 'requests', node: 'nodes', image: 'images', provider: 'providers', host: 'hosts',
+                  component: 'daemons'};
 export const sectionOf = (subject) => SECTIONS[subject];
 
 const holderOf = (node) => node.lease?.holder ?? node.requestor?.replace(/^nodepool-api:/, '') ?? '';

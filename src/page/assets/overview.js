@@ -37,39 +37,22 @@ function waitingCard(records) {
              h('span', {class: 'why', title: whyOf(request, records)}, whyOf(request, records)), age(request.created ?? request.since)))));
 }
 
-// What somebody should see to.
+// The list of `nodepool status`, the worst first.
 export function troubles(records) {
-  const list = [];
-  const add = (target, what, why) => list.push({target, what, why});
-  for (const provider of records.all('provider')) {
-    const target = `#/providers/${encodeURIComponent(provider.id)}`;
-    if (provider.quota_failure) add(target, provider.id, `its cloud does not answer: ${provider.quota_failure}`);
-    if (provider.refusing) add(target, provider.id, 'its cloud has just refused a launch');
-    for (const pool of provider.pools ?? []) for (const problem of pool.problems ?? []) add(target, `${provider.id}-${pool.name}`, problem);
-  }
-  for (const host of records.hosts.values()) {
-    if (host.problems.length) add(`#/hosts/${encodeURIComponent(host.id)}`, host.host, host.problems[0].problem);
-  }
-  for (const image of records.all('image')) {
-    const newest = image.builds?.[0];
-    const target = `#/images/${encodeURIComponent(image.id)}`;
-    if (newest?.state === 'failed') add(target, image.id, `its newest build failed: ${newest.failure ?? 'no reason given'}`);
-    if (image.paused) add(target, image.id, 'it is paused');
-  }
-  for (const label of records.labels.values()) {
-    if (label.waiting && !label.pools.length) add(`#/labels/${encodeURIComponent(label.id)}`, label.id, 'is asked for, and no pool offers it');
-  }
-  if (!records.pools.length) add('#/daemons', 'No pool', 'is registered: no launcher serves any provider');
-  return list;
+  return records.all('problem').sort((a, b) => a.id - b.id);
+}
+
+function troubleLine({level, kind, subject, text}) {
+  const target = kind ? `#/${sectionOf(kind)}/${encodeURIComponent(subject)}` : '#/daemons';
+  return h('li', {}, h('a', {href: target, class: `trouble ${level === 'critical' ? 'bad' : ''}`, title: text}, text));
 }
 
 function troubleCard(records) {
   const list = troubles(records);
-  return h('section', {class: 'card', 'aria-label': 'What needs somebody'},
-           h('header', {}, h('h2', {}, 'What needs somebody')),
+  return h('section', {class: 'card', 'aria-label': 'Needs attention'},
+           h('header', {}, h('h2', {}, 'Needs attention')),
            list.length === 0 ? h('p', {class: 'muted'}, 'Nothing.')
-             : h('ul', {class: 'brief'}, list.slice(0, MOST).map(({target, what, why}) =>
-               h('li', {}, h('a', {href: target}, what), h('span', {class: 'why', title: why}, why)))),
+             : h('ul', {class: 'brief'}, list.slice(0, MOST).map(troubleLine)),
            list.length > MOST && h('p', {class: 'muted'}, `and ${list.length - MOST} more`));
 }
 

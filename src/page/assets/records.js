@@ -1,6 +1,6 @@
 // The rows that the server has told of, and what follows from them. Times are seconds since the epoch.
 
-const KINDS = ['node', 'request', 'provider', 'component', 'image', 'host', 'failure'];
+const KINDS = ['node', 'request', 'provider', 'component', 'image', 'host', 'failure', 'problem'];
 
 export class Records {
   constructor() {
