@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -162,6 +163,7 @@ pid_t start(const Subprocess::Command& command) {
     const int signal = supervisor ? SIGTERM : command.signal_when_orphaned;
     if (signal != 0) die_with(parent, signal);
     connect_output(command);
+    if (command.umask) ::umask(*command.umask);
     if (supervisor) become_supervisor(arguments.data(), environment.data(), report);
     become_program(arguments.data(), environment.data(), blocked, report);
   }

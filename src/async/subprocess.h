@@ -27,6 +27,8 @@ class Subprocess {
     // its own, away from the terminal, has nothing to read from its standard input, no other
     // descriptors of this process, and is looked up in the PATH of its own environment.
     std::optional<std::chrono::milliseconds> grace = std::nullopt;
+    // The program's umask; nothing: that of this process.
+    std::optional<mode_t> umask = std::nullopt;
     // Descriptor that takes its standard output and error; -1: those of this process.
     int output = -1;
     // The output alone goes there; its standard error stays that of this process.

@@ -15,6 +15,10 @@ namespace nodepool::builder {
 
 namespace {
 
+// A build makes directories of the image, which all users of the image have to read: the daemon's
+// own umask is not for them.
+constexpr mode_t kUmask = 0022;
+
 using async::OutputPipe;
 using async::Subprocess;
 using async::Task;
@@ -107,6 +111,7 @@ Task<ProgramEnd> run_program(async::Runtime runtime, async::ThreadPool& threads,
   OutputPipe pipe(runtime.executor);
   command.grace = std::chrono::ceil<std::chrono::milliseconds>(grace);
   command.output = pipe.writing_end();
+  command.umask = kUmask;
   Subprocess program(runtime.executor, command);
   pipe.close_writing_end();
   async::TaskScope following(runtime, [](const std::string&, const std::string&) {});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -181,6 +182,13 @@ TEST_F(ProgramsTest, a_failure_leaves_its_log_and_no_files) {
   EXPECT_THAT(result.problem, HasSubstr("exit code 7; its output is in " + log().string()));
   EXPECT_EQ(read_file(log()), "Exit code: 7\n");
   EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(ProgramsTest, directories_of_images_can_be_read_whatever_the_umask_of_the_builder) {
+  const mode_t before = ::umask(0077);
+  build(job(script("umask; touch \"$NODEPOOL_IMAGE_PATH.raw\"")));
+  ::umask(before);
+  EXPECT_THAT(read_file(log()), HasSubstr("0022"));
 }
 
 TEST_F(ProgramsTest, a_killed_program_has_failed) {
