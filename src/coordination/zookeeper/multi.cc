@@ -129,7 +129,8 @@ std::vector<OperationResult> read_multi(Reader& reader, const Transaction& trans
     const MultiHeader header = read_header(reader);
     if (!header.done && header.type == OpCode::error) {
       const std::int32_t code = reader.integer();
-      if (code != kOk) throw TransactionError(error_for(code, operation.path), i);
+      if (code != kOk)
+        throw TransactionError(error_for(code, type_of(operation.kind), operation.path), i);
       refused = true;
     } else if (!header.done && is_answer_to(header.type, operation.kind)) {
       results.push_back(read_result(reader, header.type, operation, paths));

@@ -69,8 +69,10 @@ Task<> Session::close(std::shared_ptr<Session> self) {
   std::exception_ptr failure;
   if (self->state_ == SessionState::connected) {
     try {
-      std::function<void(const ReplyHeader&, Reader&)> read =
-          [](const ReplyHeader& header, Reader&) { require_ok(header.error, "/"); };
+      std::function<void(const ReplyHeader&, Reader&)> read = [](const ReplyHeader& header,
+                                                                 Reader&) {
+        require_ok(header.error, OpCode::close_session, "/");
+      };
       Task<> ending = exchange(self, Access::write, "/", close_request(), std::move(read));
       co_await std::move(ending);
     } catch (const StoreError&) {
@@ -171,7 +173,7 @@ Request Session::watch_request(const std::string& root) {
   request.frame = add_watch_request(paths_.to_server(root));
   request.answered = [this, root, latest = watches_.latest()](const ReplyHeader& header, Reader&) {
     if (header.error != kOk) {
-      throw ConnectionError(std::string("watch: ") + error_for(header.error, root).what());
+      throw ConnectionError(error_for(header.error, OpCode::add_watch, root).what());
     }
     watches_.begin(root, latest);
   };

@@ -295,12 +295,28 @@ TEST(ZooKeeperFrames, of_false_length_are_refused) {
 }
 
 TEST(ZooKeeperErrors, say_what_to_do) {
-  EXPECT_NO_THROW(require_ok(0, "/a"));
-  EXPECT_EQ(error_for(-101, "/a").kind(), Kind::no_node);
-  EXPECT_EQ(error_for(-112, "/a").kind(), Kind::session_expired);
-  EXPECT_EQ(error_for(-4, "/a").kind(), Kind::unknown_outcome);
-  EXPECT_EQ(error_for(-102, "/a").kind(), Kind::storage);
-  EXPECT_THAT(error_for(-102, "/a").what(), testing::HasSubstr("-102"));
+  EXPECT_NO_THROW(require_ok(0, OpCode::get_data, "/a"));
+  EXPECT_EQ(error_for(-101, OpCode::get_data, "/a").kind(), Kind::no_node);
+  EXPECT_EQ(error_for(-112, OpCode::get_data, "/a").kind(), Kind::session_expired);
+  EXPECT_EQ(error_for(-4, OpCode::set_data, "/a").kind(), Kind::unknown_outcome);
+  EXPECT_EQ(error_for(-102, OpCode::create2, "/a").kind(), Kind::storage);
+}
+
+TEST(ZooKeeperErrors, say_in_words_what_was_refused) {
+  EXPECT_STREQ(error_for(-102, OpCode::create2, "/a").what(),
+               "ZooKeeper refuses to create /a: an access control list does not permit it "
+               "(NoAuth)");
+  EXPECT_STREQ(error_for(-115, OpCode::get_children, "/a").what(),
+               "ZooKeeper refuses to list the children of /a: the server does not accept the "
+               "credentials (AuthFailed)");
+  EXPECT_STREQ(error_for(-114, OpCode::create2, "/a").what(),
+               "ZooKeeper refuses to create /a: the server does not accept the access control "
+               "list (InvalidACL)");
+  EXPECT_STREQ(error_for(-4, OpCode::set_data, "/a").what(),
+               "connection lost, outcome unknown: /a (change: the server has lost the ensemble's "
+               "leader (ConnectionLoss))");
+  EXPECT_STREQ(error_for(-250, OpCode::remove, "/a").what(),
+               "ZooKeeper refuses to delete /a: error -250");
 }
 
 TEST(ZooKeeperPaths, are_below_the_chroot) {
