@@ -60,6 +60,7 @@ struct ZooKeeperTls {
   std::string cert = {};
   std::string key = {};
   std::string ca = {};
+  bool verify_hostname = false;     // a server with a certificate for another name is refused
   bool insecure_plaintext = false;  // no TLS: somebody has asked for that in so many words
 
   // "missing `ca` and `key`, and ZooKeeper is used with TLS only"; empty if nothing is missing or

@@ -121,9 +121,10 @@ ZooKeeperTls read_zookeeper_tls(const Section& root) {
   ZooKeeperTls tls{.cert = section->optional_text("cert").value_or(""),
                    .key = section->optional_text("key").value_or(""),
                    .ca = section->optional_text("ca").value_or(""),
+                   .verify_hostname = section->boolean("verify-hostname"),
                    .insecure_plaintext = section->boolean("insecure-plaintext")};
-  if (tls.insecure_plaintext && !(tls.cert + tls.key + tls.ca).empty()) {
-    throw section->error("insecure-plaintext", "contradicts the certificates beside it",
+  if (tls.insecure_plaintext && (tls.verify_hostname || !(tls.cert + tls.key + tls.ca).empty())) {
+    throw section->error("insecure-plaintext", "contradicts the other keys beside it",
                          "remove it to use TLS");
   }
   return tls;
@@ -240,7 +241,11 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
 
 void apply_secure(const Section& secure, Config& config) {
   const Value* tls = secure.find("zookeeper-tls");
-  if (tls != nullptr && tls->truthy()) config.zookeeper.tls = read_zookeeper_tls(secure);
+  if (tls != nullptr && tls->truthy()) {
+    const bool verify = config.zookeeper.tls.verify_hostname;
+    config.zookeeper.tls = read_zookeeper_tls(secure);
+    if (verify) config.zookeeper.tls.verify_hostname = true;
+  }
 
   secure.refuse_null("diskimages");
   for (const Section& section : secure.sections("diskimages")) {

@@ -123,6 +123,12 @@ Schema zookeeper_tls_schema() {
               {.key = "ca",
                .type = string(),
                .description = "Path of the certificates of the authorities to trust, a PEM file."},
+              {.key = "verify-hostname",
+               .type = boolean(),
+               .default_value = "false",
+               .description = "Whether to refuse a server whose certificate is not for its `host`. "
+                              "Otherwise daemons connect, and warn of it in the log and in "
+                              "`nodepool status`."},
               {.key = "insecure-plaintext",
                .type = boolean(),
                .default_value = "false",
@@ -477,7 +483,8 @@ const Schema& secure_schema() {
                                  {.key = "zookeeper-tls",
                                   .type = section(zookeeper_tls_schema()),
                                   .default_note = "that of the main file",
-                                  .description = "Replaces all three paths of the main file."},
+                                  .description = "Replaces all three paths of the main file. "
+                                                 "`verify-hostname` counts in either file."},
                                  {.key = "diskimages",
                                   .type = list_of(section(diskimage)),
                                   .default_note = "none",

@@ -68,6 +68,7 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
   }
   opened_.measured = std::make_unique<MeasuredStore>(runtime_.clock, *used, metrics_);
   if (zookeeper_ == nullptr) co_return;
+  warn_of_name();
   session_ = opened_.store->on_session([this](SessionState state) { on_session(state); });
 }
 
@@ -76,6 +77,18 @@ void DaemonStore::warn_of_plaintext(const config::Config& config) const {
   log_.warning(
       "zookeeper-tls: insecure-plaintext is set: whoever can reach the network reads and changes "
       "everything in ZooKeeper");
+}
+
+// Once for each server: connections come and go.
+void DaemonStore::warn_of_name() {
+  if (zookeeper_->name_mismatch().empty() || !misnamed_.insert(zookeeper_->server()).second) return;
+  log_.warning("{}: with `verify-hostname: true` in zookeeper-tls it would be refused",
+               zookeeper_->name_mismatch());
+}
+
+std::string DaemonStore::warning() const {
+  if (zookeeper_ == nullptr || zookeeper_->name_mismatch().empty()) return {};
+  return "ZooKeeper: " + zookeeper_->name_mismatch();
 }
 
 std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) {
@@ -118,6 +131,7 @@ void DaemonStore::on_session(SessionState state) {
                 zookeeper_->server(), away,
                 std::exchange(has_new_session_, false) ? "a new" : "the same");
       away_since_.reset();
+      warn_of_name();
       break;
     case SessionState::closed:
       break;

@@ -3,7 +3,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "async/event.h"
 #include "async/runtime.h"
@@ -46,6 +48,9 @@ class DaemonStore {
   // Why it cannot be used now, in a sentence; empty: it can.
   std::string trouble() const;
 
+  // What it works in spite of, in a sentence; empty: all is well.
+  std::string warning() const;
+
   // How many operations have been asked for and not been answered.
   std::size_t operations_under_way() const {
     return opened_.measured ? opened_.measured->under_way() : 0;
@@ -65,6 +70,7 @@ class DaemonStore {
 
   void on_session(coordination::SessionState state);
   void warn_of_plaintext(const config::Config& config) const;
+  void warn_of_name();
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -78,6 +84,7 @@ class DaemonStore {
   coordination::Subscription session_;
   std::optional<async::Clock::TimePoint> away_since_;
   bool has_new_session_ = false;
+  std::set<std::string> misnamed_;  // servers that the log has been told of
 };
 
 }  // namespace nodepool::program

@@ -29,8 +29,10 @@ void fail_loudly(const std::string& name, const std::string& error) {
   throw std::runtime_error("ZooKeeper store, task '" + name + "' failed: " + error);
 }
 
-std::shared_ptr<boost::asio::ssl::context> tls_context(const TlsFiles& files) {
-  return std::make_shared<boost::asio::ssl::context>(make_tls_context(files));
+// Null: plain text.
+std::shared_ptr<TlsClient> tls_client(const ZooKeeperOptions& options) {
+  if (!options.tls) return nullptr;
+  return std::make_shared<TlsClient>(make_tls_client(*options.tls, options.verify_hostname));
 }
 
 // A task that waits for its answer.
@@ -48,11 +50,10 @@ Session::Session(async::Runtime runtime, ZooKeeperOptions options)
       options_(std::move(options)),
       paths_(options_.chroot),
       servers_(options_.servers, runtime.random),
+      tls_(tls_client(options_)),
       timeout_(options_.session_timeout),
       watches_([this](const std::string& root) { unwatch(root); }),
-      scope_(runtime, fail_loudly) {
-  if (options_.tls) tls_ = tls_context(*options_.tls);
-}
+      scope_(runtime, fail_loudly) {}
 
 Task<std::shared_ptr<Session>> Session::open(async::Runtime runtime, ZooKeeperOptions options) {
   auto session = std::make_shared<Session>(runtime, std::move(options));
@@ -243,7 +244,7 @@ Task<bool> Session::try_all_servers() {
 Task<bool> Session::try_server(Server server) {
   while (true) {
     Hello hello{credentials_, last_zxid_, options_.session_timeout};
-    const std::shared_ptr<boost::asio::ssl::context> tls = tls_;  // others may come meanwhile
+    const std::shared_ptr<TlsClient> tls = tls_;  // others may come meanwhile
     try {
       Task<Introduction> introducing =
           introduce(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
@@ -307,12 +308,13 @@ void Session::lose_session() {
 
 void Session::reconfigure(const ZooKeeperOptions& options) {
   ServerList servers(options.servers, runtime_.random);
-  if (tls_ && options.tls) tls_ = tls_context(*options.tls);
+  if (tls_ && options.tls) tls_ = tls_client(options);
   servers_ = std::move(servers);
-  const bool stays = std::ranges::any_of(
+  if (state_ != SessionState::connected || closing_) return;
+  const bool is_listed = std::ranges::any_of(
       options.servers, [this](const Server& server) { return to_string(server) == server_; });
-  if (stays || state_ != SessionState::connected || closing_) return;
-  break_off(server_ + ": is not among the servers any more");
+  if (!is_listed) return break_off(server_ + ": is not among the servers any more");
+  if (options.verify_hostname && !name_mismatch().empty()) break_off(name_mismatch());
 }
 
 // --- While connected

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/ssl/context.hpp>
-
 #include "async/event.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
@@ -67,6 +65,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void reconfigure(const ZooKeeperOptions& options);
   const std::string& trouble() const { return trouble_; }
   const std::string& server() const { return server_; }
+  const std::string& name_mismatch() const { return connection_->name_mismatch(); }
 
   // Milliseconds since the epoch.
   std::int64_t now() const;
@@ -110,7 +109,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const ZooKeeperOptions options_;
   const Paths paths_;
   ServerList servers_;
-  std::shared_ptr<boost::asio::ssl::context> tls_;  // null: plain text
+  std::shared_ptr<TlsClient> tls_;  // null: plain text
 
   SessionState state_ = SessionState::suspended;
   bool closing_ = false;

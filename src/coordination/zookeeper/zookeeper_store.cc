@@ -160,6 +160,10 @@ const std::string& ZooKeeperStore::server() const {
   return session_->server();
 }
 
+const std::string& ZooKeeperStore::name_mismatch() const {
+  return session_->name_mismatch();
+}
+
 std::string ZooKeeperStore::session_password_for_tests() const {
   return session_->credentials().password;
 }
