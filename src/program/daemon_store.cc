@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "coordination/outage.h"
+#include "coordination/zookeeper/watch_probe.h"
+#include "model/paths.h"
 #include "program/open_store.h"
 
 namespace nodepool::program {
@@ -43,7 +45,11 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     try {
       Task<std::unique_ptr<coordination::Store>> opening =
           open_store(runtime_, choice_, settings_, coordination::StoreUse::create);
-      opened_.store = co_await std::move(opening);
+      std::unique_ptr<coordination::Store> store = co_await std::move(opening);
+      if (uses_zookeeper(choice_)) {
+        co_await zk::require_recursive_watches(*store, std::string(model::kRoot));
+      }
+      opened_.store = std::move(store);
       break;
     } catch (const StoreError& error) {
       if (!coordination::is_outage(error)) throw;

@@ -32,7 +32,8 @@ class DaemonStore {
   // Opens the store that `config` chooses; the embedded one is created if there is none. Waits for
   // servers that are out of reach, for as long as it takes, and says so: in the log, and to `tell`
   // once. `config` may be replaced meanwhile; `changed` is set then. Throws StoreError as
-  // open_store() for what waiting does not mend, and Cancelled.
+  // open_store() for what waiting does not mend, also for servers whose watches cannot be relied
+  // on, and Cancelled.
   async::Task<> open(const config::Config& config, async::Event& changed,
                      const std::function<void(const std::string&)>& tell);
 

@@ -22,9 +22,20 @@ class ZooKeeperServerName : public testing::Test {
   // Has a certificate for this common name and these alternative names, which may be empty.
   void certify(const std::string& common_name, const std::string& names) {
     const std::string file = directory_.path() / "certificate.pem";
-    std::vector<std::string> command{
-        "openssl", "req",     "-x509", "-newkey", "ec",         "-pkeyopt", "ec_paramgen_curve:prime256v1",
-        "-nodes",  "-keyout", "/dev/null", "-out",    file,         "-subj",    "/CN=" + common_name};
+    std::vector<std::string> command{"openssl",
+                                     "req",
+                                     "-x509",
+                                     "-newkey",
+                                     "ec",
+                                     "-pkeyopt",
+                                     "ec_paramgen_curve:prime256v1",
+                                     "-nodes",
+                                     "-keyout",
+                                     "/dev/null",
+                                     "-out",
+                                     file,
+                                     "-subj",
+                                     "/CN=" + common_name};
     if (!names.empty()) command.insert(command.end(), {"-addext", "subjectAltName=" + names});
     if (test_support::run(command).status != 0) throw std::runtime_error("no certificate");
     const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_file(file.c_str(), "r"), &BIO_free);
@@ -38,14 +49,14 @@ class ZooKeeperServerName : public testing::Test {
 };
 
 TEST_F(ZooKeeperServerName, is_one_of_the_alternative_names) {
-  certify("zk9.example.org", "DNS:zk1.example.org,DNS:*.zk.example.org,IP:192.0.2.1,IP:2001:db8::5");
-  for (const char* host :
-       {"zk1.example.org", "ZK1.Example.Org", "a.zk.example.org", "192.0.2.1", "2001:db8::5",
-        "2001:db8:0::5"}) {
+  certify("zk9.example.org",
+          "DNS:zk1.example.org,DNS:*.zk.example.org,IP:192.0.2.1,IP:2001:db8::5");
+  for (const char* host : {"zk1.example.org", "ZK1.Example.Org", "a.zk.example.org", "192.0.2.1",
+                           "2001:db8::5", "2001:db8:0::5"}) {
     EXPECT_THAT(mismatch(host), IsEmpty()) << host;
   }
-  for (const char* host : {"zk2.example.org", "zk9.example.org", "a.b.zk.example.org", "example.org",
-                           "192.0.2.2", "2001:db8::6", "localhost"}) {
+  for (const char* host : {"zk2.example.org", "zk9.example.org", "a.b.zk.example.org",
+                           "example.org", "192.0.2.2", "2001:db8::6", "localhost"}) {
     EXPECT_THAT(mismatch(host), HasSubstr("DNS:zk1.example.org")) << host;
     EXPECT_THAT(mismatch(host), HasSubstr(std::string("not for ") + host));
   }

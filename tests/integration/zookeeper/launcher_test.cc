@@ -112,6 +112,20 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
   EXPECT_THAT(host_.log(), HasSubstr("the chroot /nowhere does not exist"));
 }
 
+TEST_F(LauncherOnZooKeeper, a_server_whose_watches_tell_the_wrong_path_is_refused) {
+  ProxyThread defective(ensemble_.plain_port(0));
+  defective.report_changes_as_of(fixture_.options().chroot + "/nodepool");
+  host_.keep_records_in(
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(defective.port()) +
+      ", chroot: " + fixture_.options().chroot + "}]\nzookeeper-tls: {insecure-plaintext: true}\n" +
+      history(host_));
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  EXPECT_EQ(host_.wait_for_launcher(), 1);
+  EXPECT_THAT(host_.log(), HasSubstr("without the path of the changed node"));
+  EXPECT_THAT(components("launcher"), IsEmpty());
+}
+
 // The servers' certificates are for 127.0.0.1.
 TEST_F(LauncherOnZooKeeper, a_server_whose_certificate_is_for_another_name_is_a_warning) {
   const auto configure = [this](const std::string& host, const std::string& more) {
