@@ -70,13 +70,22 @@ struct ZooKeeperTls {
   friend bool operator==(const ZooKeeperTls&, const ZooKeeperTls&) = default;
 };
 
+// With what ZooKeeper's "digest" scheme knows its clients.
+struct ZooKeeperAuth {
+  std::string user = {};
+  std::string password = {};
+
+  friend bool operator==(const ZooKeeperAuth&, const ZooKeeperAuth&) = default;
+};
+
 // The ensemble, whether or not it is the store in use. TLS may be incomplete: config-validate does
 // not see a secure file, and only who connects needs it.
 struct ZooKeeper {
   std::vector<ZooKeeperServer> servers = {};
   std::string chroot = {};  // e.g. "/nodepool-prefix"; empty: the root
   ZooKeeperTls tls = {};
-  double timeout = 10.0;  // seconds
+  std::optional<ZooKeeperAuth> auth = {};  // nothing: records are open to all clients
+  double timeout = 10.0;                   // seconds
 
   friend bool operator==(const ZooKeeper&, const ZooKeeper&) = default;
 };

@@ -130,6 +130,16 @@ ZooKeeperTls read_zookeeper_tls(const Section& root) {
   return tls;
 }
 
+std::optional<ZooKeeperAuth> read_zookeeper_auth(const Section& root) {
+  const auto section = root.section("zookeeper-auth");
+  if (!section) return std::nullopt;
+  ZooKeeperAuth auth{.user = section->text("user"), .password = section->text("password")};
+  if (auth.user.empty() || auth.user.contains(':')) {
+    throw section->error("user", "must be a name without a colon");
+  }
+  return auth;
+}
+
 double read_zookeeper_timeout(const Section& root) {
   constexpr std::string_view kKey = "zookeeper-timeout";
   constexpr double kLongest = 24 * 60 * 60;
@@ -235,6 +245,7 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.labels = read_labels(root);
   config.providers = read_providers(root, drivers);
   config.zookeeper.tls = read_zookeeper_tls(root);
+  config.zookeeper.auth = read_zookeeper_auth(root);
   config.tenant_limits = read_tenant_limits(root);
   return config;
 }
@@ -246,6 +257,8 @@ void apply_secure(const Section& secure, Config& config) {
     config.zookeeper.tls = read_zookeeper_tls(secure);
     if (verify) config.zookeeper.tls.verify_hostname = true;
   }
+
+  if (auto auth = read_zookeeper_auth(secure)) config.zookeeper.auth = std::move(auth);
 
   secure.refuse_null("diskimages");
   for (const Section& section : secure.sections("diskimages")) {

@@ -104,6 +104,7 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
   std::vector<std::string> fixed;
   if (wanted.chroot != settings_.chroot) fixed.emplace_back("chroot of zookeeper-servers");
   if (wanted.timeout != settings_.timeout) fixed.emplace_back("zookeeper-timeout");
+  if (wanted.auth != settings_.auth) fixed.emplace_back("zookeeper-auth");
   if (wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext) {
     fixed.emplace_back("insecure-plaintext of zookeeper-tls");
   }

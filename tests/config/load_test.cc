@@ -147,6 +147,19 @@ TEST(Load, TakesOneChrootForAllServers) {
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /a//b}]"), HasSubstr("absolute path"));
 }
 
+TEST(Load, ReadsCredentialsForZooKeeper) {
+  EXPECT_EQ(load_text("{}").config.zookeeper.auth, std::nullopt);
+  EXPECT_EQ(load_text("zookeeper-auth: {user: a, password: b}").config.zookeeper.auth,
+            (ZooKeeperAuth{.user = "a", .password = "b"}));
+  EXPECT_EQ(
+      load_text("zookeeper-auth: {user: a, password: b}", "zookeeper-auth: {user: c, password: d}")
+          .config.zookeeper.auth,
+      (ZooKeeperAuth{.user = "c", .password = "d"}));
+  EXPECT_THAT(refusal("zookeeper-auth: {user: 'a:b', password: c}"),
+              HasSubstr("zookeeper-auth.user: must be a name without a colon"));
+  EXPECT_THAT(refusal("zookeeper-auth: {user: a}"), HasSubstr("zookeeper-auth"));
+}
+
 TEST(Load, KnowsWhichFilesTlsLacks) {
   EXPECT_EQ(load_text("zookeeper-tls: {ca: a}").config.zookeeper.tls.missing(),
             "missing `cert` and `key`, and ZooKeeper is used with TLS only");

@@ -65,6 +65,8 @@ std::string_view verb(OpCode attempted) {
       return "commit the transaction that begins with";
     case OpCode::add_watch:
       return "watch";
+    case OpCode::auth:
+      return "authenticate";
     default:
       return "answer for";
   }

@@ -44,12 +44,13 @@ MultiHeader read_header(Reader& reader) {
   return header;
 }
 
-void write_operation(Writer& writer, const Operation& operation, const Paths& paths) {
+void write_operation(Writer& writer, const Operation& operation, const Paths& paths,
+                     const Acl& acl) {
   const std::string path = paths.to_server(operation.path);
   write_header(writer, type_of(operation.kind), false);
   switch (operation.kind) {
     case Transaction::Kind::create:
-      write_create(writer, path, operation.data, operation.mode);
+      write_create(writer, path, operation.data, operation.mode, acl);
       break;
     case Transaction::Kind::set:
       writer.string(path).string(operation.data).integer(operation.version);
@@ -110,10 +111,10 @@ void complete(std::vector<OperationResult>& results, const Transaction& transact
 
 }  // namespace
 
-std::string multi_request(const Transaction& transaction, const Paths& paths) {
+std::string multi_request(const Transaction& transaction, const Paths& paths, const Acl& acl) {
   Writer writer = begin_request(OpCode::multi);
   for (const Operation& operation : transaction.operations()) {
-    write_operation(writer, operation, paths);
+    write_operation(writer, operation, paths, acl);
   }
   write_header(writer, OpCode::error, true);
   return std::move(writer).finish();

@@ -49,6 +49,7 @@ Session::Session(async::Runtime runtime, ZooKeeperOptions options)
     : runtime_(runtime),
       options_(std::move(options)),
       paths_(options_.chroot),
+      acl_(options_.digest ? acl_of(*options_.digest) : Acl()),
       servers_(options_.servers, runtime.random),
       tls_(tls_client(options_)),
       timeout_(options_.session_timeout),
@@ -168,6 +169,16 @@ std::int64_t Session::now() const {
 
 // --- Watches and listeners
 
+Request Session::authentication(const Digest& digest) {
+  Request request;
+  request.frame = auth_request(digest);
+  request.answered = [user = digest.user](const ReplyHeader& header, Reader&) {
+    if (header.error == kOk) return;
+    throw ConnectionError(error_for(header.error, OpCode::auth, user).what());
+  };
+  return request;
+}
+
 Request Session::watch_request(const std::string& root) {
   Request request;
   request.path = root;
@@ -282,6 +293,7 @@ void Session::adopt(Introduction introduction) {
   // First of all the server catches up with what others have committed: a write whose outcome is
   // unknown may still be on its way from the one that took it.
   std::vector<Request> first;
+  if (options_.digest) first.push_back(authentication(*options_.digest));
   first.emplace_back().frame = sync_request(paths_.to_server("/"));
   for (const std::string& root : watches_.roots()) first.push_back(watch_request(root));
   pipeline_.add_in_front(std::move(first));

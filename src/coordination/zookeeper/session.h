@@ -61,6 +61,8 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionState state() const { return state_; }
   const Credentials& credentials() const { return credentials_; }
   const Paths& paths() const { return paths_; }
+  // Of the nodes that are created.
+  const Acl& acl() const { return acl_; }
   // As in ZooKeeperStore.
   void reconfigure(const ZooKeeperOptions& options);
   const std::string& trouble() const { return trouble_; }
@@ -101,6 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void take(std::string_view message);
   void tell_held_events();
 
+  static Request authentication(const Digest& digest);
   Request watch_request(const std::string& root);
   void unwatch(const std::string& root);
   void enter(SessionState state);
@@ -108,6 +111,7 @@ class Session : public std::enable_shared_from_this<Session> {
   async::Runtime runtime_;
   const ZooKeeperOptions options_;
   const Paths paths_;
+  const Acl acl_;
   ServerList servers_;
   std::shared_ptr<TlsClient> tls_;  // null: plain text
 

@@ -24,7 +24,7 @@ ZooKeeperStore::~ZooKeeperStore() {
 Task<std::string> ZooKeeperStore::create(std::string path, std::string data, CreateMode mode) {
   const auto session = session_;
   require_creatable(path, data, mode);
-  std::string frame = create_request(session->paths().to_server(path), data, mode);
+  std::string frame = create_request(session->paths().to_server(path), data, mode, session->acl());
   auto read = [path, &paths = session->paths()](const ReplyHeader& header, Reader& body) {
     require_ok(header.error, OpCode::create2, path);
     return paths.from_server(read_created(body).path);
@@ -111,7 +111,7 @@ Task<std::vector<OperationResult>> ZooKeeperStore::commit(Transaction transactio
   }
   require_committable(transaction);
   std::string path = transaction.operations().front().path;
-  std::string frame = multi_request(transaction, session->paths());
+  std::string frame = multi_request(transaction, session->paths(), session->acl());
   std::vector<std::string> changes;
   for (const Transaction::Operation& operation : transaction.operations()) {
     if (operation.kind == Transaction::Kind::set) changes.push_back(operation.path);

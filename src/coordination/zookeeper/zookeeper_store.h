@@ -25,6 +25,13 @@ struct TlsFiles {
   std::string key;
 };
 
+// What ZooKeeper's "digest" scheme knows a client by. It has only as much secrecy as the
+// connection.
+struct Digest {
+  std::string user;  // without a colon
+  std::string password;
+};
+
 struct ZooKeeperOptions {
   // The ensemble: each session starts with any of them and moves on when one fails.
   std::vector<Server> servers;
@@ -37,6 +44,10 @@ struct ZooKeeperOptions {
 
   // With TLS: whether a server whose certificate is not for its `host` is refused.
   bool verify_hostname = false;
+
+  // Nothing: nodes that are made are open to all clients. Otherwise only clients with the same
+  // digest have access to them. Nodes of others keep their access lists.
+  std::optional<Digest> digest;
 
   // After how long without contact the servers end the session; they may grant less or more
   // (2 to 20 of their ticks, by default).

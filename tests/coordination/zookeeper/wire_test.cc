@@ -83,7 +83,7 @@ TEST(ZooKeeperWire, requests_have_a_length_an_xid_and_a_type) {
   std::string request = exists_request("/a");
   set_xid(request, 7);
   EXPECT_EQ(request, "\0\0\0\x0f\0\0\0\7\0\0\0\3\0\0\0\2/a\0"s);
-  request = create_request("/a", "d", CreateMode::ephemeral_sequential);
+  request = create_request("/a", "d", CreateMode::ephemeral_sequential, Acl());
   EXPECT_EQ(request,
             "\0\0\0\x32\0\0\0\0\0\0\0\x0f\0\0\0\2/a\0\0\0\1d\0\0\0\1\0\0\0\x1f\0\0\0\5world"
             "\0\0\0\6anyone\0\0\0\3"s);
@@ -292,6 +292,13 @@ TEST(ZooKeeperFrames, of_false_length_are_refused) {
     buffer.filled(length.size());
     EXPECT_THROW(buffer.next(), MalformedMessage);
   }
+}
+
+// The example of ZooKeeper's administrator's guide.
+TEST(ZooKeeperAcl, has_the_digest_of_user_and_password) {
+  const Acl acl = acl_of({"super", "test"});
+  EXPECT_EQ(acl.scheme, "digest");
+  EXPECT_EQ(acl.id, "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
 }
 
 TEST(ZooKeeperErrors, say_what_to_do) {

@@ -12,6 +12,7 @@
 namespace nodepool::integration {
 namespace {
 
+using coordination::StoreError;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -110,6 +111,33 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
   host_.start_launcher();
   EXPECT_EQ(host_.wait_for_launcher(), 1);
   EXPECT_THAT(host_.log(), HasSubstr("the chroot /nowhere does not exist"));
+}
+
+TEST_F(LauncherOnZooKeeper, records_can_be_kept_behind_a_password) {
+  const std::string keys = zookeeper_keys() + history(host_);
+  host_.keep_records_in(keys + "zookeeper-auth: {user: nodepool, password: secret}\n");
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
+  host_.wait_until_all_ready(1);
+  try {
+    run(store_->children("/nodepool/nodes"));
+    FAIL() << "anybody can list them";
+  } catch (const StoreError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("refuses to list the children of /nodepool/nodes"));
+  }
+  Installation other;
+  other.keep_records_in(keys);
+  other.configure(hosts(1));
+  const Completed list = other.nodepool({"list"});
+  EXPECT_NE(list.status, 0);
+  EXPECT_THAT(list.error, HasSubstr("an access control list does not permit it (NoAuth)"));
+
+  host_.keep_records_in(keys + "zookeeper-auth: {user: nodepool, password: other}\n");
+  host_.configure(hosts(1));
+  wait_for_log("Changed keys that wait for a restart: zookeeper-auth");
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
 }
 
 TEST_F(LauncherOnZooKeeper, a_server_whose_watches_tell_the_wrong_path_is_refused) {
