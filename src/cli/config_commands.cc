@@ -52,7 +52,8 @@ void check_tls(const config::Config& config, const Arguments& arguments,
   if (missing.empty()) return;
   const config::Problem problem{
       .file = arguments.config, .path = "zookeeper-tls", .message = missing};
-  if (arguments.secure || tls != config::ZooKeeperTls{}) throw config::ConfigError(problem);
+  const config::ZooKeeperTls no_files{.verify_hostname = tls.verify_hostname};
+  if (arguments.secure || tls != no_files) throw config::ConfigError(problem);
   log.warning("{}: unless they are in the secure file (-s), the daemons refuse to start",
               to_string(problem));
 }

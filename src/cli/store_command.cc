@@ -20,7 +20,6 @@ using config::StoreChoice;
 using coordination::Store;
 using coordination::StoreUse;
 
-constexpr std::string_view kRoot = "/nodepool";
 constexpr std::string_view kElectionsRoot = "/nodepool/elections";
 constexpr std::string_view kSqliteScheme = "sqlite://";
 
@@ -76,7 +75,7 @@ config::ZooKeeper ensemble(const Context& context, const Arguments& arguments,
 }
 
 Task<> require_quiet(Store& store, std::string name) {
-  const auto path = co_await coordination::find_ephemeral(store, std::string(kRoot));
+  const auto path = co_await coordination::find_ephemeral(store, std::string(model::kRoot));
   if (!path) co_return;
   const bool daemon = coordination::is_within(*path, model::kComponentsRoot);
   throw std::runtime_error(fmt::format(
@@ -109,7 +108,7 @@ Task<Records> count_records(Store& store) {
 Task<> copy(Store& from, Store& to, CopyStore command, std::ostream& out) {
   co_await require_quiet(from, command.from);
   co_await require_quiet(to, command.to);
-  if (!co_await from.exists(std::string(kRoot))) {
+  if (!co_await from.exists(std::string(model::kRoot))) {
     throw std::runtime_error(command.from + " has no records of Nodepool");
   }
   const Records before = co_await count_records(to);
@@ -118,9 +117,9 @@ Task<> copy(Store& from, Store& to, CopyStore command, std::ostream& out) {
         "{} has records already: {} nodes, {} requests, {} images (--replace removes them)",
         command.to, before.nodes, before.requests, before.images));
   }
-  if (command.replace) co_await coordination::remove_tree(to, std::string(kRoot));
-  const std::size_t all =
-      co_await coordination::copy_tree(from, to, std::string(kRoot), is_volatile, is_numbered);
+  if (command.replace) co_await coordination::remove_tree(to, std::string(model::kRoot));
+  const std::size_t all = co_await coordination::copy_tree(from, to, std::string(model::kRoot),
+                                                           is_volatile, is_numbered);
   const Records records = co_await count_records(to);
   out << fmt::format(
       "Copied {} nodes, {} requests and {} images from {} to {} ({} records in all)\n",

@@ -61,6 +61,7 @@ struct ZooKeeperTls {
   std::string cert = {};
   std::string key = {};
   std::string ca = {};
+  bool verify_hostname = false;     // a server with a certificate for another name is refused
   bool insecure_plaintext = false;  // no TLS: somebody has asked for that in so many words
 
   // "missing `ca` and `key`, and ZooKeeper is used with TLS only"; empty if nothing is missing or
@@ -70,13 +71,22 @@ struct ZooKeeperTls {
   friend bool operator==(const ZooKeeperTls&, const ZooKeeperTls&) = default;
 };
 
+// With what ZooKeeper's "digest" scheme knows its clients.
+struct ZooKeeperAuth {
+  std::string user = {};
+  std::string password = {};
+
+  friend bool operator==(const ZooKeeperAuth&, const ZooKeeperAuth&) = default;
+};
+
 // The ensemble, whether or not it is the store in use. TLS may be incomplete: config-validate does
 // not see a secure file, and only who connects needs it.
 struct ZooKeeper {
   std::vector<ZooKeeperServer> servers = {};
   std::string chroot = {};  // e.g. "/nodepool-prefix"; empty: the root
   ZooKeeperTls tls = {};
-  double timeout = 10.0;  // seconds
+  std::optional<ZooKeeperAuth> auth = {};  // nothing: records are open to all clients
+  double timeout = 10.0;                   // seconds
 
   friend bool operator==(const ZooKeeper&, const ZooKeeper&) = default;
 };

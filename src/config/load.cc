@@ -122,12 +122,23 @@ ZooKeeperTls read_zookeeper_tls(const Section& root) {
   ZooKeeperTls tls{.cert = section->optional_text("cert").value_or(""),
                    .key = section->optional_text("key").value_or(""),
                    .ca = section->optional_text("ca").value_or(""),
+                   .verify_hostname = section->boolean("verify-hostname"),
                    .insecure_plaintext = section->boolean("insecure-plaintext")};
-  if (tls.insecure_plaintext && !(tls.cert + tls.key + tls.ca).empty()) {
-    throw section->error("insecure-plaintext", "contradicts the certificates beside it",
+  if (tls.insecure_plaintext && (tls.verify_hostname || !(tls.cert + tls.key + tls.ca).empty())) {
+    throw section->error("insecure-plaintext", "contradicts the other keys beside it",
                          "remove it to use TLS");
   }
   return tls;
+}
+
+std::optional<ZooKeeperAuth> read_zookeeper_auth(const Section& root) {
+  const auto section = root.section("zookeeper-auth");
+  if (!section) return std::nullopt;
+  ZooKeeperAuth auth{.user = section->text("user"), .password = section->text("password")};
+  if (auth.user.empty() || auth.user.contains(':')) {
+    throw section->error("user", "must be a name without a colon");
+  }
+  return auth;
 }
 
 double read_zookeeper_timeout(const Section& root) {
@@ -235,13 +246,20 @@ Config read_config(const Section& root, const DriverSchemas& drivers) {
   config.labels = read_labels(root);
   config.providers = read_providers(root, drivers);
   config.zookeeper.tls = read_zookeeper_tls(root);
+  config.zookeeper.auth = read_zookeeper_auth(root);
   config.tenant_limits = read_tenant_limits(root);
   return config;
 }
 
 void apply_secure(const Section& secure, Config& config) {
   const Value* tls = secure.find("zookeeper-tls");
-  if (tls != nullptr && tls->truthy()) config.zookeeper.tls = read_zookeeper_tls(secure);
+  if (tls != nullptr && tls->truthy()) {
+    const bool verify = config.zookeeper.tls.verify_hostname;
+    config.zookeeper.tls = read_zookeeper_tls(secure);
+    if (verify) config.zookeeper.tls.verify_hostname = true;
+  }
+
+  if (auto auth = read_zookeeper_auth(secure)) config.zookeeper.auth = std::move(auth);
 
   secure.refuse_null("diskimages");
   for (const Section& section : secure.sections("diskimages")) {

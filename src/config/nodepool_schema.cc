@@ -125,12 +125,35 @@ Schema zookeeper_tls_schema() {
               {.key = "ca",
                .type = string(),
                .description = "Path of the certificates of the authorities to trust, a PEM file."},
+              {.key = "verify-hostname",
+               .type = boolean(),
+               .default_value = "false",
+               .description = "Whether to refuse a server whose certificate is not for its `host`. "
+                              "Otherwise daemons connect, and warn of it in the log and in "
+                              "`nodepool status`."},
               {.key = "insecure-plaintext",
                .type = boolean(),
                .default_value = "false",
                .description = "Whether to do without TLS, and without the three files. Whoever can "
                               "reach the network then reads and changes everything: for trials "
                               "and tests."},
+          }};
+}
+
+Schema zookeeper_auth_schema() {
+  return {.description =
+              "With what Nodepool authenticates itself to ZooKeeper (its scheme `digest`), beyond "
+              "the client certificate. Records that are made with it can only be read and changed "
+              "with it: not by Zuul or the Python Nodepool, which have no such setting.",
+          .fields = {
+              {.key = "user",
+               .type = string(),
+               .required = Required::always,
+               .description = "Name, without a colon."},
+              {.key = "password",
+               .type = string(),
+               .required = Required::always,
+               .description = "Password. It belongs in the secure file."},
           }};
 }
 
@@ -385,6 +408,10 @@ Fields store_fields() {
        .type = section(zookeeper_tls_schema()),
        .default_note = "none",
        .description = "Certificates for ZooKeeper. Read once, at the first connection."},
+      {.key = "zookeeper-auth",
+       .type = section(zookeeper_auth_schema()),
+       .default_note = "none",
+       .description = "User and password for ZooKeeper. Read once, when a program starts."},
       {.key = "zookeeper-timeout",
        .type = number(),
        .default_value = "10.0",
@@ -479,7 +506,12 @@ const Schema& secure_schema() {
                                  {.key = "zookeeper-tls",
                                   .type = section(zookeeper_tls_schema()),
                                   .default_note = "that of the main file",
-                                  .description = "Replaces all three paths of the main file."},
+                                  .description = "Replaces all three paths of the main file. "
+                                                 "`verify-hostname` counts in either file."},
+                                 {.key = "zookeeper-auth",
+                                  .type = section(zookeeper_auth_schema()),
+                                  .default_note = "that of the main file",
+                                  .description = "Replaces that of the main file."},
                                  {.key = "diskimages",
                                   .type = list_of(section(diskimage)),
                                   .default_note = "none",

@@ -6,6 +6,7 @@
 // Where the records are. The tree is that of the Python Nodepool.
 namespace nodepool::model {
 
+inline constexpr std::string_view kRoot = "/nodepool";
 inline constexpr std::string_view kNodesRoot = "/nodepool/nodes";
 inline constexpr std::string_view kRequestsRoot = "/nodepool/requests";
 inline constexpr std::string_view kRequestLocksRoot = "/nodepool/requests-lock";

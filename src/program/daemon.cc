@@ -147,6 +147,7 @@ void Daemon::update_problems() {
     problems.push_back(
         fmt::format("changed keys that wait for a restart: {}", fmt::join(not_in_force_, ", ")));
   }
+  if (const std::string warning = store_.warning(); !warning.empty()) problems.push_back(warning);
   if (problems == state_.problems) return;
   state_.problems = std::move(problems);
   state_has_changed();
@@ -263,6 +264,7 @@ Task<bool> Daemon::try_to_begin() {
   has_begun_ = true;
   co_await start_without_store(config_);
   co_await store_.open(config_, config_changed_, tell);
+  update_problems();
   std::string failure;
   try {
     is_config_newer_ = false;

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "coordination/outage.h"
+#include "coordination/zookeeper/watch_probe.h"
+#include "model/paths.h"
 #include "program/open_store.h"
 
 namespace nodepool::program {
@@ -43,7 +45,11 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
     try {
       Task<std::unique_ptr<coordination::Store>> opening =
           open_store(runtime_, choice_, settings_, coordination::StoreUse::create);
-      opened_.store = co_await std::move(opening);
+      std::unique_ptr<coordination::Store> store = co_await std::move(opening);
+      if (uses_zookeeper(choice_)) {
+        co_await zk::require_recursive_watches(*store, std::string(model::kRoot));
+      }
+      opened_.store = std::move(store);
       break;
     } catch (const StoreError& error) {
       if (!coordination::is_outage(error)) throw;
@@ -68,6 +74,7 @@ Task<> DaemonStore::open(const config::Config& config, async::Event& changed,
   }
   opened_.measured = std::make_unique<MeasuredStore>(runtime_.clock, *used, metrics_);
   if (zookeeper_ == nullptr) co_return;
+  warn_of_name();
   session_ = opened_.store->on_session([this](SessionState state) { on_session(state); });
 }
 
@@ -78,6 +85,18 @@ void DaemonStore::warn_of_plaintext(const config::Config& config) const {
       "everything in ZooKeeper");
 }
 
+// Once for each server: connections come and go.
+void DaemonStore::warn_of_name() {
+  if (zookeeper_->name_mismatch().empty() || !misnamed_.insert(zookeeper_->server()).second) return;
+  log_.warning("{}: with `verify-hostname: true` in zookeeper-tls it would be refused",
+               zookeeper_->name_mismatch());
+}
+
+std::string DaemonStore::warning() const {
+  if (zookeeper_ == nullptr || zookeeper_->name_mismatch().empty()) return {};
+  return "ZooKeeper: " + zookeeper_->name_mismatch();
+}
+
 std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) {
   const config::ZooKeeper& wanted = config.zookeeper;
   if (config.store != choice_) return {"store"};
@@ -85,6 +104,7 @@ std::vector<std::string> DaemonStore::reconfigure(const config::Config& config) 
   std::vector<std::string> fixed;
   if (wanted.chroot != settings_.chroot) fixed.emplace_back("chroot of zookeeper-servers");
   if (wanted.timeout != settings_.timeout) fixed.emplace_back("zookeeper-timeout");
+  if (wanted.auth != settings_.auth) fixed.emplace_back("zookeeper-auth");
   if (wanted.tls.insecure_plaintext != settings_.tls.insecure_plaintext) {
     fixed.emplace_back("insecure-plaintext of zookeeper-tls");
   }
@@ -118,6 +138,7 @@ void DaemonStore::on_session(SessionState state) {
                 zookeeper_->server(), away,
                 std::exchange(has_new_session_, false) ? "a new" : "the same");
       away_since_.reset();
+      warn_of_name();
       break;
     case SessionState::closed:
       break;

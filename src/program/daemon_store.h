@@ -3,7 +3,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "async/event.h"
 #include "async/runtime.h"
@@ -30,7 +32,8 @@ class DaemonStore {
   // Opens the store that `config` chooses; the embedded one is created if there is none. Waits for
   // servers that are out of reach, for as long as it takes, and says so: in the log, and to `tell`
   // once. `config` may be replaced meanwhile; `changed` is set then. Throws StoreError as
-  // open_store() for what waiting does not mend, and Cancelled.
+  // open_store() for what waiting does not mend, also for servers whose watches cannot be relied
+  // on, and Cancelled.
   async::Task<> open(const config::Config& config, async::Event& changed,
                      const std::function<void(const std::string&)>& tell);
 
@@ -45,6 +48,9 @@ class DaemonStore {
 
   // Why it cannot be used now, in a sentence; empty: it can.
   std::string trouble() const;
+
+  // What it works in spite of, in a sentence; empty: all is well.
+  std::string warning() const;
 
   // How many operations have been asked for and not been answered.
   std::size_t operations_under_way() const {
@@ -65,6 +71,7 @@ class DaemonStore {
 
   void on_session(coordination::SessionState state);
   void warn_of_plaintext(const config::Config& config) const;
+  void warn_of_name();
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -78,6 +85,7 @@ class DaemonStore {
   coordination::Subscription session_;
   std::optional<async::Clock::TimePoint> away_since_;
   bool has_new_session_ = false;
+  std::set<std::string> misnamed_;  // servers that the log has been told of
 };
 
 }  // namespace nodepool::program

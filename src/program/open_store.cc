@@ -41,6 +41,8 @@ zk::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper) {
   }
   options.chroot = std::move(zookeeper.chroot);
   options.tls = tls_files(zookeeper.tls);
+  options.verify_hostname = zookeeper.tls.verify_hostname;
+  if (zookeeper.auth) options.digest = {zookeeper.auth->user, zookeeper.auth->password};
   options.session_timeout =
       std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(
                                                  std::chrono::duration<double>(zookeeper.timeout)));

@@ -124,6 +124,8 @@ TEST(Load, ReadsZooKeeper) {
   EXPECT_EQ(config.zookeeper.tls,
             (ZooKeeperTls{.cert = "/c.pem", .key = "/k.pem", .ca = "/a.pem"}));
   EXPECT_EQ(config.zookeeper.timeout, 30.0);
+  EXPECT_TRUE(
+      load_text("zookeeper-tls: {verify-hostname: true}").config.zookeeper.tls.verify_hostname);
   EXPECT_EQ(load_text("zookeeper-timeout: '7.5'").config.zookeeper.timeout, 7.5);
   EXPECT_EQ(load_text("zookeeper-tls: {cert: a}").config.zookeeper.tls.cert, "a");
 }
@@ -145,6 +147,19 @@ TEST(Load, TakesOneChrootForAllServers) {
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /a//b}]"), HasSubstr("absolute path"));
 }
 
+TEST(Load, ReadsCredentialsForZooKeeper) {
+  EXPECT_EQ(load_text("{}").config.zookeeper.auth, std::nullopt);
+  EXPECT_EQ(load_text("zookeeper-auth: {user: a, password: b}").config.zookeeper.auth,
+            (ZooKeeperAuth{.user = "a", .password = "b"}));
+  EXPECT_EQ(
+      load_text("zookeeper-auth: {user: a, password: b}", "zookeeper-auth: {user: c, password: d}")
+          .config.zookeeper.auth,
+      (ZooKeeperAuth{.user = "c", .password = "d"}));
+  EXPECT_THAT(refusal("zookeeper-auth: {user: 'a:b', password: c}"),
+              HasSubstr("zookeeper-auth.user: must be a name without a colon"));
+  EXPECT_THAT(refusal("zookeeper-auth: {user: a}"), HasSubstr("zookeeper-auth"));
+}
+
 TEST(Load, KnowsWhichFilesTlsLacks) {
   EXPECT_EQ(load_text("zookeeper-tls: {ca: a}").config.zookeeper.tls.missing(),
             "missing `cert` and `key`, and ZooKeeper is used with TLS only");
@@ -153,7 +168,9 @@ TEST(Load, KnowsWhichFilesTlsLacks) {
   EXPECT_EQ(load_text("zookeeper-tls: {insecure-plaintext: true}").config.zookeeper.tls.missing(),
             "");
   EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, ca: a}"),
-              HasSubstr("insecure-plaintext: contradicts the certificates"));
+              HasSubstr("insecure-plaintext: contradicts the other keys"));
+  EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, verify-hostname: true}"),
+              HasSubstr("insecure-plaintext: contradicts the other keys"));
 }
 
 TEST(Load, RefusesATimeoutThatNoSessionCanHave) {
@@ -334,6 +351,15 @@ TEST(Load, PutsTheSecureFileOverTheMainFile) {
   EXPECT_THAT(config.diskimages.at("jammy").env_vars,
               ElementsAre(Pair("A", "1"), Pair("PW", "secret")));
   EXPECT_EQ(config.diskimages.at("child").env_vars.at("PW"), "none");
+
+  for (const auto& [main, secure] :
+       {std::pair("true", "{ca: a}"), std::pair("false", "{ca: a, verify-hostname: true}"),
+        std::pair("true", "{ca: a, verify-hostname: false}")}) {
+    EXPECT_TRUE(load_text(std::string("zookeeper-tls: {ca: b, verify-hostname: ") + main + "}\n",
+                          std::string("zookeeper-tls: ") + secure)
+                    .config.zookeeper.tls.verify_hostname)
+        << main << " " << secure;
+  }
 
   const Config unchanged = load_text(kMain, "zookeeper-servers: []\nzookeeper-tls: {}\n").config;
   EXPECT_EQ(unchanged.zookeeper.servers.at(0).host, "ignored.example.net");

@@ -87,7 +87,8 @@ Certificates::Certificates(const TemporaryDirectory& directory)
     std::vector<std::string> make_one = make;
     make_one.insert(make_one.end(), {"-keyout", file.string() + ".key", "-out",
                                      file.string() + ".pem", "-subj", "/CN=" + who, "-CA", ca,
-                                     "-CAkey", ca_key, "-addext", "basicConstraints=CA:FALSE"});
+                                     "-CAkey", ca_key, "-addext", "basicConstraints=CA:FALSE",
+                                     "-addext", "subjectAltName=IP:" + std::string(kLoopback)});
     require_success(make_one);
   }
   // The form of a server's key store: the key, then its certificate.

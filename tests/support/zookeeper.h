@@ -19,7 +19,7 @@ struct Certificates {
   explicit Certificates(const TemporaryDirectory& directory);
 
   std::filesystem::path ca;
-  std::filesystem::path server;  // key and certificate in one file
+  std::filesystem::path server;  // key and certificate, which is for 127.0.0.1, in one file
   std::filesystem::path client;
   std::filesystem::path client_key;
 };

@@ -13,6 +13,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "coordination/zookeeper/tls.h"
+
 namespace nodepool::coordination::zookeeper {
 
 namespace asio = boost::asio;
@@ -94,17 +96,25 @@ Task<tcp::socket> connect(const Server& server, const std::string& name) {
 
 }  // namespace
 
-Task<std::unique_ptr<Connection>> Connection::open(Server server, asio::ssl::context* tls) {
+Task<std::unique_ptr<Connection>> Connection::open(Server server, TlsClient* tls) {
   std::string name = server.host + ":" + std::to_string(server.port);
   tcp::socket socket = co_await connect(server, name);
   if (tls == nullptr) {
     co_return std::make_unique<StreamConnection<tcp::socket>>(std::move(socket), std::move(name));
   }
-  asio::ssl::stream<tcp::socket> stream(std::move(socket), *tls);
+  const std::string host = without_brackets(server.host);
+  asio::ssl::stream<tcp::socket> stream(std::move(socket), tls->context);
+  send_host_name(*stream.native_handle(), host);
   const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::client, kOutcome);
   require(error, name + ": TLS");
-  co_return std::make_unique<StreamConnection<asio::ssl::stream<tcp::socket>>>(std::move(stream),
-                                                                               std::move(name));
+  std::string mismatch = zookeeper::name_mismatch(*stream.native_handle(), host);
+  if (!mismatch.empty()) mismatch = name + ": " + mismatch;
+  if (!mismatch.empty() && tls->verifies_hostname) throw ConnectionError(mismatch);
+  std::unique_ptr<Connection> connection =
+      std::make_unique<StreamConnection<asio::ssl::stream<tcp::socket>>>(std::move(stream),
+                                                                         std::move(name));
+  connection->name_mismatch_ = std::move(mismatch);
+  co_return connection;
 }
 
 }  // namespace nodepool::coordination::zookeeper

@@ -11,13 +11,11 @@
 #include "async/task.h"
 #include "coordination/zookeeper/zookeeper_store.h"
 
-namespace boost::asio::ssl {
-class context;
-}
-
 namespace nodepool::coordination::zookeeper {
 
 using async::Task;
+
+struct TlsClient;
 
 // Thrown when a connection cannot be made or breaks; the message says which, and why.
 class ConnectionError : public std::runtime_error {
@@ -32,8 +30,12 @@ class Connection {
   virtual ~Connection() = default;
 
   // Connects to one of the server's addresses. `tls` is null for plain text, and outlives the
-  // connection. Throws ConnectionError.
-  static Task<std::unique_ptr<Connection>> open(Server server, boost::asio::ssl::context* tls);
+  // connection. Throws ConnectionError, also for a certificate for another name if `tls` says so.
+  static Task<std::unique_ptr<Connection>> open(Server server, TlsClient* tls);
+
+  // "HOST:PORT: the server's certificate is for …, not for HOST"; empty if it is for HOST, and for
+  // plain text.
+  const std::string& name_mismatch() const { return name_mismatch_; }
 
   // Waits for bytes and returns how many have been put in `space`, at least one. Throws
   // ConnectionError.
@@ -44,6 +46,9 @@ class Connection {
 
   // Ends the connection: reads and writes under way throw Cancelled.
   virtual void close() = 0;
+
+ private:
+  std::string name_mismatch_;
 };
 
 }  // namespace nodepool::coordination::zookeeper

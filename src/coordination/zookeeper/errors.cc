@@ -1,5 +1,7 @@
 #include "coordination/zookeeper/errors.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace nodepool::coordination::zookeeper {
@@ -11,52 +13,85 @@ using Kind = StoreError::Kind;
 constexpr std::int32_t kSessionExpired = -112;
 constexpr std::int32_t kSessionMoved = -118;
 
-// KeeperException.Code
-Kind kind_of(std::int32_t code) {
-  switch (code) {
-    case kNoNode:
-      return Kind::no_node;
-    case -103:
-      return Kind::bad_version;
-    case -108:
-      return Kind::no_children;
-    case -110:
-      return Kind::node_exists;
-    case -111:
-      return Kind::not_empty;
-    case -8:  // bad arguments
-      return Kind::invalid;
-    case kSessionExpired:
-      return Kind::session_expired;
-    case kSessionMoved:  // this connection is not the session's any more
-    case -119:           // not read-only: the server has lost its ensemble
-    case -127:           // throttled
-      return Kind::disconnected;
-    case -4:    // connection loss, inside the ensemble
-    case -7:    // operation timeout
-    case -122:  // request timeout
-      return Kind::unknown_outcome;
-    default:  // no authority, quota exceeded, unimplemented, internal failures: for an operator
-      return Kind::storage;
+struct Meaning {
+  std::int32_t code = 0;
+  Kind kind = Kind::storage;
+  std::string_view words;  // empty: the kind says it all
+};
+
+// The codes of KeeperException.Code that the requests of a Store can be answered with.
+constexpr Meaning kMeanings[] = {
+    {-1, Kind::storage, "the server has failed (SystemError)"},
+    {-2, Kind::storage, "the server has found an inconsistency (RuntimeInconsistency)"},
+    {-3, Kind::storage, "the server has found inconsistent data (DataInconsistency)"},
+    {-4, Kind::unknown_outcome, "the server has lost the ensemble's leader (ConnectionLoss)"},
+    {-5, Kind::storage, "the server cannot read the request (MarshallingError)"},
+    {kUnimplemented, Kind::storage,
+     "the server does not know this request; ZooKeeper 3.6 or later is needed (Unimplemented)"},
+    {-7, Kind::unknown_outcome, "the ensemble has not answered in time (OperationTimeout)"},
+    {-8, Kind::invalid, {}},
+    {kNoNode, Kind::no_node, {}},
+    {-102, Kind::storage, "an access control list does not permit it (NoAuth)"},
+    {-103, Kind::bad_version, {}},
+    {-108, Kind::no_children, {}},
+    {-110, Kind::node_exists, {}},
+    {-111, Kind::not_empty, {}},
+    {kSessionExpired, Kind::session_expired, {}},
+    {-114, Kind::storage, "the server does not accept the access control list (InvalidACL)"},
+    {-115, Kind::storage, "the server does not accept the credentials (AuthFailed)"},
+    {kSessionMoved, Kind::disconnected, "the session is on another connection (SessionMoved)"},
+    {-119, Kind::disconnected, "the server can only be read from (NotReadOnly)"},
+    {-122, Kind::unknown_outcome, "the ensemble has not answered in time (RequestTimeout)"},
+    {-124, Kind::storage, "the server requires authentication (SessionClosedRequireSaslAuth)"},
+    {-125, Kind::storage, "the quota of a node above it is exhausted (QuotaExceeded)"},
+    {-127, Kind::disconnected, "the server is overloaded (ThrottledOp)"},
+};
+
+std::string_view verb(OpCode attempted) {
+  switch (attempted) {
+    case OpCode::create:
+    case OpCode::create2:
+      return "create";
+    case OpCode::remove:
+      return "delete";
+    case OpCode::exists:
+    case OpCode::get_data:
+      return "read";
+    case OpCode::set_data:
+      return "change";
+    case OpCode::get_children:
+      return "list the children of";
+    case OpCode::multi:
+      return "commit the transaction that begins with";
+    case OpCode::add_watch:
+      return "watch";
+    case OpCode::auth:
+      return "authenticate";
+    default:
+      return "answer for";
   }
 }
 
 }  // namespace
 
-StoreError error_for(std::int32_t code, std::string_view path) {
-  const Kind kind = kind_of(code);
-  if (kind == Kind::storage || kind == Kind::disconnected || kind == Kind::unknown_outcome) {
-    return store_error(kind, path, "ZooKeeper error " + std::to_string(code));
+StoreError error_for(std::int32_t code, OpCode attempted, std::string_view path) {
+  const auto* const known = std::ranges::find(kMeanings, code, &Meaning::code);
+  const bool is_known = known != std::end(kMeanings);
+  const Kind kind = is_known ? known->kind : Kind::storage;
+  const std::string why = is_known ? std::string(known->words) : "error " + std::to_string(code);
+  const std::string attempt(verb(attempted));
+  if (kind == Kind::storage) {
+    return {kind, "ZooKeeper refuses to " + attempt + " " + std::string(path) + ": " + why};
   }
-  return store_error(kind, path);
+  return why.empty() ? store_error(kind, path) : store_error(kind, path, attempt + ": " + why);
 }
 
 bool ends_connection(std::int32_t code) {
   return code == kSessionExpired || code == kSessionMoved;
 }
 
-void require_ok(std::int32_t code, std::string_view path) {
-  if (code != kOk) throw error_for(code, path);
+void require_ok(std::int32_t code, OpCode attempted, std::string_view path) {
+  if (code != kOk) throw error_for(code, attempted, path);
 }
 
 }  // namespace nodepool::coordination::zookeeper

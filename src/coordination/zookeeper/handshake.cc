@@ -10,7 +10,7 @@ namespace nodepool::coordination::zookeeper {
 
 namespace {
 
-Task<Introduction> introduce_oneself(Server server, boost::asio::ssl::context* tls, Hello hello) {
+Task<Introduction> introduce_oneself(Server server, TlsClient* tls, Hello hello) {
   Introduction introduction;
   introduction.connection = co_await Connection::open(std::move(server), tls);
   const std::string request = connect_request(
@@ -30,7 +30,7 @@ Task<Introduction> introduce_oneself(Server server, boost::asio::ssl::context* t
 }  // namespace
 
 Task<Introduction> introduce(async::Clock& clock, async::Clock::TimePoint deadline, Server server,
-                             boost::asio::ssl::context* tls, Hello hello) {
+                             TlsClient* tls, Hello hello) {
   std::string what = to_string(server);
   Task<Introduction> introducing = introduce_oneself(std::move(server), tls, std::move(hello));
   Task<Introduction> in_time =

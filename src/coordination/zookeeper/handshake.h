@@ -28,6 +28,6 @@ struct Introduction {
 // Connects to a server and asks for a session, until `deadline`. `tls` is null for plain text, and
 // outlives the connection. Throws ConnectionError, MalformedMessage, async::DeadlineExceeded.
 Task<Introduction> introduce(async::Clock& clock, async::Clock::TimePoint deadline, Server server,
-                             boost::asio::ssl::context* tls, Hello hello);
+                             TlsClient* tls, Hello hello);
 
 }  // namespace nodepool::coordination::zookeeper

@@ -1,5 +1,11 @@
 #include "coordination/zookeeper/messages.h"
 
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include <cstddef>
+#include <utility>
+
 namespace nodepool::coordination::zookeeper {
 
 namespace {
@@ -9,11 +15,9 @@ constexpr std::int32_t kProtocolVersion = 0;
 // Of the frame: after its length.
 constexpr std::size_t kXidOffset = sizeof(std::int32_t);
 
-// ZooDefs.Perms.ALL, ZooDefs.Ids.ANYONE_ID_UNSAFE: everybody may do everything, because those who
-// share an installation are told apart by their TLS certificates.
+// ZooDefs.Perms.ALL
 constexpr std::int32_t kAllPermissions = 31;
-constexpr std::string_view kScheme = "world";
-constexpr std::string_view kAnyone = "anyone";
+constexpr std::string_view kDigestScheme = "digest";
 
 // AddWatchMode.PERSISTENT_RECURSIVE, Watcher.WatcherType.Any
 constexpr std::int32_t kPersistentRecursive = 1;
@@ -86,15 +90,35 @@ void set_xid(std::string& frame, std::int32_t xid) {
   put_integer(frame, kXidOffset, xid);
 }
 
-void write_create(Writer& writer, std::string_view path, std::string_view data, CreateMode mode) {
+// DigestAuthenticationProvider.generateDigest(): SHA-1, in Base64.
+Acl acl_of(const Digest& digest) {
+  const std::string secret = digest.user + ":" + digest.password;
+  unsigned char hash[SHA_DIGEST_LENGTH];
+  SHA1(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), hash);
+  constexpr std::size_t kEncoded = 4 * ((SHA_DIGEST_LENGTH + 2) / 3);
+  unsigned char text[kEncoded + 1];
+  EVP_EncodeBlock(text, hash, SHA_DIGEST_LENGTH);
+  return {.scheme = std::string(kDigestScheme),
+          .id = digest.user + ":" + std::string(reinterpret_cast<const char*>(text), kEncoded)};
+}
+
+std::string auth_request(const Digest& digest) {
+  Writer writer = begin_request(OpCode::auth);
+  writer.integer(0).string(kDigestScheme).string(digest.user + ":" + digest.password);
+  return std::move(writer).finish();
+}
+
+void write_create(Writer& writer, std::string_view path, std::string_view data, CreateMode mode,
+                  const Acl& acl) {
   writer.string(path).string(data);
-  writer.integer(1).integer(kAllPermissions).string(kScheme).string(kAnyone);
+  writer.integer(1).integer(kAllPermissions).string(acl.scheme).string(acl.id);
   writer.integer(create_flags(mode));
 }
 
-std::string create_request(std::string_view path, std::string_view data, CreateMode mode) {
+std::string create_request(std::string_view path, std::string_view data, CreateMode mode,
+                           const Acl& acl) {
   Writer writer = begin_request(OpCode::create2);
-  write_create(writer, path, data, mode);
+  write_create(writer, path, data, mode, acl);
   return std::move(writer).finish();
 }
 

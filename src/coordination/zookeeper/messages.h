@@ -7,6 +7,7 @@
 
 #include "coordination/store.h"
 #include "coordination/zookeeper/wire.h"
+#include "coordination/zookeeper/zookeeper_store.h"
 
 // The messages of ZooKeeper's client protocol that a Store needs. Source: zookeeper.jute (the
 // records and the order of their fields), ZooDefs.OpCode and Watcher.Event.EventType (the numbers).
@@ -41,9 +42,23 @@ struct ConnectReply {
 
 ConnectReply read_connect_reply(Reader reader);
 
+// --- Access lists
+
+// Who may do everything with a node: those with this identity. By default everybody, because those
+// who share an installation are told apart by their TLS certificates.
+struct Acl {
+  std::string scheme = "world";
+  std::string id = "anyone";
+};
+
+// The access list for those who know the user's password, which the node's ACL has as a digest.
+Acl acl_of(const Digest& digest);
+
 // --- Requests. Each function returns a whole frame whose xid is 0: see set_xid().
 
-std::string create_request(std::string_view path, std::string_view data, CreateMode mode);
+std::string auth_request(const Digest& digest);
+std::string create_request(std::string_view path, std::string_view data, CreateMode mode,
+                           const Acl& acl);
 std::string get_request(std::string_view path);
 std::string exists_request(std::string_view path);
 std::string set_request(std::string_view path, std::string_view data, std::int32_t version);
@@ -80,8 +95,9 @@ std::optional<WatchEvent> read_watch_event(Reader& reader);
 
 // --- Parts of several messages
 
-// What follows the header of a create: path, data, open access list, mode.
-void write_create(Writer& writer, std::string_view path, std::string_view data, CreateMode mode);
+// What follows the header of a create: path, data, access list, mode.
+void write_create(Writer& writer, std::string_view path, std::string_view data, CreateMode mode,
+                  const Acl& acl);
 
 // ZooDefs.OpCode
 enum class OpCode : std::int32_t {
@@ -98,6 +114,7 @@ enum class OpCode : std::int32_t {
   create2 = 15,  // a create whose answer has the stat
   remove_watches = 18,
   multi_read = 22,  // since ZooKeeper 3.6
+  auth = 100,
   add_watch = 106,  // since ZooKeeper 3.6
   close_session = -11,
   error = -1,  // in answers to multi

@@ -44,12 +44,13 @@ MultiHeader read_header(Reader& reader) {
   return header;
 }
 
-void write_operation(Writer& writer, const Operation& operation, const Paths& paths) {
+void write_operation(Writer& writer, const Operation& operation, const Paths& paths,
+                     const Acl& acl) {
   const std::string path = paths.to_server(operation.path);
   write_header(writer, type_of(operation.kind), false);
   switch (operation.kind) {
     case Transaction::Kind::create:
-      write_create(writer, path, operation.data, operation.mode);
+      write_create(writer, path, operation.data, operation.mode, acl);
       break;
     case Transaction::Kind::set:
       writer.string(path).string(operation.data).integer(operation.version);
@@ -110,10 +111,10 @@ void complete(std::vector<OperationResult>& results, const Transaction& transact
 
 }  // namespace
 
-std::string multi_request(const Transaction& transaction, const Paths& paths) {
+std::string multi_request(const Transaction& transaction, const Paths& paths, const Acl& acl) {
   Writer writer = begin_request(OpCode::multi);
   for (const Operation& operation : transaction.operations()) {
-    write_operation(writer, operation, paths);
+    write_operation(writer, operation, paths, acl);
   }
   write_header(writer, OpCode::error, true);
   return std::move(writer).finish();
@@ -129,7 +130,8 @@ std::vector<OperationResult> read_multi(Reader& reader, const Transaction& trans
     const MultiHeader header = read_header(reader);
     if (!header.done && header.type == OpCode::error) {
       const std::int32_t code = reader.integer();
-      if (code != kOk) throw TransactionError(error_for(code, operation.path), i);
+      if (code != kOk)
+        throw TransactionError(error_for(code, type_of(operation.kind), operation.path), i);
       refused = true;
     } else if (!header.done && is_answer_to(header.type, operation.kind)) {
       results.push_back(read_result(reader, header.type, operation, paths));

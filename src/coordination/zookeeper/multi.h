@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coordination/store.h"
+#include "coordination/zookeeper/messages.h"
 #include "coordination/zookeeper/paths.h"
 #include "coordination/zookeeper/wire.h"
 
@@ -14,8 +15,8 @@ namespace nodepool::coordination::zookeeper {
 
 // The request "multi" (MultiOperationRecord.java): for each operation a MultiHeader {int type,
 // bool done, int err} and what a single request of its type has; at the end a header {-1, true,
-// -1}. The operations' paths are mapped by `paths`.
-std::string multi_request(const Transaction& transaction, const Paths& paths);
+// -1}. The operations' paths are mapped by `paths`, and created nodes have this `acl`.
+std::string multi_request(const Transaction& transaction, const Paths& paths, const Acl& acl);
 
 // What the answer to a transaction does not say of the nodes that it created.
 struct Committed {

@@ -29,8 +29,10 @@ void fail_loudly(const std::string& name, const std::string& error) {
   throw std::runtime_error("ZooKeeper store, task '" + name + "' failed: " + error);
 }
 
-std::shared_ptr<boost::asio::ssl::context> tls_context(const TlsFiles& files) {
-  return std::make_shared<boost::asio::ssl::context>(make_tls_context(files));
+// Null: plain text.
+std::shared_ptr<TlsClient> tls_client(const ZooKeeperOptions& options) {
+  if (!options.tls) return nullptr;
+  return std::make_shared<TlsClient>(make_tls_client(*options.tls, options.verify_hostname));
 }
 
 // A task that waits for its answer.
@@ -47,12 +49,12 @@ Session::Session(async::Runtime runtime, ZooKeeperOptions options)
     : runtime_(runtime),
       options_(std::move(options)),
       paths_(options_.chroot),
+      acl_(options_.digest ? acl_of(*options_.digest) : Acl()),
       servers_(options_.servers, runtime.random),
+      tls_(tls_client(options_)),
       timeout_(options_.session_timeout),
       watches_([this](const std::string& root) { unwatch(root); }),
-      scope_(runtime, fail_loudly) {
-  if (options_.tls) tls_ = tls_context(*options_.tls);
-}
+      scope_(runtime, fail_loudly) {}
 
 Task<std::shared_ptr<Session>> Session::open(async::Runtime runtime, ZooKeeperOptions options) {
   auto session = std::make_shared<Session>(runtime, std::move(options));
@@ -69,8 +71,10 @@ Task<> Session::close(std::shared_ptr<Session> self) {
   std::exception_ptr failure;
   if (self->state_ == SessionState::connected) {
     try {
-      std::function<void(const ReplyHeader&, Reader&)> read =
-          [](const ReplyHeader& header, Reader&) { require_ok(header.error, "/"); };
+      std::function<void(const ReplyHeader&, Reader&)> read = [](const ReplyHeader& header,
+                                                                 Reader&) {
+        require_ok(header.error, OpCode::close_session, "/");
+      };
       Task<> ending = exchange(self, Access::write, "/", close_request(), std::move(read));
       co_await std::move(ending);
     } catch (const StoreError&) {
@@ -165,13 +169,23 @@ std::int64_t Session::now() const {
 
 // --- Watches and listeners
 
+Request Session::authentication(const Digest& digest) {
+  Request request;
+  request.frame = auth_request(digest);
+  request.answered = [user = digest.user](const ReplyHeader& header, Reader&) {
+    if (header.error == kOk) return;
+    throw ConnectionError(error_for(header.error, OpCode::auth, user).what());
+  };
+  return request;
+}
+
 Request Session::watch_request(const std::string& root) {
   Request request;
   request.path = root;
   request.frame = add_watch_request(paths_.to_server(root));
   request.answered = [this, root, latest = watches_.latest()](const ReplyHeader& header, Reader&) {
     if (header.error != kOk) {
-      throw ConnectionError(std::string("watch: ") + error_for(header.error, root).what());
+      throw ConnectionError(error_for(header.error, OpCode::add_watch, root).what());
     }
     watches_.begin(root, latest);
   };
@@ -241,7 +255,7 @@ Task<bool> Session::try_all_servers() {
 Task<bool> Session::try_server(Server server) {
   while (true) {
     Hello hello{credentials_, last_zxid_, options_.session_timeout};
-    const std::shared_ptr<boost::asio::ssl::context> tls = tls_;  // others may come meanwhile
+    const std::shared_ptr<TlsClient> tls = tls_;  // others may come meanwhile
     try {
       Task<Introduction> introducing =
           introduce(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
@@ -279,6 +293,7 @@ void Session::adopt(Introduction introduction) {
   // First of all the server catches up with what others have committed: a write whose outcome is
   // unknown may still be on its way from the one that took it.
   std::vector<Request> first;
+  if (options_.digest) first.push_back(authentication(*options_.digest));
   first.emplace_back().frame = sync_request(paths_.to_server("/"));
   for (const std::string& root : watches_.roots()) first.push_back(watch_request(root));
   pipeline_.add_in_front(std::move(first));
@@ -305,12 +320,13 @@ void Session::lose_session() {
 
 void Session::reconfigure(const ZooKeeperOptions& options) {
   ServerList servers(options.servers, runtime_.random);
-  if (tls_ && options.tls) tls_ = tls_context(*options.tls);
+  if (tls_ && options.tls) tls_ = tls_client(options);
   servers_ = std::move(servers);
-  const bool stays = std::ranges::any_of(
+  if (state_ != SessionState::connected || closing_) return;
+  const bool is_listed = std::ranges::any_of(
       options.servers, [this](const Server& server) { return to_string(server) == server_; });
-  if (stays || state_ != SessionState::connected || closing_) return;
-  break_off(server_ + ": is not among the servers any more");
+  if (!is_listed) return break_off(server_ + ": is not among the servers any more");
+  if (options.verify_hostname && !name_mismatch().empty()) break_off(name_mismatch());
 }
 
 // --- While connected

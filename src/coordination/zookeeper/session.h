@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/ssl/context.hpp>
-
 #include "async/event.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
@@ -63,10 +61,13 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionState state() const { return state_; }
   const Credentials& credentials() const { return credentials_; }
   const Paths& paths() const { return paths_; }
+  // Of the nodes that are created.
+  const Acl& acl() const { return acl_; }
   // As in ZooKeeperStore.
   void reconfigure(const ZooKeeperOptions& options);
   const std::string& trouble() const { return trouble_; }
   const std::string& server() const { return server_; }
+  const std::string& name_mismatch() const { return connection_->name_mismatch(); }
 
   // Milliseconds since the epoch.
   std::int64_t now() const;
@@ -102,6 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void take(std::string_view message);
   void tell_held_events();
 
+  static Request authentication(const Digest& digest);
   Request watch_request(const std::string& root);
   void unwatch(const std::string& root);
   void enter(SessionState state);
@@ -109,8 +111,9 @@ class Session : public std::enable_shared_from_this<Session> {
   async::Runtime runtime_;
   const ZooKeeperOptions options_;
   const Paths paths_;
+  const Acl acl_;
   ServerList servers_;
-  std::shared_ptr<boost::asio::ssl::context> tls_;  // null: plain text
+  std::shared_ptr<TlsClient> tls_;  // null: plain text
 
   SessionState state_ = SessionState::suspended;
   bool closing_ = false;

@@ -24,9 +24,9 @@ ZooKeeperStore::~ZooKeeperStore() {
 Task<std::string> ZooKeeperStore::create(std::string path, std::string data, CreateMode mode) {
   const auto session = session_;
   require_creatable(path, data, mode);
-  std::string frame = create_request(session->paths().to_server(path), data, mode);
+  std::string frame = create_request(session->paths().to_server(path), data, mode, session->acl());
   auto read = [path, &paths = session->paths()](const ReplyHeader& header, Reader& body) {
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::create2, path);
     return paths.from_server(read_created(body).path);
   };
   Task<std::string> performing =
@@ -39,7 +39,7 @@ Task<Entry> ZooKeeperStore::get(std::string path) {
   require_valid_path(path);
   std::string frame = get_request(session->paths().to_server(path));
   auto read = [path](const ReplyHeader& header, Reader& body) {
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::get_data, path);
     return read_entry(body);
   };
   Task<Entry> performing =
@@ -53,7 +53,7 @@ Task<std::optional<Stat>> ZooKeeperStore::exists(std::string path) {
   std::string frame = exists_request(session->paths().to_server(path));
   auto read = [path](const ReplyHeader& header, Reader& body) -> std::optional<Stat> {
     if (header.error == kNoNode) return std::nullopt;
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::exists, path);
     return read_stat(body);
   };
   Task<std::optional<Stat>> performing =
@@ -66,7 +66,7 @@ Task<Stat> ZooKeeperStore::set(std::string path, std::string data, std::int32_t 
   require_settable(path, data);
   std::string frame = set_request(session->paths().to_server(path), data, expected);
   auto read = [path](const ReplyHeader& header, Reader& body) {
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::set_data, path);
     return read_stat(body);
   };
   std::vector<std::string> changes{path};
@@ -80,7 +80,7 @@ Task<> ZooKeeperStore::remove(std::string path, std::int32_t expected) {
   require_removable(path);
   std::string frame = remove_request(session->paths().to_server(path), expected);
   auto read = [path](const ReplyHeader& header, Reader& /*body*/) {
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::remove, path);
     return true;
   };
   Task<bool> performing =
@@ -93,7 +93,7 @@ Task<std::vector<std::string>> ZooKeeperStore::children(std::string path) {
   require_valid_path(path);
   std::string frame = children_request(session->paths().to_server(path));
   auto read = [path](const ReplyHeader& header, Reader& body) {
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::get_children, path);
     std::vector<std::string> names = body.strings();
     std::ranges::sort(names);
     return names;
@@ -111,14 +111,14 @@ Task<std::vector<OperationResult>> ZooKeeperStore::commit(Transaction transactio
   }
   require_committable(transaction);
   std::string path = transaction.operations().front().path;
-  std::string frame = multi_request(transaction, session->paths());
+  std::string frame = multi_request(transaction, session->paths(), session->acl());
   std::vector<std::string> changes;
   for (const Transaction::Operation& operation : transaction.operations()) {
     if (operation.kind == Transaction::Kind::set) changes.push_back(operation.path);
   }
   auto read = [path, transaction = std::move(transaction), &session = *session](
                   const ReplyHeader& header, Reader& body) {
-    require_ok(header.error, path);
+    require_ok(header.error, OpCode::multi, path);
     const Committed committed{header.zxid, session.credentials().session_id, session.now()};
     return read_multi(body, transaction, session.paths(), committed);
   };
@@ -158,6 +158,10 @@ const std::string& ZooKeeperStore::trouble() const {
 
 const std::string& ZooKeeperStore::server() const {
   return session_->server();
+}
+
+const std::string& ZooKeeperStore::name_mismatch() const {
+  return session_->name_mismatch();
 }
 
 std::string ZooKeeperStore::session_password_for_tests() const {

@@ -25,6 +25,13 @@ struct TlsFiles {
   std::string key;
 };
 
+// What ZooKeeper's "digest" scheme knows a client by. It has only as much secrecy as the
+// connection.
+struct Digest {
+  std::string user;  // without a colon
+  std::string password;
+};
+
 struct ZooKeeperOptions {
   // The ensemble: each session starts with any of them and moves on when one fails.
   std::vector<Server> servers;
@@ -34,6 +41,13 @@ struct ZooKeeperOptions {
 
   // Nothing: in plain text, which anybody on the way can read and change.
   std::optional<TlsFiles> tls;
+
+  // With TLS: whether a server whose certificate is not for its `host` is refused.
+  bool verify_hostname = false;
+
+  // Nothing: nodes that are made are open to all clients. Otherwise only clients with the same
+  // digest have access to them. Nodes of others keep their access lists.
+  std::optional<Digest> digest;
 
   // After how long without contact the servers end the session; they may grant less or more
   // (2 to 20 of their ticks, by default).
@@ -59,8 +73,8 @@ class Session;
 // larger than one request may be: about a megabyte.
 //
 // TLS is 1.2 or later. The server's certificate must be signed by the CA (the system's are not
-// asked); the host name in it is not compared, as other clients of an installation do not either:
-// the CA is the installation's own.
+// asked). Whether it is also for the server's name is checked, but refused only on demand: the
+// Python Nodepool and Zuul do not check it, and sites have certificates for other names.
 class ZooKeeperStore final : public Store {
  public:
   // For open_store() only.
@@ -87,7 +101,8 @@ class ZooKeeperStore final : public Store {
   Task<> close() override;
 
   // Goes on with these servers and certificates, whose files are read anew. A connection to a
-  // server that is still listed stays; the next one is made with them. The session goes along to
+  // server that is still listed stays, unless its name is to be verified now and does not match;
+  // the next one is made with them. The session goes along to
   // servers that know it. Other options stay as they are. Throws StoreError(storage) for TLS files
   // that cannot be used, StoreError(invalid) for no server: then nothing has changed.
   void reconfigure(const ZooKeeperOptions& options);
@@ -96,6 +111,9 @@ class ZooKeeperStore final : public Store {
   const std::string& trouble() const;
   // The server at the other end of the latest connection, "host:port".
   const std::string& server() const;
+  // "HOST:PORT: the server's certificate is for …, not for HOST", of the latest connection; empty
+  // if it is for HOST, and for plain text.
+  const std::string& name_mismatch() const;
 
   // With the session's id, what takes the session over on another connection.
   std::string session_password_for_tests() const;

@@ -83,7 +83,7 @@ TEST(ZooKeeperWire, requests_have_a_length_an_xid_and_a_type) {
   std::string request = exists_request("/a");
   set_xid(request, 7);
   EXPECT_EQ(request, "\0\0\0\x0f\0\0\0\7\0\0\0\3\0\0\0\2/a\0"s);
-  request = create_request("/a", "d", CreateMode::ephemeral_sequential);
+  request = create_request("/a", "d", CreateMode::ephemeral_sequential, Acl());
   EXPECT_EQ(request,
             "\0\0\0\x32\0\0\0\0\0\0\0\x0f\0\0\0\2/a\0\0\0\1d\0\0\0\1\0\0\0\x1f\0\0\0\5world"
             "\0\0\0\6anyone\0\0\0\3"s);
@@ -294,13 +294,36 @@ TEST(ZooKeeperFrames, of_false_length_are_refused) {
   }
 }
 
+// The example of ZooKeeper's administrator's guide.
+TEST(ZooKeeperAcl, has_the_digest_of_user_and_password) {
+  const Acl acl = acl_of({"super", "test"});
+  EXPECT_EQ(acl.scheme, "digest");
+  EXPECT_EQ(acl.id, "super:D/InIHSb7yEEbrWz8b9l71RjZJU=");
+}
+
 TEST(ZooKeeperErrors, say_what_to_do) {
-  EXPECT_NO_THROW(require_ok(0, "/a"));
-  EXPECT_EQ(error_for(-101, "/a").kind(), Kind::no_node);
-  EXPECT_EQ(error_for(-112, "/a").kind(), Kind::session_expired);
-  EXPECT_EQ(error_for(-4, "/a").kind(), Kind::unknown_outcome);
-  EXPECT_EQ(error_for(-102, "/a").kind(), Kind::storage);
-  EXPECT_THAT(error_for(-102, "/a").what(), testing::HasSubstr("-102"));
+  EXPECT_NO_THROW(require_ok(0, OpCode::get_data, "/a"));
+  EXPECT_EQ(error_for(-101, OpCode::get_data, "/a").kind(), Kind::no_node);
+  EXPECT_EQ(error_for(-112, OpCode::get_data, "/a").kind(), Kind::session_expired);
+  EXPECT_EQ(error_for(-4, OpCode::set_data, "/a").kind(), Kind::unknown_outcome);
+  EXPECT_EQ(error_for(-102, OpCode::create2, "/a").kind(), Kind::storage);
+}
+
+TEST(ZooKeeperErrors, say_in_words_what_was_refused) {
+  EXPECT_STREQ(error_for(-102, OpCode::create2, "/a").what(),
+               "ZooKeeper refuses to create /a: an access control list does not permit it "
+               "(NoAuth)");
+  EXPECT_STREQ(error_for(-115, OpCode::get_children, "/a").what(),
+               "ZooKeeper refuses to list the children of /a: the server does not accept the "
+               "credentials (AuthFailed)");
+  EXPECT_STREQ(error_for(-114, OpCode::create2, "/a").what(),
+               "ZooKeeper refuses to create /a: the server does not accept the access control "
+               "list (InvalidACL)");
+  EXPECT_STREQ(error_for(-4, OpCode::set_data, "/a").what(),
+               "connection lost, outcome unknown: /a (change: the server has lost the ensemble's "
+               "leader (ConnectionLoss))");
+  EXPECT_STREQ(error_for(-250, OpCode::remove, "/a").what(),
+               "ZooKeeper refuses to delete /a: error -250");
 }
 
 TEST(ZooKeeperPaths, are_below_the_chroot) {

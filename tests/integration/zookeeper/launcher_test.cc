@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "coordination/tree.h"
@@ -11,6 +12,7 @@
 namespace nodepool::integration {
 namespace {
 
+using coordination::StoreError;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -109,6 +111,80 @@ TEST_F(LauncherOnZooKeeper, a_chroot_that_does_not_exist_is_named) {
   host_.start_launcher();
   EXPECT_EQ(host_.wait_for_launcher(), 1);
   EXPECT_THAT(host_.log(), HasSubstr("the chroot /nowhere does not exist"));
+}
+
+TEST_F(LauncherOnZooKeeper, records_can_be_kept_behind_a_password) {
+  const std::string keys = zookeeper_keys() + history(host_);
+  host_.keep_records_in(keys + "zookeeper-auth: {user: nodepool, password: secret}\n");
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  EXPECT_EQ(host_.nodepool({"run", "a", "--", "true"}).status, 0);
+  host_.wait_until_all_ready(1);
+  try {
+    run(store_->children("/nodepool/nodes"));
+    FAIL() << "anybody can list them";
+  } catch (const StoreError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("refuses to list the children of /nodepool/nodes"));
+  }
+  Installation other;
+  other.keep_records_in(keys);
+  other.configure(hosts(1));
+  const Completed list = other.nodepool({"list"});
+  EXPECT_NE(list.status, 0);
+  EXPECT_THAT(list.error, HasSubstr("an access control list does not permit it (NoAuth)"));
+
+  host_.keep_records_in(keys + "zookeeper-auth: {user: nodepool, password: other}\n");
+  host_.configure(hosts(1));
+  wait_for_log("Changed keys that wait for a restart: zookeeper-auth");
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
+}
+
+TEST_F(LauncherOnZooKeeper, a_server_whose_watches_tell_the_wrong_path_is_refused) {
+  ProxyThread defective(ensemble_.plain_port(0));
+  defective.report_changes_as_of(fixture_.options().chroot + "/nodepool");
+  host_.keep_records_in(
+      "zookeeper-servers: [{host: 127.0.0.1, port: " + std::to_string(defective.port()) +
+      ", chroot: " + fixture_.options().chroot + "}]\nzookeeper-tls: {insecure-plaintext: true}\n" +
+      history(host_));
+  host_.configure(hosts(1));
+  host_.start_launcher();
+  EXPECT_EQ(host_.wait_for_launcher(), 1);
+  EXPECT_THAT(host_.log(), HasSubstr("without the path of the changed node"));
+  EXPECT_THAT(components("launcher"), IsEmpty());
+}
+
+// The servers' certificates are for 127.0.0.1.
+TEST_F(LauncherOnZooKeeper, a_server_whose_certificate_is_for_another_name_is_a_warning) {
+  const auto configure = [this](const std::string& host, const std::string& more) {
+    std::string keys = zookeeper_keys({proxy_.port()}, "10.0") + history(host_);
+    keys.replace(keys.find(test_support::kLoopback), std::strlen(test_support::kLoopback), host);
+    keys.replace(keys.find("{ca:"), 1, "{" + more);
+    host_.keep_records_in(keys);
+    host_.configure(hosts(1));
+  };
+  const auto warnings = [this] {
+    const nlohmann::json status =
+        nlohmann::json::parse(host_.nodepool({"status", "-o", "json"}).output);
+    return status.at("daemons").at(0).at("problems").dump();
+  };
+  configure("localhost", "");
+  host_.start_launcher();
+  host_.wait_until_all_ready(1);
+  EXPECT_THAT(warnings(), HasSubstr("is for IP Address:127.0.0.1, not for localhost"));
+  const std::string logged = "not for localhost: with `verify-hostname: true`";
+  EXPECT_THAT(host_.log(), HasSubstr(logged));
+  proxy_.cut();
+  wait_for_log("Connected to ZooKeeper again");
+  EXPECT_EQ(host_.log().find(logged), host_.log().rfind(logged)) << "once for each server";
+
+  configure("localhost", "verify-hostname: true, ");
+  wait_for_log("The connection to ZooKeeper is lost: localhost:" + std::to_string(proxy_.port()) +
+               ": the server's certificate is for IP Address:127.0.0.1, not for localhost");
+  EXPECT_THAT(host_.nodepool({"list"}).error, HasSubstr("not for localhost"));
+  configure("127.0.0.1", "verify-hostname: true, ");
+  host_.wait_until("no warning", [&] { return warnings() == "[]"; });
+  EXPECT_EQ(host_.stop_launcher(SIGTERM), 0);
 }
 
 TEST_F(LauncherOnZooKeeper, it_waits_for_servers_that_are_away_at_its_start) {

@@ -45,6 +45,10 @@ void ProxyThread::restore() {
   perform([](TcpProxy& proxy) { proxy.refuse(false); });
 }
 
+void ProxyThread::report_changes_as_of(const std::string& root) {
+  perform([root](TcpProxy& proxy) { proxy.report_changes_as_of(root); });
+}
+
 void ProxyThread::perform(std::function<void(TcpProxy&)> action) {
   std::promise<void> done;
   boost::asio::post(loop_.executor(), [&] {

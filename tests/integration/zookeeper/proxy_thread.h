@@ -28,6 +28,8 @@ class ProxyThread {
   // Ends all connections, and new ones at once, until restore().
   void sever();
   void restore();
+  // As TcpProxy's.
+  void report_changes_as_of(const std::string& root);
 
  private:
   using TcpProxy = coordination::zookeeper::TcpProxy;

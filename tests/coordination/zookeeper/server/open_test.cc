@@ -5,6 +5,9 @@
 #include <memory>
 #include <string>
 
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include "tests/coordination/zookeeper/fixture/faults.h"
 #include "tests/support/network.h"
 #include "tests/support/temporary_directory.h"
@@ -12,9 +15,13 @@
 namespace nodepool::coordination::zookeeper {
 namespace {
 
+using boost::asio::ip::tcp;
 using std::chrono::milliseconds;
 using test_support::TcpListener;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 using Kind = StoreError::Kind;
 
 class ZooKeeperOpen : public FaultTest {
@@ -73,6 +80,45 @@ TEST_F(ZooKeeperOpen, no_server_at_all_is_refused) {
 TEST_F(ZooKeeperOpen, a_server_that_another_ca_has_signed_is_refused) {
   options_.tls->ca = test_support::Certificates(directory_).ca;
   expect_refused(Kind::disconnected, "certificate verify failed", options_);
+}
+
+TEST_F(ZooKeeperOpen, a_server_that_is_not_for_its_name_is_reported_or_refused) {
+  const auto named = fixture_.open(options_);
+  EXPECT_THAT(named->name_mismatch(), IsEmpty());
+  options_.verify_hostname = true;
+  run(fixture_.open(options_)->close());
+
+  options_.servers.front().host = "localhost";  // the certificate is for its address
+  expect_refused(Kind::disconnected, "is for IP Address:127.0.0.1, not for localhost", options_);
+  options_.verify_hostname = false;
+  const auto misnamed = fixture_.open(options_);
+  EXPECT_THAT(misnamed->name_mismatch(), StartsWith(misnamed->server() + ": "));
+  EXPECT_THAT(misnamed->name_mismatch(), HasSubstr("not for localhost"));
+}
+
+// The first bytes that a client sends to a server.
+Task<std::string> first_bytes(tcp::acceptor& acceptor) {
+  tcp::socket client = co_await acceptor.async_accept(boost::asio::use_awaitable);
+  std::string bytes(4096, '\0');
+  bytes.resize(
+      co_await client.async_read_some(boost::asio::buffer(bytes), boost::asio::use_awaitable));
+  co_return bytes;
+}
+
+TEST_F(ZooKeeperOpen, a_server_is_told_by_which_name_it_is_asked_for) {
+  tcp::acceptor acceptor(fixture_.runtime().executor, {boost::asio::ip::address_v4::loopback(), 0});
+  const std::uint16_t port = acceptor.local_endpoint().port();
+  const auto greeting = [&](const std::string& host) {
+    options_.servers = {{host, port}};
+    Outcome<std::string> received;
+    start(first_bytes(acceptor), received);
+    expect_refused(Kind::disconnected, host, options_);
+    return received.value.value_or("");
+  };
+  EXPECT_THAT(greeting("localhost"), HasSubstr("localhost"));
+  const std::string to_address = greeting("127.0.0.1");
+  EXPECT_THAT(to_address, Not(IsEmpty()));
+  EXPECT_THAT(to_address, Not(HasSubstr("127.0.0.1")));
 }
 
 TEST_F(ZooKeeperOpen, a_client_that_another_ca_has_signed_gets_no_session) {

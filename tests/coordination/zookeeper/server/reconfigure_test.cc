@@ -87,6 +87,24 @@ TEST_F(ZooKeeperReconfigure, other_certificates_count_for_the_next_connection) {
   EXPECT_TRUE(run(store_->exists("/mine")));
 }
 
+TEST_F(ZooKeeperReconfigure, a_server_whose_name_is_to_be_verified_is_left_if_it_does_not_match) {
+  ASSERT_THAT(store_->name_mismatch(), HasSubstr("not for localhost"));
+  const std::int64_t session = store_->session_id();
+  ZooKeeperOptions options = through_proxy();
+  options.verify_hostname = true;
+  store_->reconfigure(options);
+  ASSERT_TRUE(states_.run_until(suspended));
+  EXPECT_THAT(store_->trouble(), HasSubstr("not for localhost"));
+  options.servers.front().host = "127.0.0.1";
+  store_->reconfigure(options);
+  ASSERT_TRUE(states_.run_until(connected));
+  EXPECT_THAT(store_->name_mismatch(), IsEmpty());
+  EXPECT_EQ(store_->session_id(), session);
+  store_->reconfigure(options);
+  run(store_->set("/mine", "", kAnyVersion));
+  EXPECT_THAT(states_.states(), ElementsAre(suspended, connected));
+}
+
 TEST_F(ZooKeeperReconfigure, what_cannot_be_used_changes_nothing) {
   const auto refusal = [this](const ZooKeeperOptions& options) {
     try {
