@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "cloud/base64.h"
 #include "driver/cloud_error.h"
@@ -71,10 +72,11 @@ Task<> PodAdapter::stop() {
 Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
   std::vector<Pod> pods;
   for (const auto& [space, pool] : config_->pools()) {
-    const std::vector<Element> all = co_await api_.list("list pods", pods_of(space), query);
-    for (const Element& object : all) {
-      pods.push_back(kubernetes::read_pod(object));
-      pods.back().space = space;
+    std::vector<Pod> found =
+        co_await api_.list("list pods", pods_of(space), query, kubernetes::read_pod);
+    for (Pod& pod : found) {
+      pod.space = space;
+      pods.push_back(std::move(pod));
     }
   }
   co_return pods;
@@ -250,7 +252,8 @@ Task<driver::Limits> PodAdapter::limits() {
 Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
   try {
     co_return co_await api_.list("list resource quotas",
-                                 "/api/v1/namespaces/" + space + "/resourcequotas", "");
+                                 "/api/v1/namespaces/" + space + "/resourcequotas", "",
+                                 std::identity());
   } catch (const CloudError& error) {
     if (!is_forbidden(error)) throw;
     if (!told_of_quotas_) log_.warning("Quotas do not count until they refuse: {}", error.what());

@@ -23,7 +23,9 @@ async::Task<cloud::Page> ask_page(Caller& caller, std::string service, std::stri
             .body = body.dump()};
   const http::Response response = co_await caller.send(std::move(call));
   const cloud::Element answer = cloud::parse_answer(kCall, response);
-  co_return cloud::Page{.items = answer.list("Quotas"), .next = answer.text_or("NextToken")};
+  co_return cloud::Page{.items = answer.list("Quotas"),
+                        .next = answer.text_or("NextToken"),
+                        .bytes = response.body.size()};
 }
 
 }  // namespace
@@ -32,11 +34,13 @@ async::Task<std::map<std::string, double>> ServiceQuotas::values(std::string ser
   const cloud::AskPage ask = [this, service](const std::string& token) {
     return ask_page(caller_, service, token);
   };
-  const std::vector<cloud::Element> quotas = co_await cloud::all_pages(kCall, ask);
+  const auto read = [](const cloud::Element& quota) {
+    return std::pair(quota.text("QuotaCode"), quota.number("Value"));
+  };
+  const auto quotas = co_await cloud::all_pages(kCall, ask, read);
   std::map<std::string, double> values;
-  for (const cloud::Element& quota : quotas) {
-    const double value = quota.number("Value");
-    if (is_plausible(value)) values[quota.text("QuotaCode")] = value;
+  for (const auto& [code, value] : quotas) {
+    if (is_plausible(value)) values[code] = value;
   }
   co_return values;
 }
