@@ -142,8 +142,8 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   account_.credentials.url = server_.url();
   const auto found = loop_.run(credentials.get());
   EXPECT_EQ(found->keys, kFound);
-  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::minutes(50));
-  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::minutes(50));
+  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
   loop_.run(credentials.get());
   EXPECT_EQ(calls_, 3) << "once for all";
 }
@@ -246,8 +246,8 @@ TEST_F(CredentialsTest, who_has_signed_in_gets_keys_of_his_role) {
   needed_header_ = {"x-amz-sso_bearer_token", "old"};
   const auto found = loop_.run(credentials(sign_in(3600)).get());
   EXPECT_EQ(found->keys, kFound);
-  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::minutes(50));
-  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::minutes(50));
+  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
   EXPECT_EQ(server_.calls().at(0).target,
             "/federation/credentials?role_name=a%20role&account_id=123");
   EXPECT_EQ(calls_, 1);
@@ -275,7 +275,7 @@ TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
               "expiration": 1e300}})";
   renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e300, "refreshToken": "next"})";
   const auto found = loop_.run(credentials(sign_in(60, registration(3600))).get());
-  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::hours(1));
+  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::hours(1));
   const SsoToken kept = parse_sso_token(test_support::read_file(file_));
   EXPECT_GT(kept.expires, clock_.wall_seconds() + 3600);
 }
@@ -322,7 +322,7 @@ TEST_F(CredentialsTest, a_program_hands_out_keys_and_says_how_long_they_are_good
                                                    text + in_an_hour() + "\"}\nEND\n"))
                                    .get());
   EXPECT_EQ(found->keys, kFound);
-  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
 }
 
 TEST_F(CredentialsTest, keys_of_a_program_without_an_end_are_good_until_they_are_refused) {
@@ -331,7 +331,7 @@ TEST_F(CredentialsTest, keys_of_a_program_without_an_end_are_good_until_they_are
 echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}')"));
   const auto first = loop_.run(credentials.get());
   EXPECT_EQ(first->keys, (Keys{"A", "B", ""}));
-  EXPECT_GT(first->renew_at, clock_.now() + std::chrono::hours(24));
+  EXPECT_GT(first->life.renew_at, clock_.now() + std::chrono::hours(24));
   loop_.run(credentials.get());
   EXPECT_EQ(test_support::read_file(count), "\n");
   credentials.refused(first);

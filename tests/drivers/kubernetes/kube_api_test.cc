@@ -47,9 +47,9 @@ class KubeApiTest : public testing::Test {
   }
 
   static telemetry::Logger log() {
-    return {telemetry::Log::to_consumer(
-                [](telemetry::LogLevel, std::string_view, std::string_view) {}),
-            "test"};
+    return {
+        telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+        "test"};
   }
 
  protected:

@@ -9,7 +9,6 @@
 #include "cloud/helper_program.h"
 #include "cloud/iso_time.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/number.h"
 #include "drivers/aws/api/query.h"
 #include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
@@ -24,17 +23,16 @@ using SourceKind = CredentialSource::Kind;
 namespace {
 
 constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=utf-8";
-// Keys that do not say when they end, and those that never do.
+// Keys that do not say when they end.
 constexpr double kUsualLife = 3600;  // seconds
-constexpr auto kForEver = std::chrono::hours(24 * 365 * 10);
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
 // `end`: in seconds since the epoch; nothing if AWS does not say.
 Credentials::Current lasting_until(Keys keys, std::optional<double> end,
                                    const async::Clock& clock) {
-  const double life = end ? plausible_life(*end - clock.wall_seconds()) : kUsualLife;
+  const double life = end ? *end - clock.wall_seconds() : kUsualLife;
   return {.keys = std::move(keys),
-          .renew_at = cloud::renewal_time(clock.now(), std::chrono::duration<double>(life))};
+          .life = cloud::token_life(clock.now(), std::chrono::duration<double>(life))};
 }
 
 Credentials::Current lasting_until(Keys keys, const std::string& expiration,
@@ -59,9 +57,9 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
       account_(account),
       threads_(threads),
       client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, std::move(on_attempt)),
-      sign_in_(runtime, account, threads, std::move(log),
+      sign_in_(runtime, account, threads, log,
                [this](http::Request request) { return send(std::move(request)); }),
-      current_(runtime, "AWS credentials", [this] { return ask_account(); }) {}
+      current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
 
 // Whatever goes wrong, there are no credentials.
 Task<Credentials::Current> Credentials::ask_account() {
@@ -94,7 +92,7 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
       return ask_instance(source);
   }
   const auto known = [](Current current) -> Task<Current> { co_return current; };
-  return known({.keys = source.keys, .renew_at = runtime_.clock.now() + kForEver});
+  return known({.keys = source.keys, .life = {}});
 }
 
 // What these services send never stands in an error: it may hold keys.
@@ -183,7 +181,7 @@ Task<Credentials::Current> Credentials::ask_program(const CredentialSource& sour
             .session_token = got.text_or("SessionToken")};
   const std::string expiration = got.text_or("Expiration");
   if (expiration.empty()) {
-    co_return Current{.keys = std::move(keys), .renew_at = runtime_.clock.now() + kForEver};
+    co_return Current{.keys = std::move(keys), .life = {}};
   }
   co_return lasting_until(std::move(keys), expiration, runtime_.clock);
 }

@@ -19,7 +19,7 @@ class Credentials {
   // Never to be logged.
   struct Current {
     Keys keys;
-    async::Clock::TimePoint renew_at;
+    cloud::TokenLife life;
   };
   using Pointer = cloud::TokenCache<Current>::Pointer;
 

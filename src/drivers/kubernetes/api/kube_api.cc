@@ -64,7 +64,7 @@ bool speaks_of_quota(std::string_view message) {
 KubeApi::KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
                  telemetry::Logger log, http::Client::Observer on_attempt)
     : cluster_(cluster),
-      credentials_(runtime, cluster, threads),
+      credentials_(runtime, cluster, threads, log),
       client_(runtime, options_of(cluster), std::move(log), std::move(on_attempt)) {}
 
 http::Request KubeApi::request(std::string name, std::string method,
