@@ -194,13 +194,7 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   if (accepted) accepted();
   driver::Awaited awaited = pods_.await_removal();
   while (true) {
-    driver::Listing<PodList>::Pointer list;
-    try {
-      list = co_await pods_.next(awaited);
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::transient) throw;
-      log_.warning("Pods cannot be listed for now: {}", error.what());
-    }
+    const auto list = co_await driver::if_answered(pods_.next(awaited), "Pods", log_);
     if (!list) continue;
     const Pod* pod = list->find(place->space, place->name);
     // One that is not going has been made under the same name since then.
