@@ -121,7 +121,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.hosts(context_.pace.poll),
-                                                  "Dedicated hosts", context_.log);
+                                                   "Dedicated hosts", context_.log);
     const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
     if (host != nullptr && host->state != "pending") {
@@ -213,7 +213,7 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
   auto last_seen = clock.now();
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
-                                                  "Instances", context_.log);
+                                                   "Instances", context_.log);
     const Ec2Instance* instance = list ? list->find(id) : nullptr;
     if (instance != nullptr) {
       if (instance->state == "running") {

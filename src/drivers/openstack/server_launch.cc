@@ -143,7 +143,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   auto last_seen = clock.now();
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.servers().next(awaited_),
-                                                  "Servers", context_.log);
+                                                   "Servers", context_.log);
     const Server* server = list ? list->find(id) : nullptr;
     if (server != nullptr) {
       if (server->status == "ACTIVE") {
@@ -198,8 +198,8 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   const auto until = clock.now() + context_.pace.floating_ip_limit;
   std::string status = "not shown";
   while (true) {
-    const auto list = co_await driver::if_answered(context_.view.floating_ips(), "Floating IPs",
-                                                   context_.log);
+    const auto list =
+        co_await driver::if_answered(context_.view.floating_ips(), "Floating IPs", context_.log);
     const std::span<const FloatingIp> listed = list ? *list : std::span<const FloatingIp>();
     const auto found = std::ranges::find(listed, id, &FloatingIp::id);
     if (found != listed.end()) {

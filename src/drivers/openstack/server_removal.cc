@@ -101,8 +101,8 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   // the removal.
   driver::Awaited awaited = context.view.servers().await_removal();
   while (true) {
-    const auto list = co_await driver::if_answered(context.view.servers().next(awaited), "Servers",
-                                                  context.log);
+    const auto list =
+        co_await driver::if_answered(context.view.servers().next(awaited), "Servers", context.log);
     if (!list) continue;
     const Server* server = list->find(server_id);
     if (is_gone(server)) co_return;
