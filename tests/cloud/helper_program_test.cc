@@ -28,9 +28,8 @@ class HelperProgramTest : public testing::Test {
   }
 
   static HelperProgram program(const std::string& script, config::Environment environment = {}) {
-    return {.what = "helper",
-            .arguments = {"sh", "-c", script},
-            .environment = std::move(environment)};
+    return {
+        .what = "helper", .arguments = {"sh", "-c", script}, .environment = std::move(environment)};
   }
 
   std::string failure(HelperProgram program) {

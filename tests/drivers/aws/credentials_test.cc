@@ -148,6 +148,18 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   EXPECT_EQ(calls_, 3) << "once for all";
 }
 
+TEST_F(CredentialsTest, services_of_this_machine_are_asked_through_no_proxy) {
+  body_ = keys_as_json();
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
+  account_.credentials.url = server_.url();
+  EXPECT_EQ(loop_.run(instance.get())->keys, kFound);
+  loop_.run(instance.stop());
+  Credentials& container = credentials({.kind = SourceKind::container, .url = "/keys"});
+  EXPECT_EQ(loop_.run(container.get())->keys, kFound);
+  ::unsetenv("http_proxy");
+}
+
 TEST_F(CredentialsTest, the_container_s_service_is_asked_with_what_authorizes_it) {
   body_ = keys_as_json();
   needed_header_ = {"authorization", "of the file"};
@@ -270,10 +282,16 @@ TEST_F(CredentialsTest, a_sign_in_is_renewed_before_it_runs_out_and_kept_for_oth
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
+TEST_F(CredentialsTest, an_end_that_cannot_be_meant_makes_the_answer_unreadable) {
   body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
               "expiration": 1e300}})";
-  renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e300, "refreshToken": "next"})";
+  EXPECT_THAT(failure_of(sign_in(3600)), HasSubstr("expiration is out of range"));
+}
+
+TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
+  body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
+              "expiration": 9007199254740991}})";
+  renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e15, "refreshToken": "next"})";
   const auto found = loop_.run(credentials(sign_in(60, registration(3600))).get());
   EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::hours(1));
   const SsoToken kept = parse_sso_token(test_support::read_file(file_));

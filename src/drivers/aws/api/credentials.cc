@@ -56,9 +56,11 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
     : runtime_(runtime),
       account_(account),
       threads_(threads),
-      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, std::move(on_attempt)),
+      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
+      direct_client_(runtime, {.transfers = {.ca_file = account.ca_file, .is_direct = true}}, log,
+                     std::move(on_attempt)),
       sign_in_(runtime, account, threads, log,
-               [this](http::Request request) { return send(std::move(request)); }),
+               [this](http::Request request) { return send(client_, std::move(request)); }),
       current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
 
 // Whatever goes wrong, there are no credentials.
@@ -96,14 +98,14 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
 }
 
 // What these services send never stands in an error: it may hold keys.
-Task<http::Response> Credentials::send(http::Request request) {
+Task<http::Response> Credentials::send(http::Client& client, http::Request request) {
   const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
   request.repeatable = http::Request::Repeatable::yes;
   request.deadline = kAnswerLimit;
   http::Response response;
   try {
-    response = co_await client_.send(std::move(request));
+    response = co_await client.send(std::move(request));
   } catch (const http::HttpError& error) {
     throw CloudError(CloudError::Kind::auth, name + ": " + error.what());
   }
@@ -129,7 +131,7 @@ Task<Credentials::Current> Credentials::ask_sts(http::Request request, const Key
     sign(request, *keys, scope, sha256_hex(request.body));
   }
   const std::string name = request.name;
-  const http::Response response = co_await send(std::move(request));
+  const http::Response response = co_await send(client_, std::move(request));
   const XmlElement got = XmlElement::parse(name, response.body).child(result).child("Credentials");
   Keys found{.access_key_id = got.text("AccessKeyId"),
              .secret_access_key = got.text("SecretAccessKey"),
@@ -191,7 +193,7 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   if (!source.token_file.empty()) token = co_await read_token(source.token_file);
   http::Request request{.url = source.url, .secrets = {token}, .name = "container: credentials"};
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
-  const http::Response response = co_await send(std::move(request));
+  const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("container: credentials", response);
   Keys keys{.access_key_id = got.text("AccessKeyId"),
             .secret_access_key = got.text("SecretAccessKey"),
@@ -206,17 +208,17 @@ Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& sou
                           .url = source.url + "/latest/api/token",
                           .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
                           .name = "instance metadata: token"};
-  const http::Response token = co_await send(std::move(for_token));
+  const http::Response token = co_await send(direct_client_, std::move(for_token));
   const http::Headers headers = {{"X-aws-ec2-metadata-token", token.body}};
   http::Request for_role{
       .url = roles, .headers = headers, .secrets = {token.body}, .name = "instance metadata: role"};
-  const http::Response role = co_await send(std::move(for_role));
+  const http::Response role = co_await send(direct_client_, std::move(for_role));
   const std::string name = role.body.substr(0, role.body.find_first_of("\r\n"));
   http::Request for_keys{.url = roles + name,
                          .headers = headers,
                          .secrets = {token.body},
                          .name = "instance metadata: credentials"};
-  const http::Response response = co_await send(std::move(for_keys));
+  const http::Response response = co_await send(direct_client_, std::move(for_keys));
   const cloud::Element got = cloud::parse_answer("instance metadata: credentials", response);
   Keys keys{.access_key_id = got.text("AccessKeyId"),
             .secret_access_key = got.text("SecretAccessKey"),

@@ -4,6 +4,7 @@
 
 #include "cloud/answer.h"
 #include "cloud/pages.h"
+#include "driver/cloud_error.h"
 #include "drivers/aws/api/number.h"
 
 namespace nodepool::drivers::aws {
@@ -28,16 +29,23 @@ async::Task<cloud::Page> ask_page(Caller& caller, std::string service, std::stri
                         .bytes = response.body.size()};
 }
 
+// One that cannot be meant hides no other: it is -1.
+std::pair<std::string, double> read_quota(const cloud::Element& quota) {
+  double value = -1;
+  try {
+    value = quota.number("Value");
+  } catch (const driver::CloudError&) {
+  }
+  return {quota.text("QuotaCode"), value};
+}
+
 }  // namespace
 
 async::Task<std::map<std::string, double>> ServiceQuotas::values(std::string service) {
   const cloud::AskPage ask = [this, service](const std::string& token) {
     return ask_page(caller_, service, token);
   };
-  const auto read = [](const cloud::Element& quota) {
-    return std::pair(quota.text("QuotaCode"), quota.number("Value"));
-  };
-  const auto quotas = co_await cloud::all_pages(kCall, ask, read);
+  const auto quotas = co_await cloud::all_pages(kCall, ask, read_quota);
   std::map<std::string, double> values;
   for (const auto& [code, value] : quotas) {
     if (is_plausible(value)) values[code] = value;

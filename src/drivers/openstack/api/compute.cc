@@ -73,7 +73,7 @@ ServerAddresses read_addresses(const Element& server) {
     std::vector<ServerAddress> found;
     for (const Element& entry : entries) {
       found.push_back({.address = entry.text("addr"),
-                       .version = static_cast<int>(entry.number("version")),
+                       .version = static_cast<int>(entry.integer("version")),
                        .type = entry.text_or("OS-EXT-IPS:type"),
                        .mac = entry.text_or("OS-EXT-IPS-MAC:mac_addr")});
     }
