@@ -151,6 +151,8 @@ Task<std::vector<Resource>> SimpleMachines::resources() {
 }
 
 Task<> SimpleMachines::remove_resource(Resource resource) {
+  // What is no machine is not deleted as one.
+  if (resource.type != kInstanceResource) co_await Adapter::remove_resource(resource);
   co_await call_delete(std::move(resource.id));
 }
 

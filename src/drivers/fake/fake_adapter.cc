@@ -196,6 +196,9 @@ Task<std::vector<Resource>> FakeAdapter::resources() {
 }
 
 Task<> FakeAdapter::remove_resource(Resource resource) {
+  // What is no server is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await client_.remove(std::move(resource.id));
 }
 

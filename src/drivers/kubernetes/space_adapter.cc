@@ -118,6 +118,9 @@ Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
 }
 
 Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
+  // What is no namespace is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await remove_space(std::move(resource.id), {});
 }
 

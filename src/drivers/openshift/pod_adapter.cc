@@ -231,6 +231,9 @@ Task<std::vector<driver::Resource>> PodAdapter::resources() {
 }
 
 Task<> PodAdapter::remove_resource(driver::Resource resource) {
+  // What is no pod is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await remove_pod(std::move(resource.id), {});
 }
 
