@@ -116,9 +116,9 @@ class BlockedSignals {
 // The following run in the child, where only async-signal-safe functions may be called.
 
 void connect_output(const Subprocess::Command& command) {
-  if (command.output < 0) return;
-  ::dup2(command.output, STDOUT_FILENO);
-  if (!command.keeps_standard_error) ::dup2(command.output, STDERR_FILENO);
+  const int errors = command.error_output < 0 ? command.output : command.error_output;
+  if (command.output >= 0) ::dup2(command.output, STDOUT_FILENO);
+  if (errors >= 0) ::dup2(errors, STDERR_FILENO);
 }
 
 void die_with(pid_t parent, int signal) {

@@ -31,8 +31,8 @@ class Subprocess {
     std::optional<mode_t> umask = std::nullopt;
     // Descriptor that takes its standard output and error; -1: those of this process.
     int output = -1;
-    // The output alone goes there; its standard error stays that of this process.
-    bool keeps_standard_error = false;
+    // Descriptor that takes its standard error alone; -1: it goes where the output goes.
+    int error_output = -1;
   };
 
   // How a program has ended.

@@ -1,10 +1,14 @@
 #include "cloud/element.h"
 
+#include <cmath>
+
 #include "driver/cloud_error.h"
 
 namespace nodepool::cloud {
 
 namespace {
+
+constexpr double kExact = 9007199254740992.0;  // 2^53
 
 std::string scalar_text(const Json& value) {
   if (value.is_null()) return {};
@@ -69,7 +73,15 @@ bool Element::boolean_or(std::string_view key, bool otherwise) const {
 double Element::number(std::string_view key) const {
   const Json& value = at(key);
   if (!value.is_number()) fail(key, "is no number");
-  return value.get<double>();
+  const auto number = value.get<double>();
+  if (!(std::abs(number) < kExact)) fail(key, "is out of range");  // that is no number, too
+  return number;
+}
+
+std::int64_t Element::integer(std::string_view key) const {
+  const double value = number(key);
+  if (value != std::floor(value)) fail(key, "is no integer");
+  return static_cast<std::int64_t>(value);
 }
 
 std::optional<double> Element::optional_number(std::string_view key) const {

@@ -27,7 +27,9 @@ class Element {
   std::string text_or(std::string_view key, std::string otherwise = {}) const;
   bool boolean_or(std::string_view key, bool otherwise) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  // A number that a double holds exactly if it is an integer: below 2^53, and above its negative.
   double number(std::string_view key) const;
+  std::int64_t integer(std::string_view key) const;
   std::optional<double> optional_number(std::string_view key) const;
 
   Element object(std::string_view key) const;

@@ -6,6 +6,12 @@
 
 namespace nodepool::cloud {
 
+namespace {
+
+constexpr double kLastSecond = 253'402'300'799;  // of the year 9999
+
+}  // namespace
+
 std::optional<double> parse_iso_time(const std::string& text) {
   std::tm parts{};
   const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -28,7 +34,8 @@ std::optional<double> parse_iso_time(const std::string& text) {
 }
 
 std::string iso_time(double seconds) {
-  const auto when = static_cast<std::time_t>(seconds);
+  const double shown = seconds > 0 ? std::min(seconds, kLastSecond) : 0;  // no number: 0
+  const auto when = static_cast<std::time_t>(shown);
   std::tm parts{};
   ::gmtime_r(&when, &parts);
   std::string text(32, '\0');

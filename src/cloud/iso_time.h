@@ -9,7 +9,8 @@ namespace nodepool::cloud {
 // too, and with a fraction, which is left out. Nothing if it is something else.
 std::optional<double> parse_iso_time(const std::string& text);
 
-// The same the other way round, to the second.
+// The same the other way round, to the second. What is before 1970 or after the year 9999 becomes
+// the first or last second between them.
 std::string iso_time(double seconds);
 
 }  // namespace nodepool::cloud

@@ -1,33 +1,29 @@
 #include "cloud/pages.h"
 
-#include <iterator>
-#include <set>
+#include <fmt/format.h>
 
 #include "driver/cloud_error.h"
 
 namespace nodepool::cloud {
 
-namespace {
+void Pages::fail(const std::string& problem) const {
+  throw driver::CloudError(driver::CloudError::Kind::failed, call_ + ": " + problem);
+}
 
-// More pages than that are no list, but a server that goes in circles.
-constexpr int kMostPages = 1000;
-
-}  // namespace
-
-async::Task<std::vector<Element>> all_pages(std::string call, AskPage ask) {
-  std::vector<Element> items;
-  std::set<std::string> seen;
-  std::string where;
-  for (int number = 1; number <= kMostPages; ++number) {
-    Page page = co_await ask(where);
-    items.insert(items.end(), std::move_iterator(page.items.begin()),
-                 std::move_iterator(page.items.end()));
-    if (page.next.empty()) co_return items;
-    where = std::move(page.next);
-    if (!seen.insert(where).second) break;
+bool Pages::turn(std::string next, std::size_t bytes, std::size_t objects) {
+  bytes_ += bytes;
+  if (bytes_ > limits_.bytes) {
+    fail(fmt::format("the list is larger than {} MiB, the most that is read", limits_.bytes >> 20));
   }
-  throw driver::CloudError(driver::CloudError::Kind::failed,
-                           call + ": the pages of the list never end: " + where);
+  if (objects > limits_.objects) {
+    fail(fmt::format("the list has more than {} objects, the most that are read", limits_.objects));
+  }
+  if (next.empty()) return false;
+  if (!seen_.insert(next).second || seen_.size() >= limits_.pages) {
+    fail("the pages of the list never end");
+  }
+  next_ = std::move(next);
+  return true;
 }
 
 }  // namespace nodepool::cloud

@@ -6,15 +6,23 @@ namespace nodepool::cloud {
 
 namespace {
 
+using Seconds = std::chrono::duration<double>;
+
 // How long before its end a token is renewed, at most.
-constexpr std::chrono::duration<double> kRenewBefore = std::chrono::minutes(5);
+constexpr Seconds kRenewBefore = std::chrono::minutes(5);
+constexpr Seconds kLongest = std::chrono::hours(24 * 365 * 10);
+
+async::Clock::TimePoint after(async::Clock::TimePoint begin, Seconds time) {
+  return begin + std::chrono::duration_cast<async::Duration>(time);
+}
 
 }  // namespace
 
-async::Clock::TimePoint renewal_time(async::Clock::TimePoint asked_at,
-                                     std::chrono::duration<double> life) {
-  const auto use = std::max(life * 0.9, life - kRenewBefore);
-  return asked_at + std::chrono::duration_cast<async::Duration>(use);
+TokenLife token_life(async::Clock::TimePoint asked_at, Seconds duration) {
+  // What is no number lasts no time.
+  const Seconds life = duration > Seconds(0) ? std::min(duration, kLongest) : Seconds(0);
+  return {.renew_at = after(asked_at, std::max(life * 0.9, life - kRenewBefore)),
+          .ends_at = after(asked_at, life)};
 }
 
 }  // namespace nodepool::cloud

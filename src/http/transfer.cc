@@ -92,6 +92,7 @@ void Transfer::set_up(std::chrono::milliseconds timeout) {
     set(easy, CURLOPT_UNIX_SOCKET_PATH, options_.unix_socket.c_str());
   }
   if (!options_.proxy.empty()) set(easy, CURLOPT_PROXY, options_.proxy.c_str());
+  if (options_.is_direct) set(easy, CURLOPT_NOPROXY, "*");
   if (!options_.ca_file.empty()) {
     set(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // and nothing besides

@@ -23,6 +23,7 @@ struct TransferOptions {
   bool verify = true;  // the server's certificate and name; false only where an operator says so
   // What http_proxy, https_proxy, no_proxy say is used (curl(1), ENVIRONMENT), unless this is set.
   std::string proxy = {};
+  bool is_direct = false;        // through no proxy, whatever else is said
   std::string unix_socket = {};  // path: connections go there, whatever host the URL names
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
   std::size_t largest_body = std::size_t{64} << 20;      // bytes

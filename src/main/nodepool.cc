@@ -5,11 +5,13 @@
 #include <iostream>
 #include <utility>
 
+#include "async/supervisor.h"
 #include "cli/context.h"
 #include "drivers/registry.h"
 #include "program/open_store.h"
 
 int main(int argc, char** argv) {
+  if (const auto status = nodepool::async::supervise_if_asked(argc, argv)) return *status;
   nodepool::async::EventLoop loop;
   nodepool::async::SystemClock clock;
   nodepool::async::Random random = nodepool::async::Random::from_system();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "async/supervisor.h"
 #include "drivers/registry.h"
 #include "launcher/launcher.h"
 #include "main/daemon_programs.h"
@@ -176,6 +177,7 @@ class LauncherDaemon final : public program::Daemon {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const auto status = async::supervise_if_asked(argc, argv)) return *status;
   return program::run_daemon(launcher_program(), argc, argv,
                              [](const program::Options& options, auto log) {
                                return std::make_unique<LauncherDaemon>(options, std::move(log));

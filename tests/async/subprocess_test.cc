@@ -103,16 +103,19 @@ Task<std::string> all_of(OutputPipe& pipe) {
   }
 }
 
-TEST_F(SubprocessTest, the_output_may_be_taken_without_the_standard_error) {
-  for (const bool keeps : {false, true}) {
+TEST_F(SubprocessTest, the_standard_error_may_be_taken_apart_from_the_output) {
+  for (const bool apart : {false, true}) {
     OutputPipe pipe(loop_.executor());
+    OutputPipe errors(loop_.executor());
     Subprocess::Command command{.arguments = {"sh", "-c", "echo out; echo err >&2"},
                                 .environment = {"PATH=/usr/bin:/bin"},
                                 .output = pipe.writing_end(),
-                                .keeps_standard_error = keeps};
+                                .error_output = apart ? errors.writing_end() : -1};
     Subprocess process(loop_.executor(), command);
     pipe.close_writing_end();
-    EXPECT_EQ(loop_.run(all_of(pipe)), keeps ? "out\n" : "out\nerr\n");
+    errors.close_writing_end();
+    EXPECT_EQ(loop_.run(all_of(pipe)), apart ? "out\n" : "out\nerr\n");
+    EXPECT_EQ(loop_.run(all_of(errors)), apart ? "err\n" : "");
     EXPECT_EQ(loop_.run(process.wait()).exit_status, 0);
   }
 }

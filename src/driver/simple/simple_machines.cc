@@ -13,11 +13,6 @@ namespace {
 // Between two listings, where it is known when a machine is expected.
 constexpr auto kLeastPause = std::chrono::milliseconds(20);
 
-// Asking again may help.
-bool may_pass(CloudError::Kind kind) {
-  return kind == CloudError::Kind::transient || kind == CloudError::Kind::unknown_outcome;
-}
-
 }  // namespace
 
 SimpleMachines::SimpleMachines(const ProviderContext& context, std::string provider,
@@ -96,22 +91,14 @@ Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, StateMachin
   co_return std::nullopt;
 }
 
-// A listing that fails tells nothing; the caller's time limit ends that.
 Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external_id,
                                                             Awaited& awaited) {
   while (true) {
-    std::string failure;
-    try {
-      const auto listing = co_await listing_.next(awaited);
-      const auto found = std::ranges::find(*listing, external_id, &SimpleInstance::external_id);
-      const bool is_there =
-          found != listing->end() && found->state != SimpleInstance::State::deleted;
-      co_return is_there ? std::optional(*found) : std::nullopt;
-    } catch (const CloudError& error) {
-      if (!may_pass(error.kind())) throw;
-      failure = error.what();
-    }
-    log_.warning("Could not list the instances, trying again: {}", failure);
+    const auto listing = co_await if_answered(listing_.next(awaited), "Instances", log_);
+    if (!listing) continue;
+    const auto found = std::ranges::find(*listing, external_id, &SimpleInstance::external_id);
+    const bool is_there = found != listing->end() && found->state != SimpleInstance::State::deleted;
+    co_return is_there ? std::optional(*found) : std::nullopt;
   }
 }
 
@@ -164,6 +151,8 @@ Task<std::vector<Resource>> SimpleMachines::resources() {
 }
 
 Task<> SimpleMachines::remove_resource(Resource resource) {
+  // What is no machine is not deleted as one.
+  if (resource.type != kInstanceResource) co_await Adapter::remove_resource(resource);
   co_await call_delete(std::move(resource.id));
 }
 

@@ -89,7 +89,9 @@ class Adapter {
   // node's: what certainly is not is a leak. By default an instance is compared by its id.
   virtual bool may_be_of(const Resource& resource, const model::Node& node) const;
 
-  // Deletes something that resources() showed.
+  // Deletes something that resources() showed. What is of another type than the driver shows is
+  // refused, as by this function itself: CloudError(permanent). Its id may be that of something
+  // else.
   virtual Task<> remove_resource(Resource resource);
 
   // Called every minute: deletes what the cloud leaves behind and nobody's mark is on. Returns how

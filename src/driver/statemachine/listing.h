@@ -17,9 +17,28 @@
 #include "async/runtime.h"
 #include "async/shared_answer.h"
 #include "async/task_witness.h"
+#include "driver/cloud_error.h"
 #include "driver/statemachine/next_look.h"
+#include "telemetry/log.h"
 
 namespace nodepool::driver {
+
+// What a look at the cloud finds while something is waited for: that a machine comes up, or goes. A
+// look that fails, or whose answer cannot be read, tells nothing: the result is empty (nullptr, no
+// value), and the caller looks again until its own time limit ends that. This holds for all
+// drivers. `what` is looked at, for the log: "Servers". Throws CloudError(permanent): a look is not
+// allowed; Cancelled.
+template <typename Found>
+async::Task<Found> if_answered(async::Task<Found> look, std::string_view what,
+                               telemetry::Logger log) {
+  try {
+    co_return co_await std::move(look);
+  } catch (const CloudError& error) {
+    if (error.kind() == CloudError::Kind::permanent) throw;
+    log.warning("{} cannot be looked at for now: {}", what, error.what());
+  }
+  co_return Found{};
+}
 
 // Something that a listing is to show: that a machine is up, or gone.
 struct Awaited {
@@ -47,7 +66,7 @@ struct Awaited {
 // A listing of a cloud, such as all its machines, in which many wait for something. It is asked for
 // when the first of them expects to see it, and all see what is listed. A listing that takes long
 // is work for the cloud: it is left alone for as long again, but no longer than between two looks
-// of those who know nothing.
+// of those who know nothing. After each that fails in a row, it is left alone for twice as long.
 //
 // Where orders queue, one machine after the other comes up, and a look for each would double the
 // calls. So who has queued leaves the look to those who come after him, for a part of the time that
@@ -157,6 +176,10 @@ class Listing {
   static constexpr int kPartOfUsual = 16;
   static constexpr async::Duration kMostLeft = std::chrono::seconds(10);
 
+  // After looks that fail.
+  static constexpr async::Duration kLongestRest = std::chrono::seconds(30);
+  static constexpr int kMostDoublings = 16;
+
   static async::Duration left_to_others(const Awaited& awaited) {
     const async::Duration usual = awaited.expected ? awaited.expected->usual : async::Duration();
     const async::Duration left =
@@ -183,8 +206,15 @@ class Listing {
     return !awaited.only_younger || !awaited.since || shown_since_ > *awaited.since;
   }
 
-  TimePoint when_due(const Awaited& awaited) const {
+  async::Duration rest_after_look() const {
     const async::Duration rest = std::max(pace_.least, std::min(look_took_, pace_.unknown));
+    if (failures_ == 0) return rest;
+    return std::min(rest * (1 << std::min(failures_, kMostDoublings)),
+                    std::max(rest, kLongestRest));
+  }
+
+  TimePoint when_due(const Awaited& awaited) const {
+    const async::Duration rest = rest_after_look();
     if (has_changed_) return looked_at_ ? *looked_at_ + rest : runtime_.clock.now();
     return next_look(awaited.since, awaited.expected, looked_at_,
                      {.unknown = pace_.unknown, .least = rest});
@@ -213,6 +243,7 @@ class Listing {
       shown_since_ = begun;
       looked_before_ = looked_at_.value_or(TimePoint::min());
     }
+    failures_ = failure ? failures_ + 1 : 0;
     looked_at_ = runtime_.clock.now();
     look_took_ = *looked_at_ - begun;
     crowd_->answered.set();
@@ -232,6 +263,7 @@ class Listing {
   TimePoint looked_before_ = TimePoint::min();
   std::optional<TimePoint> looked_at_;  // when the last one was answered, or failed
   async::Duration look_took_{};         // the last one
+  int failures_ = 0;                    // in a row, up to the last one
   bool has_changed_ = false;
 };
 

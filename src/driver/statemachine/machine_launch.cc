@@ -22,6 +22,10 @@ namespace {
 // Between attempts at deleting what a failed attempt has made.
 constexpr auto kUndoPause = std::chrono::seconds(5);
 
+// After an attempt that has not reached the cloud; each is twice the one before.
+constexpr auto kFirstPause = std::chrono::seconds(15);
+constexpr auto kLongestPause = std::chrono::seconds(120);
+
 // The machine came up, but did not let itself be scanned.
 class ScanFailed : public std::runtime_error {
  public:
@@ -50,6 +54,7 @@ struct MachineLaunch::Failure {
   std::string_view result = kLaunchFailed;  // for metrics
   LaunchError::Kind kind = LaunchError::Kind::failed;
   bool may_try_again = true;
+  bool has_reached_cloud = true;  // otherwise nothing was tried, and another attempt is no use yet
 };
 
 MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
@@ -90,6 +95,7 @@ Task<> MachineLaunch::run() {
     if (last || !failure->may_try_again) throw LaunchError(failure->kind, failure->message);
     context_.log.error("Launch attempt {}/{} failed: {}", journal_.attempt,
                        context_.config.launch_retries(), failure->message);
+    if (!failure->has_reached_cloud) co_await pause();
     begin_another_attempt();
   }
   launch_.node().launch_journal = {};
@@ -109,9 +115,11 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     throw;
   } catch (const CloudError& failure) {
     const bool quota = failure.kind() == CloudError::Kind::quota;
+    const bool is_unreachable =
+        failure.kind() == CloudError::Kind::auth || failure.kind() == CloudError::Kind::transient;
     return Failure{failure.what(), result_of(failure),
                    quota ? LaunchError::Kind::quota : LaunchError::Kind::failed,
-                   !quota && failure.kind() != CloudError::Kind::permanent};
+                   !quota && failure.kind() != CloudError::Kind::permanent, !is_unreachable};
   } catch (const async::DeadlineExceeded& failure) {
     return Failure{failure.what(), kLaunchTimedOut};
   } catch (const ScanFailed& failure) {
@@ -135,6 +143,12 @@ void MachineLaunch::give_account(const std::optional<Failure>& failure) {
     if (account.failure.empty()) account.failure = "the reason is not known";
   }
   launch_.attempt_ended(account);
+}
+
+// A cloud that lets nobody in, or does not answer, would use up all attempts at once.
+Task<> MachineLaunch::pause() {
+  const auto wanted = kFirstPause * (1 << std::min<std::int64_t>(journal_.attempt - 1, 8));
+  return context_.runtime.clock.sleep_for(std::min<async::Duration>(wanted, kLongestPause));
 }
 
 // Its time begins now, and so the deletion of what the last one made counts.

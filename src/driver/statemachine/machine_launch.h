@@ -57,6 +57,7 @@ class MachineLaunch {
   Task<> report_scan_failure(std::string reason);
   void give_account(const std::optional<Failure>& failure);
   std::optional<Failure> failure_of(const std::exception_ptr& error) const;
+  Task<> pause();
   void begin_another_attempt();
   const MachineLabel& label() const;
 

@@ -120,7 +120,8 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
-    const auto list = co_await hosts_if_answered(context_, context_.pace.poll);
+    const auto list = co_await driver::if_answered(context_.view.hosts(context_.pace.poll),
+                                                   "Dedicated hosts", context_.log);
     const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
     if (host != nullptr && host->state != "pending") {
@@ -211,7 +212,8 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
   async::Clock& clock = context_.runtime.clock;
   auto last_seen = clock.now();
   while (true) {
-    const auto list = co_await instances_if_answered(context_, awaited_);
+    const auto list = co_await driver::if_answered(context_.view.instances().next(awaited_),
+                                                   "Instances", context_.log);
     const Ec2Instance* instance = list ? list->find(id) : nullptr;
     if (instance != nullptr) {
       if (instance->state == "running") {
@@ -225,28 +227,6 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
       throw CloudError(CloudError::Kind::failed, "instance " + id + " has vanished");
     }
   }
-}
-
-Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(MachineContext context,
-                                                                       driver::Awaited& awaited) {
-  try {
-    co_return co_await context.view.instances().next(awaited);
-  } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::permanent) throw;
-    context.log.warning("Instances cannot be listed for now: {}", error.what());
-  }
-  co_return nullptr;
-}
-
-Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(MachineContext context,
-                                                                     async::Duration max_age) {
-  try {
-    co_return co_await context.view.hosts(max_age);
-  } catch (const CloudError& error) {
-    if (error.kind() == CloudError::Kind::permanent) throw;
-    context.log.warning("Dedicated hosts cannot be listed for now: {}", error.what());
-  }
-  co_return nullptr;
 }
 
 Task<Resources> InstanceLaunch::need_with(std::string type_name) {

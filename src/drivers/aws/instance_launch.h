@@ -64,16 +64,6 @@ class InstanceLaunch {
   driver::Awaited awaited_;
 };
 
-// The next list of instances, once there is one. nullptr if EC2 does not answer now, or with what
-// nobody can read: whoever waits for something there looks again later. Throws
-// CloudError(permanent): it may not be asked.
-async::Task<std::shared_ptr<const Things<Ec2Instance>>> instances_if_answered(
-    MachineContext context, driver::Awaited& awaited);
-
-// The same of dedicated hosts, for one that was asked for no longer than `max_age` ago.
-async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts_if_answered(
-    MachineContext context, async::Duration max_age);
-
 // What a machine that is there takes, with its disks. What is on a dedicated host takes that.
 async::Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance);
 

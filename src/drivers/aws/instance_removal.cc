@@ -19,7 +19,8 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
     awaited.expected->step = std::max(awaited.expected->step, context.pace.poll);
   }
   while (true) {
-    const auto list = co_await instances_if_answered(context, awaited);
+    const auto list = co_await driver::if_answered(context.view.instances().next(awaited),
+                                                   "Instances", context.log);
     if (!list) continue;
     const Ec2Instance* instance = list->find(id);
     if (instance != nullptr && !instance->is_gone()) continue;
@@ -47,7 +48,8 @@ Task<> release_host(MachineContext context, std::string id) {
   const bool was_there = co_await context.ec2.release_host(id);
   if (!was_there) co_return;
   while (true) {
-    const auto list = co_await hosts_if_answered(context, async::Duration::zero());
+    const auto list = co_await driver::if_answered(context.view.hosts(async::Duration::zero()),
+                                                   "Dedicated hosts", context.log);
     const DedicatedHost* host = list ? list->find(id) : nullptr;
     if (list && (host == nullptr || host->is_gone())) co_return;
     co_await context.runtime.clock.sleep_for(context.pace.poll);

@@ -43,9 +43,10 @@ const Flavor& choose_flavor(const FakeLabel& label) {
 
 }  // namespace
 
-FakeAdapter::FakeAdapter(const async::Runtime& runtime, std::shared_ptr<const FakeConfig> config,
-                         std::shared_ptr<FakeCloud> cloud)
+FakeAdapter::FakeAdapter(const async::Runtime& runtime, telemetry::Logger log,
+                         std::shared_ptr<const FakeConfig> config, std::shared_ptr<FakeCloud> cloud)
     : runtime_(runtime),
+      log_(std::move(log)),
       config_(std::move(config)),
       cloud_(std::move(cloud)),
       client_(runtime, cloud_),
@@ -129,17 +130,13 @@ Task<Server> FakeAdapter::wait_until_active(std::string id, driver::Awaited& awa
   }
 }
 
-// A list that fails tells nothing; the caller's time limit ends that.
 Task<std::optional<Server>> FakeAdapter::look_at(const std::string& id, driver::Awaited& awaited) {
   while (true) {
-    try {
-      const auto servers = co_await listing_.next(awaited);
-      const auto found = std::ranges::lower_bound(*servers, id, {}, &Server::id);
-      if (found == servers->end() || found->id != id) co_return std::nullopt;
-      co_return *found;
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::transient) throw;
-    }
+    const auto servers = co_await driver::if_answered(listing_.next(awaited), "Servers", log_);
+    if (!servers) continue;
+    const auto found = std::ranges::lower_bound(*servers, id, {}, &Server::id);
+    if (found == servers->end() || found->id != id) co_return std::nullopt;
+    co_return *found;
   }
 }
 
@@ -199,6 +196,9 @@ Task<std::vector<Resource>> FakeAdapter::resources() {
 }
 
 Task<> FakeAdapter::remove_resource(Resource resource) {
+  // What is no server is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await client_.remove(std::move(resource.id));
 }
 

@@ -10,14 +10,15 @@
 #include "drivers/fake/fake_client.h"
 #include "drivers/fake/fake_config.h"
 #include "drivers/fake/fake_images.h"
+#include "telemetry/log.h"
 
 namespace nodepool::drivers::fake {
 
 // Machines of a FakeCloud.
 class FakeAdapter final : public driver::Adapter {
  public:
-  FakeAdapter(const async::Runtime& runtime, std::shared_ptr<const FakeConfig> config,
-              std::shared_ptr<FakeCloud> cloud);
+  FakeAdapter(const async::Runtime& runtime, telemetry::Logger log,
+              std::shared_ptr<const FakeConfig> config, std::shared_ptr<FakeCloud> cloud);
 
   // The cloud behaves as this provider says from now on.
   Task<> start() override;
@@ -46,6 +47,7 @@ class FakeAdapter final : public driver::Adapter {
   driver::Instance describe(const Server& server) const;
 
   async::Runtime runtime_;
+  telemetry::Logger log_;
   std::shared_ptr<const FakeConfig> config_;
   std::shared_ptr<FakeCloud> cloud_;
   FakeClient client_;

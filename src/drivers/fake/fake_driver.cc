@@ -31,7 +31,8 @@ std::unique_ptr<driver::Adapter> FakeDriver::adapter(
     std::shared_ptr<const driver::ProviderConfig> config, driver::ProviderContext context) const {
   auto fake = std::dynamic_pointer_cast<const FakeConfig>(config);
   auto cloud = clouds_->cloud(fake->cloud_name());
-  return std::make_unique<FakeAdapter>(context.runtime, std::move(fake), std::move(cloud));
+  return std::make_unique<FakeAdapter>(context.runtime, context.log, std::move(fake),
+                                       std::move(cloud));
 }
 
 std::unique_ptr<nodescan::Scanner> FakeDriver::scanner(

@@ -10,21 +10,22 @@ using async::Task;
 
 namespace {
 
-bool takes_pods(const Element& node) {
+std::map<std::string, double, std::less<>> capacity_of(const Element& node) {
   const auto spec = node.optional_object("spec");
-  return !spec || !spec->boolean_or("unschedulable", false);
+  const bool takes_pods = !spec || !spec->boolean_or("unschedulable", false);
+  const auto status = node.optional_object("status");
+  const auto allocatable = status ? status->optional_object("allocatable") : std::nullopt;
+  if (!allocatable || !takes_pods) return {};
+  return amounts_of(*allocatable);
 }
 
 }  // namespace
 
 Task<driver::Limits> cluster_capacity(KubeApi& api) {
   driver::Limits limits;
-  const std::vector<Element> nodes = co_await api.list("list nodes", "/api/v1/nodes", "");
-  for (const Element& node : nodes) {
-    const auto status = node.optional_object("status");
-    const auto allocatable = status ? status->optional_object("allocatable") : std::nullopt;
-    if (!allocatable || !takes_pods(node)) continue;
-    for (const auto& [name, amount] : amounts_of(*allocatable)) limits[name] += amount;
+  const auto nodes = co_await api.list("list nodes", "/api/v1/nodes", "", capacity_of);
+  for (const auto& node : nodes) {
+    for (const auto& [name, amount] : node) limits[name] += amount;
   }
   co_return limits;
 }
@@ -38,9 +39,8 @@ Task<std::vector<driver::Instance>> cluster_usage(KubeApi& api, std::vector<Spac
     instance.resources = driver::Resources({{"instances", 1}});
   }
   std::vector<driver::Instance> all;
-  const std::vector<Element> pods = co_await api.list("list pods", "/api/v1/pods", "");
-  for (const Element& object : pods) {
-    const Pod pod = read_pod(object);
+  const std::vector<Pod> pods = co_await api.list("list pods", "/api/v1/pods", "", read_pod);
+  for (const Pod& pod : pods) {
     if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
     const auto space = of_nodes.find(pod.space);
     if (space != of_nodes.end()) {

@@ -76,10 +76,6 @@ std::pair<std::string, double> in_our_words(std::string_view name) {
   return {std::string(name), 1};
 }
 
-bool may_pass(const CloudError& error) {
-  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
-}
-
 }  // namespace
 
 double quantity(std::string_view text) {
@@ -136,13 +132,7 @@ Task<Pod> wait_until_running(driver::Listing<PodList>& pods, driver::Awaited& aw
   std::string told;
   bool was_there = false;
   while (true) {
-    driver::Listing<PodList>::Pointer list;
-    try {
-      list = co_await pods.next(awaited);
-    } catch (const CloudError& error) {
-      if (!may_pass(error)) throw;
-      log.warning("Pods cannot be listed for now: {}", error.what());
-    }
+    const auto list = co_await driver::if_answered(pods.next(awaited), "Pods", log);
     if (!list) continue;
     const Pod* pod = list->find(space, name);
     if (pod == nullptr || pod->is_going) {

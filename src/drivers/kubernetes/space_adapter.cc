@@ -78,13 +78,7 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
   if (accepted) accepted();
   driver::Awaited awaited = space_list_.await_removal();
   while (true) {
-    driver::Listing<SpaceList>::Pointer list;
-    try {
-      list = co_await space_list_.next(awaited);
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::transient) throw;
-      log_.warning("Namespaces cannot be listed for now: {}", error.what());
-    }
+    const auto list = co_await driver::if_answered(space_list_.next(awaited), "Namespaces", log_);
     if (!list) continue;
     const Space* space = list->find(name);
     // One that is not going has been made under the same name since then.
@@ -124,6 +118,9 @@ Task<std::vector<driver::Resource>> SpaceAdapter::resources() {
 }
 
 Task<> SpaceAdapter::remove_resource(driver::Resource resource) {
+  // What is no namespace is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await remove_space(std::move(resource.id), {});
 }
 

@@ -6,6 +6,7 @@
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/listing.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
@@ -118,18 +119,23 @@ Task<SpaceLaunch::Account> SpaceLaunch::make_account(std::string space) {
 Task<SpaceLaunch::Account> SpaceLaunch::read_account(std::string space) {
   const std::string path = core_path(space, std::string("secrets/") + kAccount);
   for (Pauses pauses(context_.runtime);;) {
-    const std::optional<Element> secret = co_await context_.api.find("get secret", path);
-    const auto data = secret ? secret->optional_object("data") : std::nullopt;
-    if (data) {
-      const auto token = cloud::base64_decoded(data->text_or("token"));
-      Account account{.token = token.value_or(""), .ca = data->text_or("ca.crt")};
-      if (!account.token.empty() && !account.ca.empty()) co_return account;
-    }
+    const Account account =
+        co_await driver::if_answered(find_account(path), "The account's token", context_.log);
+    if (!account.token.empty() && !account.ca.empty()) co_return account;
     if (pauses.are_over()) break;
     co_await pauses.next();
   }
   throw CloudError(CloudError::Kind::failed,
                    "the cluster has made no token for the service account of " + space);
+}
+
+// Without what the cluster has not made yet.
+Task<SpaceLaunch::Account> SpaceLaunch::find_account(std::string path) {
+  const std::optional<Element> secret = co_await context_.api.find("get secret", path);
+  const auto data = secret ? secret->optional_object("data") : std::nullopt;
+  if (!data) co_return Account{};
+  const auto token = cloud::base64_decoded(data->text_or("token"));
+  co_return Account{.token = token.value_or(""), .ca = data->text_or("ca.crt")};
 }
 
 Task<Pod> SpaceLaunch::run_pod(std::string space) {

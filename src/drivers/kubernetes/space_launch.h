@@ -42,6 +42,7 @@ class SpaceLaunch {
   async::Task<bool> is_ours(std::string name);
   async::Task<Account> make_account(std::string space);
   async::Task<Account> read_account(std::string space);
+  async::Task<Account> find_account(std::string path);
   async::Task<Pod> run_pod(std::string space);
   async::Task<> make_pod(std::string space);
   driver::Instance describe(const std::string& space, const Account& account) const;

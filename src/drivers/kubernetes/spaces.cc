@@ -39,12 +39,7 @@ Task<std::optional<Space>> Namespaces::find(std::string name) {
 }
 
 Task<std::vector<Space>> Namespaces::list() {
-  std::vector<Space> spaces;
-  const std::vector<Element> all =
-      co_await api_.list("list namespaces", kCollection, std::string(kOfNodes));
-  spaces.reserve(all.size());
-  for (const Element& object : all) spaces.push_back(read_space(object));
-  co_return spaces;
+  return api_.list("list namespaces", kCollection, std::string(kOfNodes), read_space);
 }
 
 Task<bool> Namespaces::remove(std::string name) {
@@ -61,11 +56,7 @@ Task<> Namespaces::grant(std::string name, bool has_pod) {
 }
 
 Task<std::vector<Pod>> Namespaces::pods(std::set<std::string> /*awaited*/) {
-  std::vector<Pod> pods;
-  const std::vector<Element> all = co_await api_.list("list pods", kPods, std::string(kOfNodes));
-  pods.reserve(all.size());
-  for (const Element& object : all) pods.push_back(read_pod(object));
-  co_return pods;
+  return api_.list("list pods", kPods, std::string(kOfNodes), read_pod);
 }
 
 void Namespaces::follow(Watcher& watcher, std::function<void()> on_space,

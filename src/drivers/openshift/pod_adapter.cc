@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "cloud/base64.h"
 #include "driver/cloud_error.h"
@@ -71,10 +72,11 @@ Task<> PodAdapter::stop() {
 Task<std::vector<Pod>> PodAdapter::list_pods(std::string query) {
   std::vector<Pod> pods;
   for (const auto& [space, pool] : config_->pools()) {
-    const std::vector<Element> all = co_await api_.list("list pods", pods_of(space), query);
-    for (const Element& object : all) {
-      pods.push_back(kubernetes::read_pod(object));
-      pods.back().space = space;
+    std::vector<Pod> found =
+        co_await api_.list("list pods", pods_of(space), query, kubernetes::read_pod);
+    for (Pod& pod : found) {
+      pod.space = space;
+      pods.push_back(std::move(pod));
     }
   }
   co_return pods;
@@ -192,13 +194,7 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
   if (accepted) accepted();
   driver::Awaited awaited = pods_.await_removal();
   while (true) {
-    driver::Listing<PodList>::Pointer list;
-    try {
-      list = co_await pods_.next(awaited);
-    } catch (const CloudError& error) {
-      if (error.kind() != CloudError::Kind::transient) throw;
-      log_.warning("Pods cannot be listed for now: {}", error.what());
-    }
+    const auto list = co_await driver::if_answered(pods_.next(awaited), "Pods", log_);
     if (!list) continue;
     const Pod* pod = list->find(place->space, place->name);
     // One that is not going has been made under the same name since then.
@@ -235,6 +231,9 @@ Task<std::vector<driver::Resource>> PodAdapter::resources() {
 }
 
 Task<> PodAdapter::remove_resource(driver::Resource resource) {
+  // What is no pod is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await remove_pod(std::move(resource.id), {});
 }
 
@@ -250,7 +249,8 @@ Task<driver::Limits> PodAdapter::limits() {
 Task<std::vector<Element>> PodAdapter::quotas_of(std::string space) {
   try {
     co_return co_await api_.list("list resource quotas",
-                                 "/api/v1/namespaces/" + space + "/resourcequotas", "");
+                                 "/api/v1/namespaces/" + space + "/resourcequotas", "",
+                                 std::identity());
   } catch (const CloudError& error) {
     if (!is_forbidden(error)) throw;
     if (!told_of_quotas_) log_.warning("Quotas do not count until they refuse: {}", error.what());

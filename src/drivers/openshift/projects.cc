@@ -1,5 +1,8 @@
 #include "drivers/openshift/projects.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "driver/cloud_error.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
@@ -71,12 +74,7 @@ Task<std::optional<Space>> Projects::find(std::string name) {
 }
 
 Task<std::vector<Space>> Projects::list() {
-  std::vector<Space> spaces;
-  const std::vector<Element> all =
-      co_await api_.list("list projects", std::string(kApi) + "/projects", "");
-  spaces.reserve(all.size());
-  for (const Element& object : all) spaces.push_back(read_project(object));
-  co_return spaces;
+  return api_.list("list projects", std::string(kApi) + "/projects", "", read_project);
 }
 
 Task<bool> Projects::remove(std::string name) {
@@ -106,9 +104,9 @@ Task<std::vector<Pod>> Projects::pods(std::set<std::string> awaited) {
   std::vector<Pod> pods;
   for (const std::string& name : awaited) {
     try {
-      const std::vector<Element> all =
-          co_await api_.list("list pods", "/api/v1/namespaces/" + name + "/pods", "");
-      for (const Element& object : all) pods.push_back(kubernetes::read_pod(object));
+      const std::string path = "/api/v1/namespaces/" + name + "/pods";
+      std::vector<Pod> found = co_await api_.list("list pods", path, "", kubernetes::read_pod);
+      std::ranges::move(found, std::back_inserter(pods));
     } catch (const CloudError& error) {
       if (!may_be_missing(error)) throw;
     }

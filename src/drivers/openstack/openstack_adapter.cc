@@ -65,6 +65,9 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
+  // What is no server is not deleted as one.
+  if (resource.type != driver::kInstanceResource)
+    co_await driver::Adapter::remove_resource(resource);
   co_await remove_server(context_, std::move(resource.id), {});
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/launch_metrics.h"
 #include "driver/ownership.h"
+#include "driver/statemachine/listing.h"
 #include "drivers/openstack/api/quota_words.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
@@ -29,10 +31,6 @@ CloudError failure_of(const Server& server) {
   return {quota ? CloudError::Kind::quota : CloudError::Kind::failed,
           fmt::format("server {} is in ERROR: {}", server.id,
                       server.fault.empty() ? "the cloud does not say why" : server.fault)};
-}
-
-bool may_pass(const CloudError& error) {
-  return error.kind() == CloudError::Kind::transient || error.kind() == CloudError::Kind::auth;
 }
 
 }  // namespace
@@ -144,7 +142,8 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   async::Clock& clock = context_.runtime.clock;
   auto last_seen = clock.now();
   while (true) {
-    const auto list = co_await servers_if_answered(context_, awaited_);
+    const auto list = co_await driver::if_answered(context_.view.servers().next(awaited_),
+                                                   "Servers", context_.log);
     const Server* server = list ? list->find(id) : nullptr;
     if (server != nullptr) {
       if (server->status == "ACTIVE") {
@@ -199,9 +198,11 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   const auto until = clock.now() + context_.pace.floating_ip_limit;
   std::string status = "not shown";
   while (true) {
-    const auto list = co_await context_.view.floating_ips();
-    const auto found = std::ranges::find(*list, id, &FloatingIp::id);
-    if (found != list->end()) {
+    const auto list =
+        co_await driver::if_answered(context_.view.floating_ips(), "Floating IPs", context_.log);
+    const std::span<const FloatingIp> listed = list ? *list : std::span<const FloatingIp>();
+    const auto found = std::ranges::find(listed, id, &FloatingIp::id);
+    if (found != listed.end()) {
       if (found->status == "ACTIVE" && !found->port_id.empty()) co_return *found;
       status = found->status;
     }
@@ -211,17 +212,6 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   throw CloudError(CloudError::Kind::failed,
                    fmt::format("floating IP {} does not become ACTIVE: it is {}", id, status),
                    driver::kLaunchAddressTimedOut);
-}
-
-Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,
-                                                            driver::Awaited& awaited) {
-  try {
-    co_return co_await context.view.servers().next(awaited);
-  } catch (const CloudError& error) {
-    if (!may_pass(error)) throw;
-    context.log.warning("Servers cannot be listed for now: {}", error.what());
-  }
-  co_return nullptr;
 }
 
 Task<Instance> describe(ServerContext context, Server server) {

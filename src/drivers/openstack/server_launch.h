@@ -53,11 +53,6 @@ class ServerLaunch {
   driver::Awaited awaited_;
 };
 
-// The next list of servers, once there is one. nullptr if the cloud does not answer now: whoever
-// waits for something there looks again later. Throws CloudError for any other failure.
-async::Task<std::shared_ptr<const ServerList>> servers_if_answered(ServerContext context,
-                                                                   driver::Awaited& awaited);
-
 // What the launcher is told of a server.
 async::Task<driver::Instance> describe(ServerContext context, Server server);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "driver/cloud_error.h"
+#include "driver/statemachine/listing.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -58,7 +59,9 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
   for (const std::string& id : ids) co_await context.api.network().remove_floating_ip(id);
   while (true) {
     co_await context.runtime.clock.sleep_for(context.pace.poll);
-    const auto list = co_await context.view.floating_ips();
+    const auto list =
+        co_await driver::if_answered(context.view.floating_ips(), "Floating IPs", context.log);
+    if (!list) continue;
     const bool remains = std::ranges::any_of(*list, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
     });
@@ -98,7 +101,8 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   // the removal.
   driver::Awaited awaited = context.view.servers().await_removal();
   while (true) {
-    const auto list = co_await servers_if_answered(context, awaited);
+    const auto list =
+        co_await driver::if_answered(context.view.servers().next(awaited), "Servers", context.log);
     if (!list) continue;
     const Server* server = list->find(server_id);
     if (is_gone(server)) co_return;

@@ -117,6 +117,17 @@ TEST_F(LaunchTest, a_failed_attempt_is_undone_before_the_next) {
                          "] Launch attempt 1/3 failed: look went wrong"));
 }
 
+// Credentials that cannot be had for some minutes cost no node.
+TEST_F(LaunchTest, between_attempts_that_do_not_reach_the_cloud_there_is_a_pause) {
+  for (const Kind kind : {Kind::auth, Kind::transient}) {
+    cloud_->fail("make disk", {kind}, 2);
+    const auto time = time_for([&] { EXPECT_EQ(launch_new().state, NodeState::ready); });
+    EXPECT_GE(time, seconds(15 + 30));
+  }
+  cloud_->fail("make disk", {Kind::no_capacity}, 2);
+  EXPECT_EQ(time_for([&] { launch_new(); }), seconds(0)) << "this one has been tried";
+}
+
 TEST_F(LaunchTest, the_last_attempt_is_left_to_whoever_takes_the_node_back) {
   cloud_->fail("make server", {Kind::no_capacity}, 10);
   const LaunchError error = launch_error();

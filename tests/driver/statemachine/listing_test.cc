@@ -48,6 +48,19 @@ class ListingTest : public testing::Test {
     }
   }
 
+  static Task<> wait_through_failures(ListingTest& test, int machine, Awaited awaited) {
+    Listing<Up>::Pointer up;
+    while (!up || !up->contains(machine)) {
+      up = co_await if_answered(test.listing_.next(awaited), "Machines", test.logger_);
+    }
+    test.seen_.push_back(test.now());
+  }
+
+  static Task<Listing<Up>::Pointer> failing(CloudError::Kind kind) {
+    throw CloudError(kind, "as the test wants it");
+    co_return nullptr;
+  }
+
   static Task<> see_without(ListingTest& test, int machine, Awaited awaited) {
     const auto up = co_await test.listing_.next(awaited);
     EXPECT_FALSE(up->contains(machine));
@@ -80,6 +93,9 @@ class ListingTest : public testing::Test {
   async::Random random_{1};
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   async::Clock::TimePoint start_ = clock_.now();
+  telemetry::Logger logger_{
+      telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+      "test"};
   Up up_;
   bool is_broken_ = false;
   async::Duration latency_{};
@@ -105,6 +121,26 @@ TEST_F(ListingTest, all_who_wait_see_each_look) {
   pass(seconds(1));
   EXPECT_THAT(asked_, SizeIs(2));
   EXPECT_THAT(seen_, SizeIs(100));
+}
+
+TEST_F(ListingTest, a_cloud_that_goes_on_failing_is_asked_less_and_less_often) {
+  scope_.spawn("a test's wait", wait_through_failures(*this, 1, listing_.await()));
+  is_broken_ = true;
+  pass(seconds(120));
+  EXPECT_THAT(asked_, SizeIs(testing::Lt(25))) << "of 120, one a second";
+  is_broken_ = false;
+  up_.insert(1);
+  pass(seconds(30));
+  EXPECT_THAT(seen_, SizeIs(1));
+}
+
+TEST_F(ListingTest, only_a_look_that_is_not_allowed_ends_a_wait) {
+  using Kind = CloudError::Kind;
+  for (const Kind kind : {Kind::failed, Kind::transient, Kind::auth, Kind::quota, Kind::not_found,
+                          Kind::unknown_outcome}) {
+    EXPECT_EQ(loop_.run(if_answered(failing(kind), "Machines", logger_)), nullptr);
+  }
+  EXPECT_THROW(loop_.run(if_answered(failing(Kind::permanent), "Machines", logger_)), CloudError);
 }
 
 TEST_F(ListingTest, what_is_known_decides_when_it_is_asked_for) {

@@ -175,6 +175,18 @@ TEST_F(ScriptedApiTest, a_list_that_goes_in_circles_ends) {
   EXPECT_EQ(calls_to_ec2(), 2U);
 }
 
+TEST_F(ScriptedApiTest, a_list_has_a_limit_for_all_its_pages_together) {
+  std::vector<std::string> pages;
+  for (int page = 0; page < 6; ++page) {
+    pages.push_back(http::answer(200, "<R><reservationSet/><nextToken>" + std::to_string(page) +
+                                          "</nextToken></R>" +
+                                          std::string(std::size_t{60} << 20, ' ')));
+  }
+  EXPECT_THAT(error_of(ec2(std::move(pages)).instances())->what(),
+              HasSubstr("ec2: DescribeInstances: the list is larger than 256 MiB"));
+  EXPECT_EQ(calls_to_ec2(), 5U);
+}
+
 TEST_F(ScriptedApiTest, a_quota_that_cannot_be_meant_hides_no_other) {
   const std::string page = http::answer(200, R"({"Quotas": [
       {"QuotaCode": "L-1", "Value": 1e300}, {"QuotaCode": "L-2", "Value": 64.0},

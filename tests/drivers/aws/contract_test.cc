@@ -96,6 +96,8 @@ class AwsFixture : public CloudFixture {
         return fail("TerminateInstances", times, {400, "OperationNotPermitted"});
       case Trouble::listing_error:
         return fail("DescribeInstances", times * kAttempts, {503, "Unavailable"});
+      case Trouble::listing_failed:
+        return fail("DescribeInstances", times, {400, "InvalidParameterValue"});
       case Trouble::limits_error:
         return fail("ListServiceQuotas", times * kAttempts, {500, "ServiceException"});
       case Trouble::image_error:

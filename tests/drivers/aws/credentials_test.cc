@@ -142,10 +142,22 @@ TEST_F(CredentialsTest, the_instance_is_asked_with_a_token) {
   account_.credentials.url = server_.url();
   const auto found = loop_.run(credentials.get());
   EXPECT_EQ(found->keys, kFound);
-  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::minutes(50));
-  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::minutes(50));
+  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
   loop_.run(credentials.get());
   EXPECT_EQ(calls_, 3) << "once for all";
+}
+
+TEST_F(CredentialsTest, services_of_this_machine_are_asked_through_no_proxy) {
+  body_ = keys_as_json();
+  ::setenv("http_proxy", "http://127.0.0.1:1", 1);
+  Credentials& instance = credentials({.kind = SourceKind::instance_metadata});
+  account_.credentials.url = server_.url();
+  EXPECT_EQ(loop_.run(instance.get())->keys, kFound);
+  loop_.run(instance.stop());
+  Credentials& container = credentials({.kind = SourceKind::container, .url = "/keys"});
+  EXPECT_EQ(loop_.run(container.get())->keys, kFound);
+  ::unsetenv("http_proxy");
 }
 
 TEST_F(CredentialsTest, the_container_s_service_is_asked_with_what_authorizes_it) {
@@ -246,8 +258,8 @@ TEST_F(CredentialsTest, who_has_signed_in_gets_keys_of_his_role) {
   needed_header_ = {"x-amz-sso_bearer_token", "old"};
   const auto found = loop_.run(credentials(sign_in(3600)).get());
   EXPECT_EQ(found->keys, kFound);
-  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::minutes(50));
-  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::minutes(50));
+  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
   EXPECT_EQ(server_.calls().at(0).target,
             "/federation/credentials?role_name=a%20role&account_id=123");
   EXPECT_EQ(calls_, 1);
@@ -270,12 +282,18 @@ TEST_F(CredentialsTest, a_sign_in_is_renewed_before_it_runs_out_and_kept_for_oth
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
+TEST_F(CredentialsTest, an_end_that_cannot_be_meant_makes_the_answer_unreadable) {
   body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
               "expiration": 1e300}})";
-  renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e300, "refreshToken": "next"})";
+  EXPECT_THAT(failure_of(sign_in(3600)), HasSubstr("expiration is out of range"));
+}
+
+TEST_F(CredentialsTest, a_sign_in_whose_end_no_clock_can_count_is_kept) {
+  body_ = R"({"roleCredentials": {"accessKeyId": "A", "secretAccessKey": "B", "sessionToken": "C",
+              "expiration": 9007199254740991}})";
+  renewed_token_ = R"({"accessToken": "new", "expiresIn": 1e15, "refreshToken": "next"})";
   const auto found = loop_.run(credentials(sign_in(60, registration(3600))).get());
-  EXPECT_GT(found->renew_at, clock_.now() + std::chrono::hours(1));
+  EXPECT_GT(found->life.renew_at, clock_.now() + std::chrono::hours(1));
   const SsoToken kept = parse_sso_token(test_support::read_file(file_));
   EXPECT_GT(kept.expires, clock_.wall_seconds() + 3600);
 }
@@ -322,7 +340,7 @@ TEST_F(CredentialsTest, a_program_hands_out_keys_and_says_how_long_they_are_good
                                                    text + in_an_hour() + "\"}\nEND\n"))
                                    .get());
   EXPECT_EQ(found->keys, kFound);
-  EXPECT_LT(found->renew_at, clock_.now() + std::chrono::minutes(56));
+  EXPECT_LT(found->life.renew_at, clock_.now() + std::chrono::minutes(56));
 }
 
 TEST_F(CredentialsTest, keys_of_a_program_without_an_end_are_good_until_they_are_refused) {
@@ -331,7 +349,7 @@ TEST_F(CredentialsTest, keys_of_a_program_without_an_end_are_good_until_they_are
 echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}')"));
   const auto first = loop_.run(credentials.get());
   EXPECT_EQ(first->keys, (Keys{"A", "B", ""}));
-  EXPECT_GT(first->renew_at, clock_.now() + std::chrono::hours(24));
+  EXPECT_GT(first->life.renew_at, clock_.now() + std::chrono::hours(24));
   loop_.run(credentials.get());
   EXPECT_EQ(test_support::read_file(count), "\n");
   credentials.refused(first);

@@ -58,6 +58,7 @@ enum class Trouble {
   question_lost,   // a machine is not made, and the answer is lost
   deletion_error,  // a machine is not deleted
   listing_error,   // looking at machines, one or all, fails
+  listing_failed,  // … and nothing says that it may pass, as if the answer could not be read
   limits_error,    // the limits are not told                                 (QuotaContract)
   image_error,     // an image is not accepted
   busy,            // any call: "later", as with the statuses 429 and 503    (WireContract)

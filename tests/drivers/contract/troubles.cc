@@ -120,6 +120,20 @@ TEST_P(DriverContract, machines_that_cannot_be_seen_for_a_while_are_not_made_twi
   EXPECT_THAT(machine_ids(), SizeIs(4));
 }
 
+// What is being waited for may come up all the same: the launch's own limit ends the wait.
+TEST_P(DriverContract, a_machine_outlasts_listings_that_cannot_be_read) {
+  cloud_->set_boot_time(std::chrono::seconds(60));
+  const std::string id = add_node();
+  const auto job = start().launch(id);
+  process_->pass(std::chrono::seconds(20));
+  const std::set<std::string> made = machine_ids();
+  cloud_->provoke(Trouble::listing_failed, 3);
+  finish(job);
+  EXPECT_EQ(job->failure(), "");
+  EXPECT_THAT(machine_ids(), made) << "no other attempt";
+  expect_one_machine(id);
+}
+
 // --- on the wire
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WireContract);

@@ -70,6 +70,7 @@ class TroubledAdapter final : public driver::SimpleAdapter {
 
   std::vector<SimpleInstance> list_instances() override {
     fail_at(Trouble::listing_error, CloudError::Kind::transient);
+    fail_at(Trouble::listing_failed, CloudError::Kind::failed);
     std::vector<SimpleInstance> listing = adapter_->list_instances();
     for (SimpleInstance& instance : listing) {
       const std::string id = instance.external_id.string_value();

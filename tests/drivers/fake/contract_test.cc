@@ -72,6 +72,8 @@ class FakeFixture final : public CloudFixture {
         return fail(CloudCall::remove, {});
       case Trouble::listing_error:
         return fail(CloudCall::list, {});
+      case Trouble::listing_failed:
+        return fail(CloudCall::list, {.kind = Kind::failed});
       case Trouble::limits_error:
         return fail(CloudCall::limits, {});
       case Trouble::image_error:

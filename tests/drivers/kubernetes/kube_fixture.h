@@ -49,6 +49,8 @@ class KubeFixture : public CloudFixture {
         return fail("DELETE " + removed_, times, 400);
       case Trouble::listing_error:
         return fail("LIST " + removed_, times * kAttempts, 503);
+      case Trouble::listing_failed:
+        return fail("LIST pods", times, 400);
       case Trouble::limits_error:
         return fail("LIST " + limits_, times * kAttempts, 503);
       case Trouble::image_error:

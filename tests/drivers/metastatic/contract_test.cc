@@ -86,6 +86,7 @@ class MetastaticFixture final : public CloudFixture {
         return lose(LossyStore::Loss::question, times);
       case Trouble::deletion_error:
       case Trouble::listing_error:
+      case Trouble::listing_failed:
         return lose(LossyStore::Loss::connection, times);
       case Trouble::quota:
       case Trouble::limits_error:

@@ -94,6 +94,8 @@ class OpenStackFixture : public CloudFixture {
         return fail("DELETE /compute/servers/ID", times, 409);
       case Trouble::listing_error:
         return fail("GET /compute/servers/detail", times * kAttempts, 503);
+      case Trouble::listing_failed:
+        return fail("GET /compute/servers/detail", times, 400);
       case Trouble::limits_error:
         return fail("GET /compute/limits", times * kAttempts, 503);
       case Trouble::image_error:

@@ -295,6 +295,15 @@ TEST_F(AdapterTest, pages_in_a_circle_are_an_error) {
   EXPECT_THAT(failure_of(adapter().instances())->what(), HasSubstr("never end"));
 }
 
+TEST_F(AdapterTest, a_list_has_a_limit_for_all_its_pages_together) {
+  for (int i = 0; i < 6; ++i) cloud_.add_server("s", "id-small", Json::object());
+  cloud_.page = 1;
+  cloud_.page_padding = std::size_t{60} << 20;
+  EXPECT_THAT(failure_of(adapter().instances())->what(),
+              HasSubstr("compute: list servers: the list is larger than 256 MiB"));
+  EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 5);
+}
+
 TEST_F(AdapterTest, answers_of_the_wrong_shape_are_errors_that_name_the_call) {
   pace_.poll = std::chrono::milliseconds(0);
   for (const char* answer :

@@ -63,6 +63,10 @@ TEST_F(ProjectTest, leaked_machines_are_shown_and_deleted) {
   ASSERT_THAT(resources, SizeIs(1));
   EXPECT_EQ(resources[0].type, "instance");
   EXPECT_EQ(resources[0].metadata.at("nodepool_provider_name"), "os");
+  driver::Resource other = resources[0];
+  other.type = "volume";
+  EXPECT_THROW(loop_.run(adapter().remove_resource(other)), driver::CloudError);
+  EXPECT_THAT(cloud_.servers, SizeIs(1)) << "what is no server is not deleted as one";
   loop_.run(adapter().remove_resource(resources[0]));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }

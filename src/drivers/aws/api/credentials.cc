@@ -9,7 +9,6 @@
 #include "cloud/helper_program.h"
 #include "cloud/iso_time.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/number.h"
 #include "drivers/aws/api/query.h"
 #include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
@@ -24,17 +23,16 @@ using SourceKind = CredentialSource::Kind;
 namespace {
 
 constexpr const char* kFormType = "application/x-www-form-urlencoded; charset=utf-8";
-// Keys that do not say when they end, and those that never do.
+// Keys that do not say when they end.
 constexpr double kUsualLife = 3600;  // seconds
-constexpr auto kForEver = std::chrono::hours(24 * 365 * 10);
 constexpr auto kAnswerLimit = std::chrono::seconds(20);
 
 // `end`: in seconds since the epoch; nothing if AWS does not say.
 Credentials::Current lasting_until(Keys keys, std::optional<double> end,
                                    const async::Clock& clock) {
-  const double life = end ? plausible_life(*end - clock.wall_seconds()) : kUsualLife;
+  const double life = end ? *end - clock.wall_seconds() : kUsualLife;
   return {.keys = std::move(keys),
-          .renew_at = cloud::renewal_time(clock.now(), std::chrono::duration<double>(life))};
+          .life = cloud::token_life(clock.now(), std::chrono::duration<double>(life))};
 }
 
 Credentials::Current lasting_until(Keys keys, const std::string& expiration,
@@ -58,10 +56,12 @@ Credentials::Credentials(const async::Runtime& runtime, const Account& account,
     : runtime_(runtime),
       account_(account),
       threads_(threads),
-      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, std::move(on_attempt)),
-      sign_in_(runtime, account, threads, std::move(log),
-               [this](http::Request request) { return send(std::move(request)); }),
-      current_(runtime, "AWS credentials", [this] { return ask_account(); }) {}
+      client_(runtime, {.transfers = {.ca_file = account.ca_file}}, log, on_attempt),
+      direct_client_(runtime, {.transfers = {.ca_file = account.ca_file, .is_direct = true}}, log,
+                     std::move(on_attempt)),
+      sign_in_(runtime, account, threads, log,
+               [this](http::Request request) { return send(client_, std::move(request)); }),
+      current_(runtime, "AWS credentials", std::move(log), [this] { return ask_account(); }) {}
 
 // Whatever goes wrong, there are no credentials.
 Task<Credentials::Current> Credentials::ask_account() {
@@ -94,18 +94,18 @@ Task<Credentials::Current> Credentials::ask(const CredentialSource& source) {
       return ask_instance(source);
   }
   const auto known = [](Current current) -> Task<Current> { co_return current; };
-  return known({.keys = source.keys, .renew_at = runtime_.clock.now() + kForEver});
+  return known({.keys = source.keys, .life = {}});
 }
 
 // What these services send never stands in an error: it may hold keys.
-Task<http::Response> Credentials::send(http::Request request) {
+Task<http::Response> Credentials::send(http::Client& client, http::Request request) {
   const std::string name = request.name;
   const std::vector<std::string> secrets = request.secrets;
   request.repeatable = http::Request::Repeatable::yes;
   request.deadline = kAnswerLimit;
   http::Response response;
   try {
-    response = co_await client_.send(std::move(request));
+    response = co_await client.send(std::move(request));
   } catch (const http::HttpError& error) {
     throw CloudError(CloudError::Kind::auth, name + ": " + error.what());
   }
@@ -131,7 +131,7 @@ Task<Credentials::Current> Credentials::ask_sts(http::Request request, const Key
     sign(request, *keys, scope, sha256_hex(request.body));
   }
   const std::string name = request.name;
-  const http::Response response = co_await send(std::move(request));
+  const http::Response response = co_await send(client_, std::move(request));
   const XmlElement got = XmlElement::parse(name, response.body).child(result).child("Credentials");
   Keys found{.access_key_id = got.text("AccessKeyId"),
              .secret_access_key = got.text("SecretAccessKey"),
@@ -183,7 +183,7 @@ Task<Credentials::Current> Credentials::ask_program(const CredentialSource& sour
             .session_token = got.text_or("SessionToken")};
   const std::string expiration = got.text_or("Expiration");
   if (expiration.empty()) {
-    co_return Current{.keys = std::move(keys), .renew_at = runtime_.clock.now() + kForEver};
+    co_return Current{.keys = std::move(keys), .life = {}};
   }
   co_return lasting_until(std::move(keys), expiration, runtime_.clock);
 }
@@ -193,7 +193,7 @@ Task<Credentials::Current> Credentials::ask_container(const CredentialSource& so
   if (!source.token_file.empty()) token = co_await read_token(source.token_file);
   http::Request request{.url = source.url, .secrets = {token}, .name = "container: credentials"};
   if (!token.empty()) request.headers.emplace_back("Authorization", token);
-  const http::Response response = co_await send(std::move(request));
+  const http::Response response = co_await send(direct_client_, std::move(request));
   const cloud::Element got = cloud::parse_answer("container: credentials", response);
   Keys keys{.access_key_id = got.text("AccessKeyId"),
             .secret_access_key = got.text("SecretAccessKey"),
@@ -208,17 +208,17 @@ Task<Credentials::Current> Credentials::ask_instance(const CredentialSource& sou
                           .url = source.url + "/latest/api/token",
                           .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "300"}},
                           .name = "instance metadata: token"};
-  const http::Response token = co_await send(std::move(for_token));
+  const http::Response token = co_await send(direct_client_, std::move(for_token));
   const http::Headers headers = {{"X-aws-ec2-metadata-token", token.body}};
   http::Request for_role{
       .url = roles, .headers = headers, .secrets = {token.body}, .name = "instance metadata: role"};
-  const http::Response role = co_await send(std::move(for_role));
+  const http::Response role = co_await send(direct_client_, std::move(for_role));
   const std::string name = role.body.substr(0, role.body.find_first_of("\r\n"));
   http::Request for_keys{.url = roles + name,
                          .headers = headers,
                          .secrets = {token.body},
                          .name = "instance metadata: credentials"};
-  const http::Response response = co_await send(std::move(for_keys));
+  const http::Response response = co_await send(direct_client_, std::move(for_keys));
   const cloud::Element got = cloud::parse_answer("instance metadata: credentials", response);
   Keys keys{.access_key_id = got.text("AccessKeyId"),
             .secret_access_key = got.text("SecretAccessKey"),

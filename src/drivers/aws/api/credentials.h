@@ -19,7 +19,7 @@ class Credentials {
   // Never to be logged.
   struct Current {
     Keys keys;
-    async::Clock::TimePoint renew_at;
+    cloud::TokenLife life;
   };
   using Pointer = cloud::TokenCache<Current>::Pointer;
 
@@ -44,7 +44,7 @@ class Credentials {
   async::Task<Current> ask_program(const CredentialSource& source);
   async::Task<Current> ask_container(const CredentialSource& source);
   async::Task<Current> ask_instance(const CredentialSource& source);
-  async::Task<http::Response> send(http::Request request);
+  async::Task<http::Response> send(http::Client& client, http::Request request);
   async::Task<Current> ask_sts(http::Request request, const Keys* keys, std::string result);
   async::Task<std::string> read_token(std::string path);
 
@@ -52,6 +52,9 @@ class Credentials {
   const Account& account_;
   async::ThreadPool& threads_;
   http::Client client_;
+  // For services of this machine's own: they answer it alone, and their keys are no proxy's
+  // business.
+  http::Client direct_client_;
   SsoSignIn sign_in_;
   cloud::TokenCache<Current> current_;
 };

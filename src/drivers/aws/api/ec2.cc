@@ -2,8 +2,7 @@
 
 #include <openssl/evp.h>
 
-#include <set>
-
+#include "cloud/pages.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/outcome.h"
 #include "drivers/aws/api/refusal.h"
@@ -15,7 +14,6 @@ using driver::CloudError;
 
 namespace {
 
-constexpr int kMostPages = 1000;
 constexpr std::int64_t kPageSize = 1000;
 
 Ami read_image(const XmlElement& item) {
@@ -105,20 +103,15 @@ Ec2Instance read_instance(const XmlElement& item) {
 }
 
 Task<> Ec2::ask_pages(std::string action, Query query, Take take, std::string about) {
-  std::string next;
-  std::set<std::string> seen;
-  for (int page = 0; page < kMostPages; ++page) {
+  cloud::Pages pages("ec2: " + action);
+  while (true) {
     Query of_page = query;
-    of_page.add_if_any("NextToken", next);
+    of_page.add_if_any("NextToken", pages.next());
     Call call{.action = action, .about = about};
     const XmlElement answer = co_await caller_.ask(std::move(call), std::move(of_page));
-    take(answer);
-    next = answer.text_or("nextToken");
-    if (next.empty()) co_return;
-    if (!seen.insert(next).second) break;
+    const std::size_t so_far = take(answer);
+    if (!pages.turn(answer.text_or("nextToken"), answer.document_size(), so_far)) co_return;
   }
-  throw CloudError(CloudError::Kind::failed,
-                   "ec2: " + action + ": the pages of the list never end");
 }
 
 Task<std::vector<Ec2Instance>> Ec2::instances() {
@@ -129,6 +122,7 @@ Task<std::vector<Ec2Instance>> Ec2::instances() {
         found.push_back(read_instance(item));
       }
     }
+    return found.size();
   };
   Query query;
   query.add("MaxResults", kPageSize);
@@ -147,6 +141,7 @@ Task<std::vector<Ec2Volume>> Ec2::volumes() {
                        .iops = item.optional_number("iops").value_or(0),
                        .tags = read_tags(item)});
     }
+    return found.size();
   };
   Query query;
   query.add("MaxResults", kPageSize);
@@ -158,6 +153,7 @@ Task<std::vector<Ami>> Ec2::describe_images(Query query, std::string about) {
   std::vector<Ami> found;
   const Take take = [&found](const XmlElement& answer) {
     for (const XmlElement& item : answer.list("imagesSet")) found.push_back(read_image(item));
+    return found.size();
   };
   co_await ask_pages("DescribeImages", std::move(query), take, std::move(about));
   co_return found;
@@ -196,6 +192,7 @@ Task<std::vector<Snapshot>> Ec2::own_snapshots() {
                        .size = item.optional_integer("volumeSize").value_or(0),
                        .tags = read_tags(item)});
     }
+    return found.size();
   };
   Query query;
   query.add("Owner.1", "self").add("MaxResults", kPageSize);
@@ -255,6 +252,7 @@ Task<std::vector<InstanceType>> Ec2::instance_types(std::vector<std::string> nam
            .cores = vcpus.optional_number("defaultCores").value_or(vcpus.number("defaultVCpus")),
            .memory = item.child("memoryInfo").number("sizeInMiB")});
     }
+    return types.size();
   };
   co_await ask_pages("DescribeInstanceTypes", std::move(query), take);
   co_return types;
@@ -312,6 +310,7 @@ Task<std::vector<DedicatedHost>> Ec2::hosts() {
            .family = properties.text_or("instanceFamily", properties.text_or("instanceType")),
            .tags = read_tags(item)});
     }
+    return found.size();
   };
   co_await ask_pages("DescribeHosts", {}, take);
   co_return found;
@@ -353,6 +352,7 @@ Task<std::vector<LaunchTemplate>> Ec2::templates() {
     for (const XmlElement& item : answer.list("launchTemplates")) {
       found.push_back({.name = item.text("launchTemplateName"), .tags = read_tags(item)});
     }
+    return found.size();
   };
   co_await ask_pages("DescribeLaunchTemplates", {}, take);
   co_return found;

@@ -143,7 +143,8 @@ class Ec2 {
   async::Task<std::optional<std::string>> console_output(std::string id);
 
  private:
-  using Take = std::function<void(const XmlElement& answer)>;
+  // Reads a page; returns how many things it and those before it have.
+  using Take = std::function<std::size_t(const XmlElement& answer)>;
 
   // A call about one thing; that it is not there is no error.
   async::Task<> remove(std::string action, std::string parameter, std::string id);

@@ -1,7 +1,6 @@
 #include "drivers/aws/api/imports.h"
 
-#include <set>
-
+#include "cloud/pages.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/api/outcome.h"
@@ -12,8 +11,6 @@ using async::Task;
 using driver::CloudError;
 
 namespace {
-
-constexpr int kMostTaskPages = 1000;
 
 ImportTask read_snapshot_task(const XmlElement& item) {
   const XmlElement detail = item.child("snapshotTaskDetail");
@@ -44,17 +41,18 @@ ImportTask read_image_task(const XmlElement& item) {
   return task;
 }
 
-// One page of a list, and the token of the next.
-struct Page {
+// One page of a list, the token of the next, and the size of the answer.
+struct TaskPage {
   std::vector<ImportTask> tasks;
   std::string next;
+  std::size_t bytes = 0;
 };
 
-Task<Page> ask_page(Caller& caller, ImportKind kind, Query query) {
+Task<TaskPage> ask_page(Caller& caller, ImportKind kind, Query query) {
   const bool is_image = kind == ImportKind::image;
   Call call{.action = is_image ? "DescribeImportImageTasks" : "DescribeImportSnapshotTasks"};
   const XmlElement answer = co_await caller.ask(std::move(call), std::move(query));
-  Page page{.tasks = {}, .next = answer.text_or("nextToken")};
+  TaskPage page{.tasks = {}, .next = answer.text_or("nextToken"), .bytes = answer.document_size()};
   for (const XmlElement& item :
        answer.list(is_image ? "importImageTaskSet" : "importSnapshotTaskSet")) {
     page.tasks.push_back(is_image ? read_image_task(item) : read_snapshot_task(item));
@@ -75,25 +73,21 @@ Task<std::string> Imports::begin(ImportKind kind, Query query) {
 
 Task<std::vector<ImportTask>> Imports::tasks(ImportKind kind) {
   std::vector<ImportTask> found;
-  std::string next;
-  std::set<std::string> seen;
-  for (int number = 0; number < kMostTaskPages; ++number) {
+  cloud::Pages pages("ec2: import tasks");
+  while (true) {
     Query query;
-    query.add_if_any("NextToken", next);
-    Page page = co_await ask_page(caller_, kind, std::move(query));
+    query.add_if_any("NextToken", pages.next());
+    TaskPage page = co_await ask_page(caller_, kind, std::move(query));
     for (ImportTask& task : page.tasks) found.push_back(std::move(task));
-    next = std::move(page.next);
-    if (next.empty()) co_return found;
-    if (!seen.insert(next).second) break;
+    if (!pages.turn(std::move(page.next), page.bytes, found.size())) co_return found;
   }
-  throw CloudError(CloudError::Kind::failed, "ec2: the pages of the import tasks never end");
 }
 
 Task<std::optional<ImportTask>> Imports::task(ImportKind kind, std::string id) {
   Query query;
   query.add("ImportTaskId.1", id);
   try {
-    const Page page = co_await ask_page(caller_, kind, std::move(query));
+    const TaskPage page = co_await ask_page(caller_, kind, std::move(query));
     for (const ImportTask& task : page.tasks) {
       if (task.id == id) co_return task;
     }

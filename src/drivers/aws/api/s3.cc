@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "cloud/base64.h"
+#include "cloud/pages.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
 #include "drivers/aws/api/outcome.h"
@@ -20,7 +19,6 @@ using driver::CloudError;
 namespace {
 
 constexpr std::size_t kMostTags = 10;
-constexpr int kMostListPages = 1000;
 constexpr std::string_view kMark = "nodepool_";
 
 std::string path_text(const std::string& key) {
@@ -64,28 +62,6 @@ std::string text_of(const std::vector<S3Part>& parts) {
   }
   return text + "</CompleteMultipartUpload>";
 }
-
-// Pages of a list. Each says what the next one begins with; empty: it is the last.
-class Pages {
- public:
-  explicit Pages(std::string what) : what_(std::move(what)) {}
-
-  // Whether there is another one. Throws CloudError if they never end.
-  bool turn(std::string next) {
-    if (next.empty()) return false;
-    if (!seen_.insert(next).second || seen_.size() > kMostListPages) {
-      throw CloudError(CloudError::Kind::failed, what_ + ": the pages of the list never end");
-    }
-    next_ = std::move(next);
-    return true;
-  }
-  const std::string& next() const { return next_; }
-
- private:
-  std::string what_;
-  std::string next_;
-  std::set<std::string> seen_;
-};
 
 }  // namespace
 
@@ -137,7 +113,7 @@ Task<S3Part> S3::put_part(S3Upload upload, std::int64_t number, std::string data
 Task<std::vector<S3Part>> S3::parts(S3Upload upload) {
   const std::string name = "s3: ListParts";
   std::vector<S3Part> found;
-  Pages pages(name);
+  cloud::Pages pages(name);
   while (true) {
     std::string query;
     if (!pages.next().empty()) query = "part-number-marker=" + pages.next() + "&";
@@ -152,7 +128,8 @@ Task<std::vector<S3Part>> S3::parts(S3Upload upload) {
                        .sha256 = part.text_or("ChecksumSHA256")});
     }
     const bool is_cut = answer.boolean_or("IsTruncated", false);
-    if (!pages.turn(is_cut ? answer.text("NextPartNumberMarker") : "")) co_return found;
+    std::string next = is_cut ? answer.text("NextPartNumberMarker") : "";
+    if (!pages.turn(std::move(next), response.body.size(), found.size())) co_return found;
   }
 }
 
@@ -189,7 +166,7 @@ Task<> S3::abort(S3Upload upload) {
 Task<std::vector<S3Upload>> S3::uploads(std::string prefix) {
   const std::string name = "s3: ListMultipartUploads";
   std::vector<S3Upload> found;
-  Pages pages(name);
+  cloud::Pages pages(name);
   while (true) {
     std::string query = pages.next();
     if (!prefix.empty()) query += "prefix=" + cloud::url_text(prefix) + "&";
@@ -207,14 +184,14 @@ Task<std::vector<S3Upload>> S3::uploads(std::string prefix) {
                          cloud::url_text(answer.text("NextKeyMarker")),
                          cloud::url_text(answer.text_or("NextUploadIdMarker")));
     }
-    if (!pages.turn(std::move(next))) co_return found;
+    if (!pages.turn(std::move(next), response.body.size(), found.size())) co_return found;
   }
 }
 
 Task<std::vector<S3Object>> S3::objects(std::string prefix) {
   const std::string name = "s3: ListObjectsV2";
   std::vector<S3Object> found;
-  Pages pages(name);
+  cloud::Pages pages(name);
   while (true) {
     std::string query;
     if (!pages.next().empty()) {
@@ -230,7 +207,8 @@ Task<std::vector<S3Object>> S3::objects(std::string prefix) {
           {.key = object.text("Key"), .etag = object.text_or("ETag"), .size = size_in(object)});
     }
     const bool is_cut = answer.boolean_or("IsTruncated", false);
-    if (!pages.turn(is_cut ? answer.text("NextContinuationToken") : "")) co_return found;
+    std::string next = is_cut ? answer.text("NextContinuationToken") : "";
+    if (!pages.turn(std::move(next), response.body.size(), found.size())) co_return found;
   }
 }
 

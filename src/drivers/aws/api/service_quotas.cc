@@ -4,6 +4,7 @@
 
 #include "cloud/answer.h"
 #include "cloud/pages.h"
+#include "driver/cloud_error.h"
 #include "drivers/aws/api/number.h"
 
 namespace nodepool::drivers::aws {
@@ -23,7 +24,19 @@ async::Task<cloud::Page> ask_page(Caller& caller, std::string service, std::stri
             .body = body.dump()};
   const http::Response response = co_await caller.send(std::move(call));
   const cloud::Element answer = cloud::parse_answer(kCall, response);
-  co_return cloud::Page{.items = answer.list("Quotas"), .next = answer.text_or("NextToken")};
+  co_return cloud::Page{.items = answer.list("Quotas"),
+                        .next = answer.text_or("NextToken"),
+                        .bytes = response.body.size()};
+}
+
+// One that cannot be meant hides no other: it is -1.
+std::pair<std::string, double> read_quota(const cloud::Element& quota) {
+  double value = -1;
+  try {
+    value = quota.number("Value");
+  } catch (const driver::CloudError&) {
+  }
+  return {quota.text("QuotaCode"), value};
 }
 
 }  // namespace
@@ -32,11 +45,10 @@ async::Task<std::map<std::string, double>> ServiceQuotas::values(std::string ser
   const cloud::AskPage ask = [this, service](const std::string& token) {
     return ask_page(caller_, service, token);
   };
-  const std::vector<cloud::Element> quotas = co_await cloud::all_pages(kCall, ask);
+  const auto quotas = co_await cloud::all_pages(kCall, ask, read_quota);
   std::map<std::string, double> values;
-  for (const cloud::Element& quota : quotas) {
-    const double value = quota.number("Value");
-    if (is_plausible(value)) values[quota.text("QuotaCode")] = value;
+  for (const auto& [code, value] : quotas) {
+    if (is_plausible(value)) values[code] = value;
   }
   co_return values;
 }

@@ -13,12 +13,13 @@ namespace nodepool::drivers::aws {
 using driver::CloudError;
 
 XmlElement XmlElement::parse(const std::string& call, const std::string& text) {
-  auto document = std::make_shared<pugi::xml_document>();
-  const pugi::xml_parse_result result = document->load_buffer(text.data(), text.size());
-  if (!result || document->document_element().empty()) {
+  auto document = std::make_shared<Document>();
+  document->size = text.size();
+  const pugi::xml_parse_result result = document->xml.load_buffer(text.data(), text.size());
+  if (!result || document->xml.document_element().empty()) {
     throw CloudError(CloudError::Kind::failed, call + ": the answer is no XML");
   }
-  const pugi::xml_node root = document->document_element();
+  const pugi::xml_node root = document->xml.document_element();
   return {std::move(document), root, call + ": the answer"};
 }
 

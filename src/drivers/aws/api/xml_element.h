@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,20 +38,26 @@ class XmlElement {
   // The same of a child that has to be there, also if it has none: what an answer is about. An
   // answer without it is not EC2's.
   std::vector<XmlElement> list(std::string_view name) const;
+  // How long the text was that the document was made of, in bytes.
+  std::size_t document_size() const { return document_->size; }
   // The children with this name.
   std::vector<XmlElement> all(std::string_view name) const;
   // The text of the element itself.
   std::string own_text() const { return node_.text().get(); }
 
  private:
-  XmlElement(std::shared_ptr<const pugi::xml_document> document, pugi::xml_node node,
-             std::string where)
+  struct Document {
+    pugi::xml_document xml;
+    std::size_t size = 0;  // bytes
+  };
+
+  XmlElement(std::shared_ptr<const Document> document, pugi::xml_node node, std::string where)
       : document_(std::move(document)), node_(node), where_(std::move(where)) {}
 
   pugi::xml_node find(std::string_view name) const;
   [[noreturn]] void fail(std::string_view name, std::string_view problem) const;
 
-  std::shared_ptr<const pugi::xml_document> document_;
+  std::shared_ptr<const Document> document_;
   pugi::xml_node node_;
   std::string where_;
 };

@@ -25,11 +25,11 @@ Credential bearer(std::string token) {
 }  // namespace
 
 Credentials::Credentials(const async::Runtime& runtime, const Cluster& cluster,
-                         async::ThreadPool& threads)
+                         async::ThreadPool& threads, telemetry::Logger log)
     : runtime_(runtime),
       cluster_(cluster),
       threads_(threads),
-      cache_(runtime, "a Kubernetes token", [this] { return ask(); }) {}
+      cache_(runtime, "Kubernetes token", std::move(log), [this] { return ask(); }) {}
 
 Task<Credential> Credentials::ask() {
   if (!cluster_.token_file.empty()) co_return co_await read_token_file();
@@ -44,7 +44,7 @@ Task<Credential> Credentials::ask() {
   Credential credential = bearer(told.token);
   if (told.expires) {
     const std::chrono::duration<double> life(*told.expires - runtime_.clock.wall_seconds());
-    credential.renew_at = cloud::renewal_time(asked_at, life);
+    credential.life = cloud::token_life(asked_at, life);
   }
   co_return credential;
 }
@@ -55,7 +55,8 @@ Task<Credential> Credentials::read_token_file() {
   try {
     Credential credential = bearer(co_await threads_.run(
         "reading a token", [path] { return config::read_file(path, kLongestToken); }));
-    credential.renew_at = runtime_.clock.now() + kFileIsGood;
+    // Its end is not known: where the file is gone, the token is good until it is refused.
+    credential.life.renew_at = runtime_.clock.now() + kFileIsGood;
     co_return credential;
   } catch (const config::ConfigError& error) {
     failure = error.what();

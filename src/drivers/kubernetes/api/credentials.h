@@ -3,11 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "async/clock.h"
 #include "async/runtime.h"
 #include "async/thread_pool.h"
 #include "cloud/token_cache.h"
 #include "drivers/kubernetes/kubeconfig/cluster.h"
+#include "telemetry/log.h"
 
 namespace nodepool::drivers::kubernetes {
 
@@ -15,7 +15,7 @@ namespace nodepool::drivers::kubernetes {
 struct Credential {
   std::string header;  // of the name Authorization; empty: the client certificate says it
   std::string token;   // the one that is in it; empty: there is none
-  async::Clock::TimePoint renew_at = async::Clock::TimePoint::max();
+  cloud::TokenLife life = {};
 };
 
 // The credential of a cluster's user: as the kubeconfig has it, from a file that somebody keeps up
@@ -25,7 +25,8 @@ class Credentials {
   using Pointer = std::shared_ptr<const Credential>;
 
   // `cluster` and `threads` outlive it.
-  Credentials(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads);
+  Credentials(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
+              telemetry::Logger log);
 
   // One that is good for some time yet. Throws CloudError(auth).
   async::Task<Pointer> get() { co_return co_await cache_.get(); }

@@ -1,7 +1,5 @@
 #include "drivers/kubernetes/api/exec_plugin.h"
 
-#include <fmt/format.h>
-
 #include <system_error>
 
 #include "cloud/base64.h"
@@ -45,10 +43,8 @@ cloud::HelperProgram program_of(const Cluster& cluster) {
   cloud::HelperProgram program{.what = "exec plug-in", .arguments = {plugin.command}};
   program.arguments.insert(program.arguments.end(), plugin.arguments.begin(),
                            plugin.arguments.end());
-  for (const auto& [name, value] : plugin.environment) {
-    program.environment.push_back(fmt::format("{}={}", name, value));
-  }
-  program.environment.push_back("KUBERNETES_EXEC_INFO=" + exec_info(cluster));
+  program.environment = plugin.environment;
+  program.environment.emplace_back("KUBERNETES_EXEC_INFO", exec_info(cluster));
   return program;
 }
 

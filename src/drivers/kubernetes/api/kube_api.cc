@@ -64,7 +64,7 @@ bool speaks_of_quota(std::string_view message) {
 KubeApi::KubeApi(const async::Runtime& runtime, const Cluster& cluster, async::ThreadPool& threads,
                  telemetry::Logger log, http::Client::Observer on_attempt)
     : cluster_(cluster),
-      credentials_(runtime, cluster, threads),
+      credentials_(runtime, cluster, threads, log),
       client_(runtime, options_of(cluster), std::move(log), std::move(on_attempt)) {}
 
 http::Request KubeApi::request(std::string name, std::string method,
@@ -124,13 +124,13 @@ Task<std::optional<Element>> KubeApi::find(std::string name, std::string path) {
   co_return cloud::parse_answer(name, response);
 }
 
-Task<std::vector<Element>> KubeApi::list(std::string name, std::string path, std::string query) {
+cloud::AskPage KubeApi::pages_of(std::string name, const std::string& path,
+                                 const std::string& query) {
   const std::string base =
       fmt::format("{}?limit={}{}{}", path, kPage, query.empty() ? "" : "&", query);
-  const cloud::AskPage ask = [this, name, base](const std::string& where) {
+  return [this, name = std::move(name), base](const std::string& where) {
     return ask_page(name, base, where);
   };
-  co_return co_await cloud::all_pages(name, ask);
 }
 
 Task<cloud::Page> KubeApi::ask_page(std::string name, std::string path, std::string query) {
@@ -139,7 +139,8 @@ Task<cloud::Page> KubeApi::ask_page(std::string name, std::string path, std::str
   const Element answer = cloud::parse_answer(name, response);
   const std::optional<Element> metadata = answer.optional_object("metadata");
   co_return cloud::Page{.items = answer.list("items"),
-                        .next = metadata ? metadata->text_or("continue") : std::string()};
+                        .next = metadata ? metadata->text_or("continue") : std::string(),
+                        .bytes = response.body.size()};
 }
 
 Task<bool> KubeApi::remove(std::string name, std::string path) {

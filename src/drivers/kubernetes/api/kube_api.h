@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "async/thread_pool.h"
@@ -37,8 +38,13 @@ class KubeApi {
 
   async::Task<std::optional<Element>> find(std::string name, std::string path);
 
-  // All things of a collection, page by page; `query` without "?", may be empty.
-  async::Task<std::vector<Element>> list(std::string name, std::string path, std::string query);
+  // What `read` makes of each thing of a collection, page by page; `query` without "?", may be
+  // empty.
+  template <typename Read>
+  async::Task<std::vector<cloud::ReadItem<Read>>> list(std::string name, std::string path,
+                                                       std::string query, Read read) {
+    return cloud::all_pages(name, pages_of(name, path, query), std::move(read));
+  }
 
   // Begins to delete it, and what is in it. Returns whether it was there.
   async::Task<bool> remove(std::string name, std::string path);
@@ -59,6 +65,7 @@ class KubeApi {
                                    cloud::IsAnswer is_answer);
   http::Request request(std::string name, std::string method, const std::string& path) const;
   void show(http::Request& request, const Credential& credential) const;
+  cloud::AskPage pages_of(std::string name, const std::string& path, const std::string& query);
   async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string query);
 
   const Cluster& cluster_;

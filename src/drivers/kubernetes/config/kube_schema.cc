@@ -207,6 +207,7 @@ Schema pool_schema(Kind kind) {
         .deprecated = "`extra-resources` of the labels"},
        {.key = "labels",
         .type = list_of(section(label_schema(kind))),
+        .required = Required::strictly,
         .default_note = "none",
         .description = "The kinds of nodes."}});
   std::string_view description =

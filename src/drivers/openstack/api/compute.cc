@@ -73,7 +73,7 @@ ServerAddresses read_addresses(const Element& server) {
     std::vector<ServerAddress> found;
     for (const Element& entry : entries) {
       found.push_back({.address = entry.text("addr"),
-                       .version = static_cast<int>(entry.number("version")),
+                       .version = static_cast<int>(entry.integer("version")),
                        .type = entry.text_or("OS-EXT-IPS:type"),
                        .mac = entry.text_or("OS-EXT-IPS-MAC:mac_addr")});
     }
@@ -129,23 +129,18 @@ async::Task<> Compute::remove(std::string server_id) {
 }
 
 async::Task<std::vector<Server>> Compute::servers() {
-  const auto elements = co_await service_.list("list servers", "/servers/detail", "servers");
-  std::vector<Server> servers;
-  servers.reserve(elements.size());
-  std::ranges::transform(elements, std::back_inserter(servers), read_server);
-  co_return servers;
+  return service_.list("list servers", "/servers/detail", "servers", read_server);
 }
 
 async::Task<std::vector<Flavor>> Compute::flavors() {
-  const auto elements = co_await service_.list("list flavors", "/flavors/detail", "flavors");
-  std::vector<Flavor> flavors;
-  flavors.reserve(elements.size());
-  for (const Element& element : elements) {
-    flavors.push_back({.id = element.text("id"),
-                       .name = element.text("name"),
-                       .ram = element.number("ram"),
-                       .vcpus = element.number("vcpus")});
-  }
+  const auto read = [](const Element& element) {
+    return Flavor{.id = element.text("id"),
+                  .name = element.text("name"),
+                  .ram = element.number("ram"),
+                  .vcpus = element.number("vcpus")};
+  };
+  std::vector<Flavor> flavors =
+      co_await service_.list("list flavors", "/flavors/detail", "flavors", read);
   std::ranges::sort(flavors, {}, [](const Flavor& flavor) {
     return std::tuple<double, const std::string&>(flavor.ram, flavor.name);
   });

@@ -48,8 +48,8 @@ Identity::Identity(const async::Runtime& runtime, const Cloud& cloud, http::Clie
                    telemetry::Logger log, http::Client::Observer on_attempt)
     : runtime_(runtime),
       cloud_(cloud),
-      client_(runtime, std::move(options), std::move(log), std::move(on_attempt)),
-      token_(runtime, "an OpenStack token", [this] { return ask(); }) {}
+      client_(runtime, std::move(options), log, std::move(on_attempt)),
+      token_(runtime, "OpenStack token", std::move(log), [this] { return ask(); }) {}
 
 async::Task<Identity::Token> Identity::ask() {
   http::Request request{
@@ -78,7 +78,7 @@ async::Task<Identity::Token> Identity::ask() {
   const auto begin = parse_time(token.text_or("issued_at"));
   const auto end = parse_time(token.text_or("expires_at"));
   const double life = begin && end ? std::max(0.0, *end - *begin) : kUsualLife;
-  result.renew_at = cloud::renewal_time(asked_at, std::chrono::duration<double>(life));
+  result.life = cloud::token_life(asked_at, std::chrono::duration<double>(life));
   co_return result;
 }
 

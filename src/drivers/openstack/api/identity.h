@@ -20,7 +20,7 @@ class Identity {
   struct Token {
     std::string id;
     std::vector<Endpoint> catalog;
-    async::Clock::TimePoint renew_at;
+    cloud::TokenLife life;
   };
   using TokenPointer = cloud::TokenCache<Token>::Pointer;
 

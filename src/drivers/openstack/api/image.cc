@@ -22,12 +22,6 @@ Image read_image(const Element& element) {
           .properties = element.own_texts()};
 }
 
-std::vector<Image> read_all(const std::vector<Element>& elements) {
-  std::vector<Image> images;
-  std::ranges::transform(elements, std::back_inserter(images), read_image);
-  return images;
-}
-
 // A few properties are no text: numbers, a boolean, a list.
 Json property(const std::string& key, const std::string& value) {
   constexpr std::array<std::string_view, 4> kNumbers = {"min_disk", "min_ram", "size",
@@ -45,13 +39,13 @@ Json property(const std::string& key, const std::string& value) {
 }  // namespace
 
 async::Task<std::vector<Image>> ImageApi::images_called(std::string name) {
-  co_return read_all(co_await service_.list(
-      "find image", "/images?name=" + cloud::url_text(name) + "&" + kPage, "images"));
+  return service_.list("find image", "/images?name=" + cloud::url_text(name) + "&" + kPage,
+                       "images", read_image);
 }
 
 async::Task<std::vector<Image>> ImageApi::own_images() {
-  co_return read_all(co_await service_.list(
-      "list images", std::string("/images?visibility=private&") + kPage, "images"));
+  return service_.list("list images", std::string("/images?visibility=private&") + kPage, "images",
+                       read_image);
 }
 
 async::Task<std::optional<Image>> ImageApi::find(std::string id) {

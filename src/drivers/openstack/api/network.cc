@@ -1,7 +1,5 @@
 #include "drivers/openstack/api/network.h"
 
-#include <algorithm>
-
 #include "cloud/url_text.h"
 #include "drivers/openstack/api/service.h"
 
@@ -43,35 +41,23 @@ FloatingIp read_floating_ip(const Element& element) {
           .status = element.text_or("status")};
 }
 
-template <typename Thing>
-std::vector<Thing> read_all(const std::vector<Element>& elements, Thing (*read)(const Element&)) {
-  std::vector<Thing> things;
-  things.reserve(elements.size());
-  std::ranges::transform(elements, std::back_inserter(things), read);
-  return things;
-}
-
 }  // namespace
 
 async::Task<std::vector<Network>> NetworkApi::networks() {
-  co_return read_all(co_await service_.list("list networks", "/networks", "networks"),
-                     read_network);
+  return service_.list("list networks", "/networks", "networks", read_network);
 }
 
 async::Task<std::vector<Subnet>> NetworkApi::subnets() {
-  co_return read_all(co_await service_.list("list subnets", "/subnets", "subnets"), read_subnet);
+  return service_.list("list subnets", "/subnets", "subnets", read_subnet);
 }
 
 async::Task<std::vector<Port>> NetworkApi::ports_of(std::string server_id) {
-  co_return read_all(
-      co_await service_.list("list ports of server",
-                             "/ports?device_id=" + cloud::url_text(server_id), "ports"),
-      read_port);
+  return service_.list("list ports of server", "/ports?device_id=" + cloud::url_text(server_id),
+                       "ports", read_port);
 }
 
 async::Task<std::vector<Port>> NetworkApi::down_ports() {
-  co_return read_all(co_await service_.list("list ports", "/ports?status=DOWN", "ports"),
-                     read_port);
+  return service_.list("list ports", "/ports?status=DOWN", "ports", read_port);
 }
 
 async::Task<> NetworkApi::remove_port(std::string id) {
@@ -83,15 +69,13 @@ async::Task<> NetworkApi::remove_port(std::string id) {
 }
 
 async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips() {
-  co_return read_all(co_await service_.list("list floating IPs", "/floatingips", "floatingips"),
-                     read_floating_ip);
+  return service_.list("list floating IPs", "/floatingips", "floatingips", read_floating_ip);
 }
 
 async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips_of(std::string port_id) {
-  co_return read_all(
-      co_await service_.list("list floating IPs of port",
-                             "/floatingips?port_id=" + cloud::url_text(port_id), "floatingips"),
-      read_floating_ip);
+  return service_.list("list floating IPs of port",
+                       "/floatingips?port_id=" + cloud::url_text(port_id), "floatingips",
+                       read_floating_ip);
 }
 
 async::Task<FloatingIp> NetworkApi::create_floating_ip(std::string network_id, std::string port_id,

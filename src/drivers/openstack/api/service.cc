@@ -94,19 +94,20 @@ async::Task<bool> Service::send_if_there(ServiceCall call) {
   co_return true;
 }
 
-async::Task<std::vector<Element>> Service::list(std::string name, std::string path,
-                                                std::string key) {
-  const std::string base = path.substr(0, path.find('?'));
-  const cloud::AskPage ask = [&](const std::string& query) {
+cloud::AskPage Service::pages_of(std::string name, std::string path, std::string key) {
+  return [this, name, path, key](const std::string& query) {
+    const std::string base = path.substr(0, path.find('?'));
     return ask_page(name, query.empty() ? path : base + "?" + query, key);
   };
-  co_return co_await cloud::all_pages(fmt::format("{}: {}", to_string(kind_), name), ask);
 }
 
 async::Task<cloud::Page> Service::ask_page(std::string name, std::string path, std::string key) {
   ServiceCall call{.name = std::move(name), .path = std::move(path)};
-  const Element answer = co_await ask(std::move(call));
-  co_return cloud::Page{.items = answer.list(key), .next = next_page(answer, key)};
+  const std::string full_name = name_of(call);
+  const http::Response response = co_await send(std::move(call));
+  const Element answer = cloud::parse_answer(full_name, response);
+  co_return cloud::Page{
+      .items = answer.list(key), .next = next_page(answer, key), .bytes = response.body.size()};
 }
 
 }  // namespace nodepool::drivers::openstack

@@ -6,13 +6,9 @@
 namespace nodepool::drivers::openstack {
 
 async::Task<std::vector<Volume>> VolumeApi::volumes() {
-  const auto elements = co_await service_.list("list volumes", "/volumes/detail", "volumes");
-  std::vector<Volume> volumes;
-  volumes.reserve(elements.size());
-  for (const Element& element : elements) {
-    volumes.push_back({.id = element.text("id"), .size = element.number("size")});
-  }
-  co_return volumes;
+  return service_.list("list volumes", "/volumes/detail", "volumes", [](const Element& element) {
+    return Volume{.id = element.text("id"), .size = element.number("size")};
+  });
 }
 
 async::Task<driver::Limits> VolumeApi::limits() {

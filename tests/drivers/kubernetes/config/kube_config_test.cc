@@ -122,6 +122,15 @@ TEST_F(KubeConfigTest, the_strict_check_wants_one_description_of_the_pod) {
   EXPECT_THAT(problems(yaml("kubernetes", "", "", "{name: a, type: pod, image: i}")), IsEmpty());
 }
 
+TEST_F(KubeConfigTest, the_strict_check_wants_labels_in_a_pool) {
+  for (const char* driver : {"kubernetes", "openshift", "openshiftpods"}) {
+    const std::string text = std::string("providers:\n  - name: p\n    driver: ") + driver +
+                             "\n    context: one\n    pools: [{name: main}]\n";
+    EXPECT_THAT(problems(text), Contains(HasSubstr("labels"))) << driver;
+    EXPECT_NO_THROW(read(text)) << "a daemon starts without them";
+  }
+}
+
 TEST_F(KubeConfigTest, another_kubeconfig_is_another_provider) {
   const std::string text = yaml("kubernetes", "", "", "{name: a, type: namespace}");
   const auto before = load(Kind::kubernetes, text);

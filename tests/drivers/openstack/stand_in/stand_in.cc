@@ -242,7 +242,7 @@ StandIn::Reply StandIn::list_servers(const Request& request) {
                                    list.back()["id"].get<std::string>()}}});
   }
   answer["servers"] = list;
-  return {200, answer.dump()};
+  return {200, answer.dump() + std::string(page_padding, ' ')};
 }
 
 StandIn::Reply StandIn::create_server(const Request& request) {

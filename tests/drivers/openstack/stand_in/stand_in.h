@@ -73,6 +73,7 @@ class StandIn {
   std::string token_life = "3600";  // seconds
   std::size_t page = 1000;          // servers
   bool endless_pages = false;
+  std::size_t page_padding = 0;  // bytes that each page is longer
   std::string image_status = "active";
   int looks_until_image = 1;
   std::optional<std::string> servers_answer;  // instead of the list

@@ -1,0 +1,92 @@
+// Calls of the API, on a server that answers as a test says.
+
+#include "drivers/kubernetes/api/kube_api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+
+#include "async/event_loop.h"
+#include "driver/cloud_error.h"
+#include "tests/support/http_server.h"
+
+namespace nodepool::drivers::kubernetes {
+namespace {
+
+using driver::CloudError;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class KubeApiTest : public testing::Test {
+ protected:
+  ~KubeApiTest() override {
+    loop_.run(api_.stop());
+    loop_.run(server_.stop());
+  }
+
+  std::vector<std::string> names() {
+    const auto read = [](const Element& pod) { return pod.text("name"); };
+    return loop_.run(api_.list("list pods", "/api/v1/pods", "", read));
+  }
+
+  std::function<std::string(const std::string& target)> answer_;
+
+ private:
+  using Server = http::HttpServer;
+
+  async::Task<std::string> serve(const Server::Call& call) {
+    co_return http::answer(200, answer_(call.target));
+  }
+
+  static Cluster cluster_at(std::string url) {
+    Cluster cluster;
+    cluster.server = std::move(url);
+    return cluster;
+  }
+
+  static telemetry::Logger log() {
+    return {
+        telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {}),
+        "test"};
+  }
+
+ protected:
+  async::EventLoop loop_;
+  async::SystemClock clock_;
+  async::Random random_{1};
+  async::Runtime runtime_{loop_.executor(), clock_, random_};
+  Server server_{runtime_, [this](const Server::Call& call) { return serve(call); }};
+  Cluster cluster_ = cluster_at(server_.url());
+  async::ThreadPool threads_{1, "test"};
+  KubeApi api_{runtime_, cluster_, threads_, log(), {}};
+};
+
+TEST_F(KubeApiTest, a_collection_is_read_page_by_page) {
+  answer_ = [](const std::string& target) -> std::string {
+    if (target.ends_with("&continue=a%2Fb")) return R"({"items": [{"name": "second"}]})";
+    return R"({"metadata": {"continue": "a/b"}, "items": [{"name": "first"}]})";
+  };
+  EXPECT_THAT(names(), ElementsAre("first", "second"));
+}
+
+TEST_F(KubeApiTest, a_collection_has_a_limit_for_all_its_pages_together) {
+  answer_ = [this](const std::string&) {
+    return R"({"metadata": {"continue": ")" + std::to_string(server_.calls().size()) +
+           R"("}, "items": []})" + std::string(std::size_t{60} << 20, ' ');
+  };
+  std::optional<CloudError> failure;
+  try {
+    names();
+  } catch (const CloudError& error) {
+    failure = error;
+  }
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind(), CloudError::Kind::failed);
+  EXPECT_THAT(failure->what(), HasSubstr("list pods: the list is larger than 256 MiB"));
+  EXPECT_EQ(server_.calls().size(), 5U);
+}
+
+}  // namespace
+}  // namespace nodepool::drivers::kubernetes
