@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "async/clock.h"
+#include "tests/simulation/harness/cloud.h"
 
 namespace nodepool::simulation {
 
@@ -19,6 +20,7 @@ struct Disaster {
     emptied,            // the store, under everybody's hands
     restored,           // with all processes down: an older store, or an empty one, takes its place
     backing_node_lost,  // somebody takes it out of use, whoever is on it
+    credentials_expired,  // the clouds accept no new ones until it is over
   };
   Kind kind = Kind::store_away;
   async::Duration after{};         // from the beginning of the run
@@ -30,7 +32,7 @@ struct Disaster {
 
 struct Disasters {
   std::vector<Disaster> list;
-  double unreadable = 0;       // the chance that an answer of a cloud cannot be read
+  CloudFaults cloud_faults;
   bool has_builder = false;    // whose uploads come and go
   bool has_foreigner = false;  // another launcher and requestor use the same store
   bool has_strangers = false;  // machines of others carry the providers' names

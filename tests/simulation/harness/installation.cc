@@ -66,7 +66,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
                            const Disasters& disasters)
     : world_(world),
       holds_(world),
-      clouds_(world.journal),
+      clouds_(world.clock, world.journal),
       auditor_(world, holds_, known_),
       custody_(world, clouds_, auditor_),
       known_settings_(world.clock),
@@ -93,7 +93,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
   if (disasters.has_foreigner) start_foreigner(~disasters.seed);
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
-  hardware_->unreadable = disasters.unreadable;
+  hardware_->faults = disasters.cloud_faults;
   for (const Disaster& disaster : disasters.list) {
     later(disaster.after, [this, disaster] { befall(disaster); });
   }

@@ -132,6 +132,15 @@ void Installation::befall(const Disaster& disaster) {
         hardware_->cloud_is_away = false;
       });
       break;
+    case Disaster::Kind::credentials_expired:
+      note("the clouds accept no credentials");
+      world_.journal.count("disaster: credentials expired");
+      hardware_->faults.refuses_credentials = true;
+      later(disaster.lasts, [this] {
+        note("there are new credentials");
+        hardware_->faults.refuses_credentials = false;
+      });
+      break;
     case Disaster::Kind::reload:
       reload_another_section(disaster);
       break;
