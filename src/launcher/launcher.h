@@ -42,6 +42,8 @@ class Launcher {
     // knows.
     std::function<std::size_t()> store_queue = {};
     model::DaemonState state = {};  // to begin with
+    // For blocking calls: name look-ups mostly, each of which may take seconds.
+    std::size_t threads = 8;
   };
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,

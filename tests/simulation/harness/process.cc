@@ -27,6 +27,7 @@ Process::~Process() {
   journal.count("fault: lost request", counts.lost_request);
   journal.count("fault: lost answer", counts.lost_answer);
   journal.count("fault: session lost at an operation", counts.lost_session);
+  journal.count("fault: store full", counts.full);
   journal.count("fault: extra resync", counts.extra_resync);
   journal.count("fault: event lost, resync instead", counts.lost_event);
   journal.count("fault: delay", counts.delay);
@@ -34,6 +35,7 @@ Process::~Process() {
 
 coordination::FaultPlan Process::with_session(coordination::FaultPlan plan) {
   plan.lose_session = [this] { session_.expire_for_tests(); };
+  plan.is_full = [this] { return world_.store_is_full; };
   return plan;
 }
 

@@ -25,6 +25,8 @@ struct World {
   coordination::MemoryServer server;
   const class Process* actor = nullptr;  // that runs now; null: the simulation itself
   std::uint64_t processes_started = 0;
+  bool store_is_full = false;
+  bool disk_is_full = false;  // of the launchers: for logs and the history
 };
 
 // A run that will never end.
