@@ -23,7 +23,8 @@ constexpr double kChanceOfBadListings = 0.25;
 constexpr double kChanceOfTokens = 0.2;
 constexpr double kChanceOfFullDisk = 0.15;       // and once more
 constexpr double kChanceOfRollingRestart = 0.2;  // and once more
-constexpr double kChanceOfStoreSwap = 0.3;       // among them
+constexpr double kChanceOfRestartWithShares = 0.5;
+constexpr double kChanceOfStoreSwap = 0.3;  // among them
 constexpr double kChanceOfForeigner = 0.4;
 constexpr double kChanceOfTopLevelReload = 0.7;  // and once more
 
@@ -95,7 +96,9 @@ void draw_hosts(Disasters& disasters, std::uint64_t seed) {
   while (chance(random, kChanceOfFullDisk)) {
     add(Kind::disk_full).lasts = seconds_between(random, 1, kLatestBegin);
   }
-  while (chance(random, kChanceOfRollingRestart)) {
+  const double restart =
+      disasters.shares_seed ? kChanceOfRestartWithShares : kChanceOfRollingRestart;
+  while (chance(random, restart)) {
     add(Kind::rolling_restart).lasts = std::chrono::seconds(60);  // about
     disasters.has_peers = true;
   }
