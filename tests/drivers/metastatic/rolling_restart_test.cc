@@ -1,5 +1,5 @@
-// Two launchers with the same provider are restarted one after the other, in order, while nodes come
-// and go: no backing node is lost to them, and none stays behind.
+// Two launchers with the same provider are restarted one after the other, in order, while nodes
+// come and go: no backing node is lost to them, and none stays behind.
 
 #include "tests/drivers/metastatic/metastatic_fixture.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -75,6 +76,7 @@ class Process {
   std::string name_;
   std::uint64_t number_;
   std::uint64_t turns_ = 0;
+  std::optional<async::Clock::TimePoint> session_lost_at_;  // at an operation
   async::EventLoop loop_;
   async::Random random_;
 
