@@ -28,7 +28,7 @@ struct LaunchJournal {
   std::map<std::string, Step> steps;         // of this attempt; with `undo`, of the last one
   std::map<std::string, Step> removal = {};  // of the deletion that is under way
 
-  // Whether a step of making was begun of which nobody knows whether it was done.
+  // Whether a step of making was begun whose outcome is not known.
   bool is_uncertain() const;
 
   // A null is an empty journal. Throws model::RecordError.

@@ -112,7 +112,7 @@ TEST_F(MetastaticRollingRestartTest, loses_no_backing_node_while_nodes_are_launc
   }
 }
 
-// A backing node that is taken while its launcher is stopped is known to those who stay.
+// A backing node that is taken while its launcher is stopped is known to the others.
 TEST_F(MetastaticRollingRestartTest, leaves_backing_nodes_to_the_launchers_that_stay) {
   const std::string of_first = add_node();
   const std::string of_second = add_node();

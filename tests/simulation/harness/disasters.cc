@@ -19,7 +19,7 @@ constexpr std::uint64_t kStreamOfHosts = 0x27d4eb2f165667c5;
 constexpr std::uint64_t kOneInSoManyHasShares = 5;
 constexpr double kChanceOfLoss = 0.6;  // of a backing node, and once more
 constexpr double kChanceOfDisasters = 0.35;
-constexpr double kChanceOfBadListings = 0.25;
+constexpr double kChanceOfBadListings = 0.35;
 constexpr double kChanceOfTokens = 0.2;
 constexpr double kChanceOfFullDisk = 0.15;       // and once more
 constexpr double kChanceOfRollingRestart = 0.2;  // and once more
@@ -72,7 +72,7 @@ void draw_answers(Disasters& disasters, std::uint64_t seed) {
     if (chance(random, 0.7)) faults.stale = random.fraction();
     const double most = std::chrono::duration<double>(Clouds::kMostStale).count();
     if (faults.stale > 0) faults.most_stale = most * random.fraction();
-    if (chance(random, 0.7)) faults.cut = 0.5 * random.fraction();
+    if (chance(random, 0.7)) faults.cut = random.fraction();
   }
   if (!chance(random, kChanceOfTokens)) return;
   faults.token_life = 10 + 300 * random.fraction();
