@@ -44,12 +44,19 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::start(const Executor& loop, std::move_only_function<void()> call,
                        std::move_only_function<void()> on_return) {
-  if (!threads_) threads_ = std::make_unique<Threads>(count_, name_);
   ++*under_way_;
   auto tell = [under_way = under_way_, on_return = std::move(on_return)]() mutable {
     --*under_way;
     on_return();
   };
+  if (count_ == 0) {
+    asio::post(loop, [call = std::move(call), tell = std::move(tell)]() mutable {
+      call();
+      tell();
+    });
+    return;
+  }
+  if (!threads_) threads_ = std::make_unique<Threads>(count_, name_);
   asio::post(threads_->calls, [guard = asio::make_work_guard(loop), loop, call = std::move(call),
                                tell = std::move(tell)]() mutable {
     call();

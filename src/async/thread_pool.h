@@ -18,7 +18,8 @@ namespace nodepool::async {
 // They are started for the first call: most commands make none. Used by one event loop.
 class ThreadPool {
  public:
-  // The threads carry `name` (its first 15 characters) in stack dumps and in ps -L.
+  // The threads carry `name` (its first 15 characters) in stack dumps and in ps -L. Without threads
+  // calls run on the loop: for simulations, in which a seed decides the order of everything.
   ThreadPool(std::size_t threads, const std::string& name);
   // Waits for calls under way. The event loops of the tasks that wait for them must still exist.
   ~ThreadPool();

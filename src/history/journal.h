@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct Journal {
   std::int64_t max_size = 16 << 20;  // bytes, of each of the two files
   // Seconds: what is older is not told, and not kept much longer; 0: only its size bounds it.
   double max_age = 0;
+  // Gets the lines instead of the files: for tests. Throws std::system_error.
+  std::function<void(std::string_view lines)> consume = {};
 
   std::string current() const { return directory + "/history.jsonl"; }
   std::string previous() const { return directory + "/history.jsonl.1"; }

@@ -13,9 +13,6 @@ namespace nodepool::launcher {
 
 namespace {
 
-// For blocking calls: name look-ups mostly, each of which may take seconds.
-constexpr std::size_t kThreads = 8;
-
 // How long the own registrations may take to come back through the table of components.
 constexpr auto kRegistrationDeadline = std::chrono::seconds(10);
 
@@ -72,7 +69,7 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       log_(context_.log.child("NodePool")),
       kinds_(options.records),
       records_(runtime, store, context_.log),
-      threads_(kThreads, "blocking calls"),
+      threads_(options.threads, "blocking calls"),
       history_(runtime, records_.nodes, records_.requests, threads_, context_.log.child("history"),
                options.history),
       installation_(runtime, store, log_),

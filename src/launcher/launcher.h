@@ -43,6 +43,8 @@ class Launcher {
     std::function<std::size_t()> store_queue = {};
     model::DaemonState state = {};                          // to begin with
     model::Records::Kinds records = model::Records::all();  // that it follows
+    // For blocking calls: name look-ups mostly, each of which may take seconds.
+    std::size_t threads = 8;
   };
 
   Launcher(const async::Runtime& runtime, coordination::Store& store,

@@ -111,20 +111,15 @@ bool Log::enabled(std::string_view logger, LogLevel level) const {
 void Log::write(std::string_view logger, LogLevel level, std::string_view message) {
   if (!enabled(logger, level)) return;
   const std::lock_guard lock(output_->mutex);
-  if (consume_) {
-    consume_(level, logger, message);
-    return;
-  }
   Losses& losses = output_->losses;
   try {
     const std::uint64_t untold = losses.messages - output_->told;
     if (untold > 0) {
-      put(render(
-          "nodepool.log", LogLevel::warning,
-          fmt::format("{} message(s) could not be written here: {}", untold, losses.trouble)));
+      put("nodepool.log", LogLevel::warning,
+          fmt::format("{} message(s) could not be written here: {}", untold, losses.trouble));
       output_->told = losses.messages;
     }
-    put(render(logger, level, message));
+    put(logger, level, message);
     losses.trouble.clear();
   } catch (const std::exception& error) {
     ++losses.messages;
@@ -132,8 +127,9 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
   }
 }
 
-void Log::put(const std::string& text) {
-  const std::string harmless = harmless_text(text);
+void Log::put(std::string_view logger, LogLevel level, std::string_view message) {
+  if (consume_) return consume_(level, logger, message);
+  const std::string harmless = harmless_text(render(logger, level, message));
   if (output_->file) {
     output_->file->write(harmless, std::time(nullptr));
     return;

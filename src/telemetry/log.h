@@ -45,7 +45,8 @@ class Log {
   // reason.
   explicit Log(LogOptions options);
 
-  // Hands every message that passes the levels to `consume` instead: for tests.
+  // Hands every message that passes the levels to `consume` instead, which may refuse one by an
+  // exception: for tests.
   using Consumer =
       std::function<void(LogLevel level, std::string_view logger, std::string_view message)>;
   static std::shared_ptr<Log> to_consumer(Consumer consume, LogLevel level = LogLevel::debug);
@@ -69,7 +70,7 @@ class Log {
 
  private:
   Log(LogOptions options, Consumer consume);
-  void put(const std::string& text);
+  void put(std::string_view logger, LogLevel level, std::string_view message);
 
   LogOptions options_;
   Consumer consume_;

@@ -33,10 +33,9 @@ inline constexpr Metric kReady{.name = "nodepool_ready",
                                .kind = Metric::Kind::gauge,
                                .help = "1: requests are served, as `/ready` says; else 0"};
 
-inline constexpr Metric kWarnings{
-    .name = "nodepool_warnings",
-    .kind = Metric::Kind::gauge,
-    .help = "how many problems `/ready?detail` lists"};
+inline constexpr Metric kWarnings{.name = "nodepool_warnings",
+                                  .kind = Metric::Kind::gauge,
+                                  .help = "how many problems `/ready?detail` lists"};
 
 inline constexpr Metric kConfigurationLoaded{
     .name = "nodepool_configuration_loaded_seconds",

@@ -247,6 +247,13 @@ TEST_F(AsyncTest, a_thread_pool_returns_values_and_errors_to_the_loop) {
   EXPECT_EQ(loop_.run(caller(pool, loop_thread)), "no such host");
 }
 
+TEST_F(AsyncTest, a_pool_without_threads_runs_calls_on_the_loop) {
+  ThreadPool pool(0, "test");
+  Task<std::thread::id> call = pool.run("test", [] { return std::this_thread::get_id(); });
+  EXPECT_EQ(loop_.run(std::move(call)), std::this_thread::get_id());
+  EXPECT_TRUE(pool.idle());
+}
+
 TEST_F(AsyncTest, tearing_down_a_loop_destroys_suspended_tasks_where_they_stand) {
   std::vector<std::string> log;
   struct Trace {

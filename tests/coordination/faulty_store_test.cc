@@ -92,6 +92,18 @@ TEST_F(FaultyStoreTest, a_write_of_unknown_outcome_is_done_or_not) {
   EXPECT_EQ(store.counts().lost_answer, 2);
 }
 
+TEST_F(FaultyStoreTest, a_full_store_is_read_and_not_written) {
+  bool is_full = true;
+  FaultyStore store(process_.store, process_.runtime, {.is_full = [&is_full] { return is_full; }},
+                    1);
+  EXPECT_EQ(failure_of_create(store, "/a"), Kind::storage);
+  EXPECT_NO_THROW(process_.run(store.children("/")));
+  EXPECT_FALSE(exists("/a"));
+  EXPECT_EQ(store.counts().full, 1);
+  is_full = false;
+  EXPECT_EQ(failure_of_create(store, "/a"), std::nullopt);
+}
+
 TEST_F(FaultyStoreTest, the_outcome_of_a_read_is_never_unknown) {
   FaultyStore store(process_.store, process_.runtime, {.lost_request = 1, .lost_answer = 1}, 1);
   EXPECT_NO_THROW(process_.run(store.get("/")));

@@ -1,11 +1,11 @@
 // What clients of the request API ask for: a line with method and target, then the body. The client
 // is an administrator, who gets furthest.
 
-#include <nlohmann/json.hpp>
-
 #include <chrono>
 #include <optional>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "api/api.h"
 #include "async/event_loop.h"

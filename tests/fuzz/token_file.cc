@@ -1,8 +1,9 @@
 // The file with the tokens of the request API.
 
+#include "api/token_file.h"
+
 #include <string>
 
-#include "api/token_file.h"
 #include "config/problem.h"
 #include "tests/fuzz/target.h"
 

@@ -110,6 +110,39 @@ TEST_F(LauncherTest, launchers_that_begin_at_the_same_moment_register_a_slot_onc
   EXPECT_THAT(nodes(), SizeIs(3));
 }
 
+// As while a new configuration is rolled out: each launcher undoes what the other one does.
+TEST_F(LauncherTest, launchers_that_disagree_about_a_host_do_so_at_a_slow_pace) {
+  const auto with_hosts = [](const std::string& hosts) {
+    return "labels: [{name: small}, {name: large}]\nproviders:\n  - {name: rack, driver: static, "
+           "pools: [{name: main, nodes: [" +
+           hosts + "]}]}\n";
+  };
+  const std::string host = "{name: host-a, labels: [small]}";
+  start(with_hosts(host));
+  for (const std::string& other : {
+           std::string("{name: host-a, labels: [small, large]}"),
+           std::string("{name: host-a, labels: [small], max-parallel-jobs: 3}"),
+           std::string("{name: host-b, labels: [large]}"),
+       }) {
+    std::size_t changes = 0;
+    const std::int64_t session = server_.open_session([&](const auto&) { ++changes; });
+    start_another(with_hosts(other));
+    pass(minutes(10));
+    EXPECT_LT(changes, 1500u) << other;
+    EXPECT_GT(changes, 20u) << other;
+    changes = 0;
+    reconfigure_all_at_once(with_hosts(other));
+    pass(minutes(2));
+    changes = 0;
+    pass(minutes(10));
+    EXPECT_EQ(changes, 0u) << "they agree: " << other;
+    server_.end_session(session);
+    others_.clear();
+    reconfigure(with_hosts(host));
+    pass(minutes(2));
+  }
+}
+
 // A command looks at each record as soon as it is there, which leaves the root of its lock.
 TEST_F(LauncherTest, a_record_that_is_one_too_many_goes_at_once_though_somebody_has_looked_at_it) {
   const std::string nothing = "labels: [{name: small}, {name: large}]\nproviders: []\n";

@@ -14,6 +14,8 @@ struct FaultPlan {
   double lost_request = 0;  // a write is not done; its outcome is unknown to the caller
   double lost_answer = 0;   // a write is done or refused; its outcome is unknown to the caller
   double lost_session = 0;  // lose_session is called just before the operation
+  // While it says so, no write is done: the store has no room. None: it always has.
+  std::function<bool()> is_full = nullptr;
 
   // For each event of a watch.
   double extra_resync = 0;  // a resync comes before the event
@@ -33,6 +35,7 @@ struct FaultCounts {
   std::uint64_t lost_request = 0;
   std::uint64_t lost_answer = 0;
   std::uint64_t lost_session = 0;
+  std::uint64_t full = 0;
   std::uint64_t extra_resync = 0;
   std::uint64_t lost_event = 0;
   std::uint64_t delay = 0;

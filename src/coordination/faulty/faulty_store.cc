@@ -90,7 +90,11 @@ Task<> FaultyStore::Link::perform(std::shared_ptr<Link> self, Task<> operation, 
 
   std::exception_ptr failure;
   if (fault == Fault::lost_session) self->plan.lose_session();
-  if (fault != Fault::disconnected && fault != Fault::lost_request) {
+  const bool is_full = access == Access::write && self->plan.is_full && self->plan.is_full();
+  if (is_full) {
+    ++self->counts.full;
+    failure = std::make_exception_ptr(store_error(Kind::storage, what, "it is full"));
+  } else if (fault != Fault::disconnected && fault != Fault::lost_request) {
     try {
       co_await std::move(operation);
     } catch (...) {

@@ -14,7 +14,8 @@ struct SimpleOptions {
   // How old a listing may be that tells whether machines run, or are gone. One listing serves all
   // machines of the provider that are waited for.
   async::Duration poll_interval = std::chrono::seconds(2);
-  // How long after its creation a machine may not show up yet in a listing.
+  // How long listings may not show a machine that is there: one that has just been made, or because
+  // a part of them is missing.
   async::Duration settling_time = std::chrono::seconds(30);
 };
 

@@ -50,8 +50,7 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
   const std::string id = co_await machine.step("instance", make_instance, find_instance);
   machine.enter("waiting for the instance");
   const model::Json external_id = model::json_string(id);
-  const auto shows_until = runtime_.clock.now() + options_.settling_time;
-  bool was_seen = false;
+  auto last_seen = runtime_.clock.now();
   while (true) {
     const std::optional<SimpleInstance> seen = co_await look_at(external_id, awaited);
     if (seen && seen->state == SimpleInstance::State::ready) {
@@ -62,10 +61,10 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
       throw CloudError(CloudError::Kind::failed,
                        fmt::format("instance {} failed: {}", id, seen->failure));
     }
-    if (!seen && (was_seen || runtime_.clock.now() >= shows_until)) {
+    if (seen) last_seen = runtime_.clock.now();
+    if (runtime_.clock.now() - last_seen >= options_.settling_time) {
       throw CloudError(CloudError::Kind::failed, "instance " + id + " is not there any more");
     }
-    was_seen = was_seen || seen.has_value();
   }
 }
 

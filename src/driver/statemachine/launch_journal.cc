@@ -6,12 +6,8 @@
 
 namespace nodepool::driver {
 
-std::optional<double> LaunchJournal::uncertain_since() const {
-  std::optional<double> since;
-  for (const auto& [name, step] : steps) {
-    if (!step.result) since = std::max(since.value_or(step.begun), step.begun);
-  }
-  return since;
+bool LaunchJournal::is_uncertain() const {
+  return std::ranges::any_of(steps, [](const auto& entry) { return !entry.second.result; });
 }
 
 namespace {

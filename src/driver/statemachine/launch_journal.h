@@ -28,8 +28,8 @@ struct LaunchJournal {
   std::map<std::string, Step> steps;         // of this attempt; with `undo`, of the last one
   std::map<std::string, Step> removal = {};  // of the deletion that is under way
 
-  // When the youngest step of making without a result was begun; nothing if there is none.
-  std::optional<double> uncertain_since() const;
+  // Whether a step of making was begun whose outcome is not known.
+  bool is_uncertain() const;
 
   // A null is an empty journal. Throws model::RecordError.
   static LaunchJournal parse(const model::Json& json);

@@ -154,7 +154,7 @@ Task<> MachineLaunch::pause() {
 // Its time begins now, and so the deletion of what the last one made counts.
 void MachineLaunch::begin_another_attempt() {
   ++journal_.attempt;
-  journal_.undo = !launch_.node().external_id.is_null() || journal_.uncertain_since();
+  journal_.undo = !launch_.node().external_id.is_null() || journal_.is_uncertain();
   if (!journal_.undo) journal_.steps.clear();
 }
 
@@ -201,7 +201,7 @@ Task<> MachineLaunch::undo() {
     std::string failure;
     try {
       co_await remove_all_of({context_.runtime, context_.adapter, context_.ownership, context_.log},
-                             launch_, journal_, journal_.uncertain_since());
+                             launch_, journal_, journal_.is_uncertain());
     } catch (const CloudError& error) {
       failure = error.what();
     }

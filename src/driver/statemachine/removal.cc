@@ -1,6 +1,5 @@
 #include "driver/statemachine/removal.h"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -20,20 +19,13 @@ Task<> remove_if_there(Task<> removing) {
   }
 }
 
-// Returns when whatever was made at `since`, by a clock that may not be ours, shows in listings.
-Task<> wait_until_settled(async::Clock& clock, async::Duration settling_time, double since) {
-  const double settling = std::chrono::duration<double>(settling_time).count();
-  const double wait = std::min(since + settling - clock.wall_seconds(), settling);
-  if (wait <= 0) co_return;
-  co_await clock.sleep_for(
-      std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(wait)));
-}
-
-// Whatever carries the node's metadata, once it would show what was begun at `uncertain_since`.
+// Whatever carries the node's metadata, once all that was made until now shows in listings. When a
+// step was begun says little of when it was made: the call may have waited for its turn, and clocks
+// are set.
 Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
-                            JournalledMachine& machine, double uncertain_since) {
+                            JournalledMachine& machine) {
   Adapter& adapter = context.adapter;
-  co_await wait_until_settled(context.runtime.clock, adapter.settling_time(), uncertain_since);
+  co_await context.runtime.clock.sleep_for(adapter.settling_time());
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
     return context.ownership.is_of_node(metadata, record.node());
   };
@@ -55,15 +47,13 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
 }  // namespace
 
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
-                     std::optional<double> uncertain_since) {
+                     bool is_uncertain) {
   JournalledMachine machine(context.runtime, record, journal, context.adapter.settling_time(),
                             context.log, JournalledMachine::Purpose::removal);
   machine.tell_when_accepted(std::exchange(context.accepted, nullptr));
   std::exception_ptr failure;  // keeps nobody from deleting what the record names
   try {
-    if (uncertain_since) {
-      co_await remove_what_is_found(context, record, machine, *uncertain_since);
-    }
+    if (is_uncertain) co_await remove_what_is_found(context, record, machine);
   } catch (const CloudError&) {
     failure = std::current_exception();
   }

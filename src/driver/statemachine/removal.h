@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 
 #include "async/runtime.h"
 #include "driver/launch.h"
@@ -22,11 +21,10 @@ struct RemovalContext {
 };
 
 // Deletes all that was made for a node, in steps that are written to its record; `journal` is what
-// that says. `uncertain_since`: when something was begun of which nobody knows whether it was made,
-// seconds since the epoch. It is waited for until it would show, and then whatever carries the
-// node's metadata goes, before what the record names, which may have to be empty to go. Returns
-// when all is gone, also if it was not there. Throws CloudError, StoreError.
+// that says. `is_uncertain`: there may be more than the record names. Then, once that would show,
+// whatever carries the node's metadata goes, before what the record names, which may have to be
+// empty to go. Returns when all is gone, also if it was not there. Throws CloudError, StoreError.
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
-                     std::optional<double> uncertain_since);
+                     bool is_uncertain);
 
 }  // namespace nodepool::driver

@@ -255,13 +255,12 @@ Task<std::optional<model::Node>> StateMachineProvider::take_back(NodeRecord& rec
 Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
   const model::Node& node = record.node();
   LaunchJournal journal;
-  std::optional<double> uncertain_since;
+  bool is_uncertain = true;
   try {
     journal = LaunchJournal::parse(node.launch_journal);
-    uncertain_since = journal.uncertain_since();
+    is_uncertain = journal.is_uncertain();
   } catch (const model::RecordError& error) {
     log_.warning("Node {}: {}", node.id, error.what());
-    uncertain_since = node.state_time;
   }
   RemovalContext removal{context_.runtime, *adapter_, ownership_,
                          log_.about({}, node.allocated_to.value_or(""), node.id)};
@@ -271,7 +270,7 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
                    context_.runtime.clock.wall_seconds() - since);
     };
   }
-  co_await remove_all_of(std::move(removal), record, journal, uncertain_since);
+  co_await remove_all_of(std::move(removal), record, journal, is_uncertain);
 }
 
 // --- leaks

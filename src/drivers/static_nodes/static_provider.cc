@@ -22,6 +22,8 @@ using model::NodeState;
 // all at once, each would have to look at all.
 constexpr std::size_t kConcurrentRegistrations = 32;
 
+constexpr async::Duration kNoPause{};
+
 // Marks records that this driver has made: they have no pool worker to name.
 constexpr auto kLauncherName = "static driver";
 
@@ -52,7 +54,7 @@ Task<> StaticProvider::start() {
     if (state != states_.end()) {
       state->second.nodes.insert(id);
     } else {
-      retire_if_unconfigured(node);
+      retire_unconfigured(node, {});
     }
   }
   subscription_ =
@@ -125,13 +127,16 @@ Task<std::optional<Node>> StaticProvider::take_back(driver::NodeRecord& record) 
 
 // --- keeping the slots in order
 
+// A new node on a host that is not configured: another launcher has another configuration. Time is
+// left to bring both in line.
 void StaticProvider::on_node(const model::NodeTable::Change& change) {
+  const bool is_new = change.before == nullptr || change.before->state == NodeState::init;
   for (const Node* node : {change.before, change.after}) {
     if (node == nullptr || node->provider != config_->name()) continue;
     const HostKey key = host_key_of(*node);
     const auto state = states_.find(key);
     if (state == states_.end()) {
-      if (node == change.after) retire_if_unconfigured(*node);
+      if (node == change.after) retire_unconfigured(*node, is_new ? kLongestPause : kNoPause);
       continue;
     }
     if (node == change.after) {
@@ -143,8 +148,8 @@ void StaticProvider::on_node(const model::NodeTable::Change& change) {
   }
 }
 
-void StaticProvider::retire_if_unconfigured(const Node& node) {
-  if (is_free(node)) scope_.spawn("deregister node " + node.id, retire(node.id));
+void StaticProvider::retire_unconfigured(const Node& node, async::Duration pause) {
+  if (is_free(node)) scope_.spawn("deregister node " + node.id, retire(node.id, pause));
 }
 
 SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
@@ -178,11 +183,14 @@ void StaticProvider::look_at(const HostKey& key) {
 Task<> StaticProvider::work_on(HostKey key) {
   HostState& state = states_.at(key);
   const Host& host = config_->hosts().at(key);
+  co_await pause_if_restless(state);
   state.changed = false;
   std::string failure;
   std::string store_failure;
   try {
     co_await bring_in_order(host, state);
+    ++state.times_in_order;
+    state.in_order_at = context_.runtime.clock.now();
     state.backoff.reset();
     reports_.clear(key);
     if (out_of_order_.erase(key) > 0) tell_how_many_are_out_of_order();
@@ -200,6 +208,14 @@ Task<> StaticProvider::work_on(HostKey key) {
   }
   state.busy = false;
   if (state.changed) look_at(key);
+}
+
+Task<> StaticProvider::pause_if_restless(HostState& state) {
+  async::Clock& clock = context_.runtime.clock;
+  if (clock.now() - state.in_order_at >= kLongestPause) state.times_in_order = 0;
+  if (state.times_in_order < kMostWithoutPause) co_return;
+  co_await clock.sleep_for(kLongestPause);
+  state.times_in_order = 0;
 }
 
 Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
@@ -433,9 +449,10 @@ bool StaticProvider::is_wanted(const Node& node) const {
   return state != states_.end() && !state->second.backoff.has_failed();
 }
 
-// Deregisters a node as soon as the store and its lock allow it, unless it is in use or wanted
-// again by then.
-Task<> StaticProvider::retire(std::string id) {
+// Deregisters a node after the pause, as soon as the store and its lock allow it, unless it is in
+// use or wanted again by then.
+Task<> StaticProvider::retire(std::string id, async::Duration pause) {
+  if (pause > kNoPause) co_await context_.runtime.clock.sleep_for(pause);
   while (true) {
     NodeChange change = NodeChange::locked;
     std::string failure;

@@ -45,6 +45,10 @@ class StaticProvider final : public driver::Provider {
   static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
+  // How often a host is brought in order without a pause of that length: two launchers with
+  // different configurations undo each other's changes as fast as the store takes them.
+  static constexpr std::size_t kMostWithoutPause = 10;
+
   // What is known of one configured host.
   struct HostState {
     std::set<std::string> nodes;  // ids of its records
@@ -52,12 +56,15 @@ class StaticProvider final : public driver::Provider {
     bool busy = false;            // a task works on it
     bool changed = false;         // … and something has changed since it began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is out of order
-    double failing_since = 0;  // seconds since the epoch, while it is out of order
+    double failing_since = 0;        // seconds since the epoch, while it is out of order
+    std::size_t times_in_order = 0;  // how often it was brought in order without a pause
+    async::Clock::TimePoint in_order_at{};
   };
 
   void on_node(const model::NodeTable::Change& change);
   void look_at(const HostKey& key);
   Task<> work_on(HostKey key);
+  Task<> pause_if_restless(HostState& state);
   Task<> bring_in_order(const Host& host, HostState& state);
   // Whether the store still has all these records.
   Task<bool> all_exist(std::vector<std::string> ids);
@@ -76,10 +83,10 @@ class StaticProvider final : public driver::Provider {
   Task<> update(std::string id, const Host& host, const HostFacts& facts,
                 std::optional<std::int64_t> slot);
   Task<model::NodeChange> deregister(std::string id);
-  Task<> retire(std::string id);
+  Task<> retire(std::string id, async::Duration pause = {});
   bool is_wanted(const model::Node& node) const;
   bool has_outdated(const Host& host, const HostState& state, const SlotPlan& plan) const;
-  void retire_if_unconfigured(const model::Node& node);
+  void retire_unconfigured(const model::Node& node, async::Duration pause);
   const Host* find_host(const model::Node& node) const;
 
   std::shared_ptr<const StaticProviderConfig> config_;

@@ -12,9 +12,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-// More continuations than anything of this takes.
-constexpr std::size_t kMany = 100'000;
-
 class MetastaticDeathsTest : public MetastaticTest {
  protected:
   // Runs the job for so many continuations; returns whether it has ended.

@@ -16,6 +16,9 @@ namespace nodepool::drivers::metastatic {
 
 inline constexpr const char* kProvider = "shares";
 
+// More continuations than anything of this takes.
+inline constexpr std::size_t kMany = 100'000;
+
 // Launchers with a provider "shares", whose label "small" is on the label "big", in virtual time.
 class MetastaticTest : public testing::Test {
  protected:

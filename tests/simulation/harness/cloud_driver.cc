@@ -1,5 +1,8 @@
 #include "tests/simulation/harness/cloud_driver.h"
 
+#include <algorithm>
+
+#include "cloud/token_cache.h"
 #include "config/nodepool_schema.h"
 #include "driver/ownership.h"
 #include "tests/simulation/harness/chance.h"
@@ -19,6 +22,7 @@ using driver::Resource;
 constexpr auto kLaunchTimeout = std::chrono::minutes(10);
 
 constexpr auto kConnectTimeout = std::chrono::seconds(5);
+constexpr double kChanceOfRevocation = 0.2;
 constexpr auto kUnreadable = "the answer of the cloud cannot be read";
 
 class CloudConfig final : public driver::StateMachineConfig {
@@ -50,6 +54,11 @@ class CloudConfig final : public driver::StateMachineConfig {
   }
 };
 
+struct Token {
+  async::Clock::TimePoint renew_at;
+  async::Clock::TimePoint ends_at;  // as the cloud sees it
+};
+
 Instance instance_of(const std::string& id, const Clouds::Machine& machine) {
   Instance instance;
   instance.external_id = model::json_string(id);
@@ -62,7 +71,12 @@ Instance instance_of(const std::string& id, const Clouds::Machine& machine) {
 class SimulatedAdapter final : public driver::Adapter {
  public:
   SimulatedAdapter(std::string provider, driver::ProviderContext context, CloudWorld world)
-      : provider_(std::move(provider)), context_(std::move(context)), world_(world) {}
+      : provider_(std::move(provider)),
+        context_(std::move(context)),
+        world_(world),
+        tokens_(context_.runtime, "a token", [this] { return ask_token(); }) {}
+
+  Task<> stop() override { co_await tokens_.stop(); }
 
   Task<Instance> create(CreateSpec spec, driver::StateMachine& machine) override {
     const driver::StateMachine::Make make = [this, &spec, &machine]() {
@@ -105,11 +119,7 @@ class SimulatedAdapter final : public driver::Adapter {
       throw CloudError(CloudError::Kind::transient, "the cloud does not answer");
     }
     if (is_unreadable()) throw CloudError(CloudError::Kind::failed, kUnreadable);
-    std::vector<Instance> instances;
-    for (const auto& [id, machine] : world_.clouds.machines()) {
-      if (machine.provider == provider_) instances.push_back(instance_of(id, machine));
-    }
-    co_return instances;
+    co_return list_machines();
   }
 
   Task<std::vector<Resource>> resources() override {
@@ -144,8 +154,11 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return need_of(label);
   }
 
-  // No shorter than it may take to make a machine: the call of a dead launcher goes on.
-  async::Duration settling_time() const override { return std::chrono::seconds(40); }
+  // No shorter than it may take to make a machine: the call of a dead launcher goes on. And then
+  // listings have to show it.
+  async::Duration settling_time() const override {
+    return std::chrono::seconds(40) + seconds(world_.hardware.faults.most_stale);
+  }
 
  private:
   Task<std::string> make_machine(CreateSpec spec, driver::StateMachine& machine) {
@@ -172,7 +185,8 @@ class SimulatedAdapter final : public driver::Adapter {
   Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::StateMachine& machine) {
     const std::vector<Instance> listed = co_await instances();
     for (const Instance& instance : listed) {
-      if (!driver::carries(instance.metadata, spec.metadata)) continue;
+      const bool is_there = world_.clouds.machines().contains(instance.external_id.string_value());
+      if (!is_there || !driver::carries(instance.metadata, spec.metadata)) continue;
       count("machine: found again");
       machine.set_external_id(instance.external_id);
       co_return instance.external_id.string_value();
@@ -180,17 +194,76 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return std::nullopt;
   }
 
+  // What a listing shows: all that is there now, unless it is an old one or lacks a page.
+  std::vector<Instance> list_machines() {
+    const CloudFaults& faults = world_.hardware.faults;
+    async::Random& random = context_.runtime.random;
+    async::Clock::TimePoint when = context_.runtime.clock.now();
+    if (befalls(faults.stale, "cloud: listing stale")) {
+      when -= seconds_between(random, 0, faults.most_stale);
+    }
+    auto machines = world_.clouds.machines_of(provider_, when);
+    if (!machines.empty() && befalls(faults.cut, "cloud: listing cut")) {
+      const auto size = static_cast<std::int64_t>(machines.size());
+      const auto begin = machines.begin() + between(random, 0, size - 1);
+      const auto end = begin + between(random, 1, machines.end() - begin);
+      for (auto lacking = begin; lacking != end; ++lacking) world_.clouds.hide(lacking->first);
+      machines.erase(begin, end);
+    }
+    std::vector<Instance> instances;
+    for (const auto& [id, machine] : machines) instances.push_back(instance_of(id, machine));
+    return instances;
+  }
+
+  // With a token that the cloud accepts, where it wants one: an expired one is replaced once.
   Task<> reach_cloud() {
+    co_await connect();
+    if (world_.hardware.faults.token_life <= 0) co_return;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const auto token = co_await tokens_.get();
+      if (context_.runtime.clock.now() < token->ends_at) co_return;
+      count("cloud: token refused");
+      tokens_.refused(token);
+    }
+    throw CloudError(CloudError::Kind::auth, "the token has expired");
+  }
+
+  Task<> connect() {
     if (!world_.hardware.cloud_is_away) co_return;
     co_await context_.runtime.clock.sleep_for(kConnectTimeout);
     throw CloudError(CloudError::Kind::transient, "the cloud is out of reach");
   }
 
-  // Draws only where there is something to draw, so that other runs are as they were.
+  // Some tokens are revoked before their time.
+  Task<Token> ask_token() {
+    const async::Clock::TimePoint asked_at = context_.runtime.clock.now();
+    co_await connect();
+    co_await sleep(world_.hardware.slowest_answer);
+    if (world_.hardware.faults.refuses_credentials) {
+      count("cloud: credentials refused");
+      throw CloudError(CloudError::Kind::auth, "the credentials are not accepted");
+    }
+    count("cloud: token given");
+    const double life = world_.hardware.faults.token_life;
+    const double ends =
+        draw(kChanceOfRevocation) ? life * context_.runtime.random.fraction() : life;
+    co_return Token{.renew_at = cloud::renewal_time(asked_at, std::chrono::duration<double>(life)),
+                    .ends_at = asked_at + seconds(ends)};
+  }
+
   bool is_unreadable() {
-    const bool unreadable = world_.hardware.unreadable > 0 && draw(world_.hardware.unreadable);
-    if (unreadable) count("cloud: answer not readable");
-    return unreadable;
+    return befalls(world_.hardware.faults.unreadable, "cloud: answer not readable");
+  }
+
+  // Draws only where there is something to draw, so that other runs are as they were.
+  bool befalls(double probability, const std::string& what) {
+    const bool does = probability > 0 && draw(probability);
+    if (does) count(what);
+    return does;
+  }
+
+  static async::Duration seconds(double seconds) {
+    return std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(seconds));
   }
 
   bool draw(double probability) { return chance(context_.runtime.random, probability); }
@@ -214,6 +287,7 @@ class SimulatedAdapter final : public driver::Adapter {
   std::string provider_;
   driver::ProviderContext context_;
   CloudWorld world_;
+  cloud::TokenCache<Token> tokens_;
 };
 
 }  // namespace

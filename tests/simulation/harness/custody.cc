@@ -101,7 +101,20 @@ bool Custody::is_cleaned_up(const std::string& machine) const {
   return nlohmann::json::parse(tree.get(model::kInstallationPath).data).at("first_node") > 0;
 }
 
+void Custody::check_use(const std::string& machine) const {
+  if (was_replaced() || !world_.actor->name().starts_with("launcher")) return;
+  for (const auto& [id, node] : auditor_.nodes()) {
+    const bool is_kept = node.state == model::NodeState::ready ||
+                         node.state == model::NodeState::in_use ||
+                         node.state == model::NodeState::hold;
+    if (!is_kept || node.external_id_text() != machine) continue;
+    world_.journal.violation(fmt::format("{} deletes {}, the machine of node {}, which is {}",
+                                         world_.actor->name(), machine, id, to_string(node.state)));
+  }
+}
+
 void Custody::check_removal(const std::string& machine) {
+  check_use(machine);
   if (is_strange(machine) && is_cleaned_up(machine)) {
     cleaned_up_.insert(machine);  // rightly, whatever store there is later
   } else if (is_strange(machine)) {

@@ -43,6 +43,8 @@ class Custody {
 
  private:
   void committed(const std::vector<coordination::WatchEvent>& events) const;
+  // No launcher deletes the machine of a node that is not to go.
+  void check_use(const std::string& machine) const;
   std::string installation() const;
   bool is_own(const std::string& machine) const;
   bool is_cleaned_up(const std::string& machine) const;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "async/clock.h"
+#include "tests/simulation/harness/cloud.h"
 
 namespace nodepool::simulation {
 
@@ -19,6 +20,9 @@ struct Disaster {
     emptied,            // the store, under everybody's hands
     restored,           // with all processes down: an older store, or an empty one, takes its place
     backing_node_lost,  // somebody takes it out of use, whoever is on it
+    credentials_expired,  // the clouds accept no new ones until it is over
+    disk_full,            // that of the store, or of logs and history, or both
+    rolling_restart,      // of all launchers
   };
   Kind kind = Kind::store_away;
   async::Duration after{};         // from the beginning of the run
@@ -30,10 +34,11 @@ struct Disaster {
 
 struct Disasters {
   std::vector<Disaster> list;
-  double unreadable = 0;       // the chance that an answer of a cloud cannot be read
+  CloudFaults cloud_faults;
   bool has_builder = false;    // whose uploads come and go
   bool has_foreigner = false;  // another launcher and requestor use the same store
   bool has_strangers = false;  // machines of others carry the providers' names
+  bool has_peers = false;      // two launchers serve the same
   std::uint64_t seed = 0;      // of the builder
   // Of the provider of nodes on nodes; nothing: there is none.
   std::optional<std::uint64_t> shares_seed = {};

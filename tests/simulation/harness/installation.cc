@@ -66,7 +66,7 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
                            const Disasters& disasters)
     : world_(world),
       holds_(world),
-      clouds_(world.journal),
+      clouds_(world.clock, world.journal),
       auditor_(world, holds_, known_),
       custody_(world, clouds_, auditor_),
       known_settings_(world.clock),
@@ -78,7 +78,6 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
       hardware_(draw_hardware(world.random)),
       drivers_(make_drivers(hardware_, {world, clouds_, known_, custody_, *hardware_})),
       launcher_faults_(launcher_faults),
-      launchers_(topology_.launchers.size()),
       requestors_(static_cast<std::size_t>(between(world.random, 1, 3))),
       operator_(std::make_unique<OperatorProcess>(
           world, holds_, auditor_, only_slow(launcher_faults_), chance(world.random, 0.5))) {
@@ -89,11 +88,13 @@ Installation::Installation(World& world, const coordination::FaultPlan& launcher
     if (provider.is_cloud() && disasters.has_strangers) custody_.add_strangers(name);
   }
   if (disasters.shares_seed) start_shares(*disasters.shares_seed);
+  if (disasters.has_peers) add_peer(topology_);
+  launchers_.resize(topology_.launchers.size());
   if (disasters.has_builder) start_builder(disasters.seed);
   if (disasters.has_foreigner) start_foreigner(~disasters.seed);
   for (std::size_t i = 0; i < launchers_.size(); ++i) start_launcher(i);
   for (std::size_t i = 0; i < requestors_.size(); ++i) start_requestor(i);
-  hardware_->unreadable = disasters.unreadable;
+  hardware_->faults = disasters.cloud_faults;
   for (const Disaster& disaster : disasters.list) {
     later(disaster.after, [this, disaster] { befall(disaster); });
   }
@@ -104,6 +105,7 @@ std::vector<Process*> Installation::processes() {
   for (const LauncherSlot& slot : launchers_) {
     if (slot.process) all.push_back(slot.process.get());
   }
+  for (const auto& launcher : leaving_) all.push_back(launcher.get());
   for (const RequestorSlot& slot : requestors_) {
     if (slot.process) all.push_back(slot.process.get());
   }
@@ -217,6 +219,7 @@ bool Installation::step(async::Clock::TimePoint until) {
       slot.process.reset();
       slot.back_at = world_.clock.now() + seconds(5);
     }
+    std::erase_if(leaving_, [](const auto& launcher) { return launcher->ended(); });
     return true;
   }
   const async::Clock::TimePoint next = std::min(world_.clock.next_wakeup(), next_due());
@@ -317,8 +320,13 @@ void Installation::check_rest() {
   for (const LauncherSlot& slot : launchers_) {
     if (!slot.process || !slot.process->up_to_date()) {
       world_.journal.violation("a launcher is not up");
+      continue;
+    }
+    for (const std::string& problem : slot.process->problems()) {
+      world_.journal.violation(slot.process->name() + " at rest: " + problem);
     }
   }
+  if (!leaving_.empty()) world_.journal.violation("a launcher that is stopped does not end");
   rest_check_.all_is_in_order();
 }
 

@@ -88,6 +88,7 @@ class Installation {
   void kill_launcher(std::size_t index);
   void kill_requestor(std::size_t index);
   void stop_launcher(std::size_t index);
+  void replace_launcher(std::size_t index);
   void cut_off(Process& process);
   void reload();
   void jump_wall_clock();
@@ -101,6 +102,8 @@ class Installation {
   void store_goes_away(const Disaster& disaster);
   void replace_store(const Backup& backup);
   void lose_backing_node(const Disaster& disaster);
+  void fill_disk(const Disaster& disaster);
+  void restart_one_by_one(const Disaster& disaster);
   void kill_all();
   void reload_another_section(const Disaster& disaster);
   void reload_top_level(const Disaster& disaster);
@@ -123,6 +126,7 @@ class Installation {
   driver::DriverRegistry drivers_;
   coordination::FaultPlan launcher_faults_;
   std::vector<LauncherSlot> launchers_;
+  std::vector<std::unique_ptr<LauncherProcess>> leaving_;  // being stopped, and replaced already
   std::vector<RequestorSlot> requestors_;
   std::unique_ptr<OperatorProcess> operator_;
   std::unique_ptr<BuilderProcess> builder_;             // null: there is none

@@ -12,6 +12,12 @@
 
 namespace nodepool::simulation {
 
+namespace {
+
+constexpr double kLongestBetweenRestarts = 40;  // seconds
+
+}  // namespace
+
 // --- what goes wrong
 
 void Installation::mishap() {
@@ -67,6 +73,17 @@ void Installation::stop_launcher(std::size_t index) {
   note(launchers_[index].process->name() + " is stopped");
   world_.journal.count("mishap: launcher restarted in order");
   launchers_[index].process->stop();
+  quiet_.clear();
+}
+
+// The new one is started before the old one has ended.
+void Installation::replace_launcher(std::size_t index) {
+  std::unique_ptr<LauncherProcess>& process = launchers_[index].process;
+  note(process->name() + " is replaced");
+  world_.journal.count("mishap: launcher replaced");
+  process->stop();
+  leaving_.push_back(std::move(process));
+  start_launcher(index);
   quiet_.clear();
 }
 
@@ -132,6 +149,15 @@ void Installation::befall(const Disaster& disaster) {
         hardware_->cloud_is_away = false;
       });
       break;
+    case Disaster::Kind::credentials_expired:
+      note("the clouds accept no credentials");
+      world_.journal.count("disaster: credentials expired");
+      hardware_->faults.refuses_credentials = true;
+      later(disaster.lasts, [this] {
+        note("there are new credentials");
+        hardware_->faults.refuses_credentials = false;
+      });
+      break;
     case Disaster::Kind::reload:
       reload_another_section(disaster);
       break;
@@ -140,6 +166,12 @@ void Installation::befall(const Disaster& disaster) {
       break;
     case Disaster::Kind::backing_node_lost:
       lose_backing_node(disaster);
+      break;
+    case Disaster::Kind::disk_full:
+      fill_disk(disaster);
+      break;
+    case Disaster::Kind::rolling_restart:
+      restart_one_by_one(disaster);
       break;
     case Disaster::Kind::emptied:
       note("the store is emptied");
@@ -177,6 +209,7 @@ void Installation::kill_all() {
     slot.process.reset();
     slot.back_at = world_.clock.now() + seconds_between(world_.random, 0, 60);
   }
+  leaving_.clear();
   if (builder_) start_builder(world_.random.next());
 }
 
@@ -217,6 +250,42 @@ void Installation::lose_backing_node(const Disaster& disaster) {
   const auto now = static_cast<std::int64_t>(world_.clock.wall_seconds() * 1000);
   world_.server.commit(session, transaction, now);
   world_.server.end_session(session);
+}
+
+void Installation::fill_disk(const Disaster& disaster) {
+  async::Random random(disaster.seed);
+  const bool has_store = chance(random, 0.6);
+  const bool has_logs = !has_store || chance(random, 0.6);
+  note(fmt::format("the disk is full:{}{}", has_store ? " store" : "", has_logs ? " logs" : ""));
+  if (has_store) world_.journal.count("disaster: the store is full");
+  if (has_logs) world_.journal.count("disaster: logs and history are full");
+  if (has_store) world_.store_is_full = true;
+  if (has_logs) world_.disk_is_full = true;
+  later(disaster.lasts, [this, has_store, has_logs] {
+    note("the disk has room");
+    if (has_store) world_.store_is_full = false;
+    if (has_logs) world_.disk_is_full = false;
+    quiet_.clear();
+  });
+}
+
+// As a rolling restart of all launchers does.
+void Installation::restart_one_by_one(const Disaster& disaster) {
+  world_.journal.count("disaster: launchers restarted one by one");
+  async::Random random(disaster.seed);
+  const bool overlaps = chance(random, 0.5);
+  async::Duration pause{};
+  for (std::size_t i = 0; i < launchers_.size(); ++i) {
+    later(pause, [this, i, overlaps] {
+      if (!launchers_[i].process) return;
+      if (overlaps) {
+        replace_launcher(i);
+      } else {
+        stop_launcher(i);
+      }
+    });
+    pause += seconds_between(random, 0, kLongestBetweenRestarts);
+  }
 }
 
 void Installation::reload_another_section(const Disaster& disaster) {

@@ -1,16 +1,26 @@
 #include "tests/simulation/harness/launcher_process.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace nodepool::simulation {
 
 namespace {
 
-std::shared_ptr<telemetry::Log> log_to(Journal& journal, const std::string& name) {
+void need_disk(const World& world) {
+  if (world.disk_is_full) throw std::system_error(ENOSPC, std::generic_category());
+}
+
+std::shared_ptr<telemetry::Log> log_to(World& world, const std::string& name) {
+  Journal& journal = world.journal;
   return telemetry::Log::to_consumer(
-      [&journal, name](telemetry::LogLevel level, std::string_view logger,
-                       std::string_view message) {
+      [&world, &journal, name](telemetry::LogLevel level, std::string_view logger,
+                               std::string_view message) {
         const std::string text = std::string(logger) + ": " + std::string(message);
+        if (world.disk_is_full) journal.detail(name, "(not written) " + text);
+        need_disk(world);
         if (level < telemetry::LogLevel::info) {
           journal.detail(name, text);
         } else {
@@ -20,15 +30,27 @@ std::shared_ptr<telemetry::Log> log_to(Journal& journal, const std::string& name
       journal.keeps() ? telemetry::LogLevel::debug : telemetry::LogLevel::info);
 }
 
+launcher::Launcher::Options options_of(World& world, const std::string& name) {
+  const auto write_history = [&world](std::string_view lines) {
+    need_disk(world);
+    world.journal.count("history: entries",
+                        static_cast<std::uint64_t>(std::ranges::count(lines, '\n')));
+  };
+  return {.hostname = name,
+          .fqdn = name + ".example",
+          .history = history::Journal{.directory = {}, .consume = write_history},
+          .threads = 0};
+}
+
 }  // namespace
 
 LauncherProcess::LauncherProcess(World& world, std::string name, coordination::FaultPlan plan,
                                  const driver::DriverRegistry& drivers, config::Config config)
     : Process(world, name, std::move(plan)),
       grouping_(runtime_, store_),
-      launcher_(std::make_unique<launcher::Launcher>(
-          runtime_, used_store(), log_to(world.journal, name), drivers,
-          launcher::Launcher::Options{name, name + ".example"})),
+      log_(log_to(world, name)),
+      launcher_(std::make_unique<launcher::Launcher>(runtime_, used_store(), log_, drivers,
+                                                     options_of(world, name))),
       scope_(runtime_, [this](const std::string& task, const std::string& error) {
         world_.journal.violation(this->name() + ", " + task + ": " + error);
       }) {
@@ -51,6 +73,13 @@ void LauncherProcess::reconfigure(config::Config config) {
   next_ = std::move(config);
   up_to_date_ = false;
   changed_.set();
+}
+
+std::vector<std::string> LauncherProcess::problems() const {
+  std::vector<std::string> problems = launcher_->health().warnings;
+  const std::string trouble = log_->losses().trouble;
+  if (!trouble.empty()) problems.push_back("the log cannot be written: " + trouble);
+  return problems;
 }
 
 void LauncherProcess::stop() {

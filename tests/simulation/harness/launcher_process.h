@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "async/event.h"
 #include "async/task_scope.h"
@@ -30,6 +31,9 @@ class LauncherProcess final : public Process {
   // Whether the process has ended, in order or because it could not start.
   bool ended() const { return ended_; }
 
+  // What it says is not in order.
+  std::vector<std::string> problems() const;
+
   // Whether it serves, with the last configuration it was given.
   bool up_to_date() const { return up_to_date_; }
 
@@ -39,6 +43,7 @@ class LauncherProcess final : public Process {
   Task<> serve(config::Config config);
 
   coordination::GroupCommit grouping_;
+  std::shared_ptr<telemetry::Log> log_;
   std::unique_ptr<launcher::Launcher> launcher_;
   std::optional<config::Config> next_;
   async::Event changed_;

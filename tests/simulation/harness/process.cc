@@ -9,6 +9,9 @@ namespace {
 // More continuations in a row than any work takes: a task goes round in circles.
 constexpr std::size_t kMostAtOnce = 100'000;
 
+// Each loss makes for more operations, at which sessions are lost: some time has to pass between.
+constexpr auto kLeastLifeOfSession = std::chrono::seconds(10);
+
 }  // namespace
 
 Process::Process(World& world, async::Random& seeds, std::string name, coordination::FaultPlan plan)
@@ -27,13 +30,19 @@ Process::~Process() {
   journal.count("fault: lost request", counts.lost_request);
   journal.count("fault: lost answer", counts.lost_answer);
   journal.count("fault: session lost at an operation", counts.lost_session);
+  journal.count("fault: store full", counts.full);
   journal.count("fault: extra resync", counts.extra_resync);
   journal.count("fault: event lost, resync instead", counts.lost_event);
   journal.count("fault: delay", counts.delay);
 }
 
 coordination::FaultPlan Process::with_session(coordination::FaultPlan plan) {
-  plan.lose_session = [this] { session_.expire_for_tests(); };
+  plan.lose_session = [this] {
+    if (session_lost_at_ && world_.clock.now() < *session_lost_at_ + kLeastLifeOfSession) return;
+    session_lost_at_ = world_.clock.now();
+    session_.expire_for_tests();
+  };
+  plan.is_full = [this] { return world_.store_is_full; };
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,6 +26,8 @@ struct World {
   coordination::MemoryServer server;
   const class Process* actor = nullptr;  // that runs now; null: the simulation itself
   std::uint64_t processes_started = 0;
+  bool store_is_full = false;
+  bool disk_is_full = false;  // of the launchers: for logs and the history
 };
 
 // A run that will never end.
@@ -73,6 +76,7 @@ class Process {
   std::string name_;
   std::uint64_t number_;
   std::uint64_t turns_ = 0;
+  std::optional<async::Clock::TimePoint> session_lost_at_;  // at an operation
   async::EventLoop loop_;
   async::Random random_;
 

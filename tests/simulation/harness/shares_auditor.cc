@@ -110,6 +110,19 @@ void SharesAuditor::look_at_node(const std::string& path) {
     backing_.emplace(id, *std::move(after));
   } else if (before && launcher_acts() && after && after->state == model::NodeState::used) {
     check_release(*before, *backing_record(*before));
+  } else if (before && launcher_acts()) {
+    check_loss(*before);
+  }
+}
+
+// Only its provider gives a backing node back, as long as it has its lock, which is no session's.
+void SharesAuditor::check_loss(const Node& before) const {
+  const coordination::memory::Tree& tree = world_.server.tree();
+  const std::string root = model::node_lock_path(before.id);
+  if (!tree.exists(root)) return;
+  for (const std::string& name : tree.children(root)) {
+    if (tree.get(coordination::join_path(root, name)).stat.ephemeral_owner != 0) continue;
+    world_.journal.violation(fmt::format("backing node {} is taken from its provider", before.id));
   }
 }
 

@@ -53,6 +53,7 @@ class SharesAuditor {
   void check_age(const model::Node& before, const BackingRecord& record,
                  const std::string& tenant) const;
   void check_release(const model::Node& before, const BackingRecord& record) const;
+  void check_loss(const model::Node& before) const;
   void check_places() const;
   const Rules* rules_of(const BackingRecord& record) const;
   bool launcher_acts() const;

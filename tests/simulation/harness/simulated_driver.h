@@ -10,6 +10,7 @@
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "driver/driver.h"
+#include "tests/simulation/harness/cloud.h"
 #include "tests/simulation/harness/journal.h"
 
 namespace nodepool::simulation {
@@ -31,7 +32,7 @@ struct Hardware {
   double slowest_launch = 0;  // seconds, for one of its steps
   double slowest_answer = 0;  // seconds
   bool cloud_is_away = false;
-  double unreadable = 0;  // an answer, after what was asked for is done
+  CloudFaults faults;
 };
 
 // `driver: simulated`: machines in the configuration, each of which is one node at a time, like the

@@ -257,6 +257,15 @@ void add_shares(Topology& topology, async::Random& random) {
   for (const std::string& label : kShareLabels) topology.labels[label].max_ready_age = 60;
 }
 
+void add_peer(Topology& topology) {
+  const auto serves_shares = [](const std::vector<std::string>& names) {
+    return std::ranges::find(names, kSharesProvider) != names.end();
+  };
+  const auto found = std::ranges::find_if(topology.launchers, serves_shares);
+  const auto& names = found == topology.launchers.end() ? topology.launchers.front() : *found;
+  topology.launchers.push_back(std::vector(names));
+}
+
 const PoolSpec* Topology::shares_pool() const {
   const auto found = providers.find(kSharesProvider);
   if (found == providers.end() || !found->second.is_configured) return nullptr;

@@ -88,6 +88,9 @@ std::vector<std::string> label_names(const Topology& topology);
 // A provider of nodes on nodes, which one or several of the launchers serve.
 void add_shares(Topology& topology, async::Random& random);
 
+// One more launcher, which serves what another one does: nodes on nodes, if there are any.
+void add_peer(Topology& topology);
+
 // Changes one thing, as an operator would: a host, a pool, a label or a limit comes, goes or
 // changes. No pool is without hosts, and no provider without pools.
 void change_topology(Topology& topology, async::Random& random);
