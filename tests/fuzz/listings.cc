@@ -84,8 +84,8 @@ class AnyCloud {
         [](AnyCloud& cloud) { return done(cloud.openstack_->compute().servers()); },
         [](AnyCloud& cloud) { return done(cloud.openstack_->image().own_images()); },
         [](AnyCloud& cloud) {
-          return done(cloud.kube_->list("list pods", "/api/v1/pods", "",
-                                        drivers::kubernetes::read_pod));
+          return done(
+              cloud.kube_->list("list pods", "/api/v1/pods", "", drivers::kubernetes::read_pod));
         },
         [](AnyCloud& cloud) { return done(cloud.ec2_.instances()); },
         [](AnyCloud& cloud) { return done(cloud.imports_.tasks(ImportKind::image)); },

@@ -23,8 +23,8 @@ TEST(SpaceAdapterRemoval, refuses_to_delete_what_it_does_not_make) {
                        "current-context: one\ncontexts: [{name: one, context: {cluster: c}}]\n"
                        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n")}};
   const KubernetesDriver driver(environment);
-  const auto config = std::dynamic_pointer_cast<const kubernetes::KubeConfig>(
-      contract::read_provider(driver, R"(
+  const auto config =
+      std::dynamic_pointer_cast<const kubernetes::KubeConfig>(contract::read_provider(driver, R"(
 labels: [{name: small}]
 providers:
   - name: kube
