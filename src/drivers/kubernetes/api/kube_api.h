@@ -41,8 +41,9 @@ class KubeApi {
   // What `read` makes of each thing of a collection, page by page; `query` without "?", may be
   // empty.
   template <typename Read>
-  async::Task<std::vector<cloud::ReadItem<Read>>> list(std::string name, std::string path,
-                                                       std::string query, Read read) {
+  async::Task<std::vector<cloud::ReadItem<Read>>> list(const std::string& name,
+                                                       const std::string& path,
+                                                       const std::string& query, Read read) {
     return cloud::all_pages(name, pages_of(name, path, query), std::move(read));
   }
 

@@ -39,8 +39,8 @@ Json property(const std::string& key, const std::string& value) {
 }  // namespace
 
 async::Task<std::vector<Image>> ImageApi::images_called(std::string name) {
-  return service_.list("find image", "/images?name=" + cloud::url_text(name) + "&" + kPage,
-                       "images", read_image);
+  co_return co_await service_.list(
+      "find image", "/images?name=" + cloud::url_text(name) + "&" + kPage, "images", read_image);
 }
 
 async::Task<std::vector<Image>> ImageApi::own_images() {

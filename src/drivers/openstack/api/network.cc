@@ -52,8 +52,8 @@ async::Task<std::vector<Subnet>> NetworkApi::subnets() {
 }
 
 async::Task<std::vector<Port>> NetworkApi::ports_of(std::string server_id) {
-  return service_.list("list ports of server", "/ports?device_id=" + cloud::url_text(server_id),
-                       "ports", read_port);
+  co_return co_await service_.list(
+      "list ports of server", "/ports?device_id=" + cloud::url_text(server_id), "ports", read_port);
 }
 
 async::Task<std::vector<Port>> NetworkApi::down_ports() {
@@ -73,9 +73,9 @@ async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips() {
 }
 
 async::Task<std::vector<FloatingIp>> NetworkApi::floating_ips_of(std::string port_id) {
-  return service_.list("list floating IPs of port",
-                       "/floatingips?port_id=" + cloud::url_text(port_id), "floatingips",
-                       read_floating_ip);
+  co_return co_await service_.list("list floating IPs of port",
+                                   "/floatingips?port_id=" + cloud::url_text(port_id),
+                                   "floatingips", read_floating_ip);
 }
 
 async::Task<FloatingIp> NetworkApi::create_floating_ip(std::string network_id, std::string port_id,

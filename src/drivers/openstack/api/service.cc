@@ -94,7 +94,8 @@ async::Task<bool> Service::send_if_there(ServiceCall call) {
   co_return true;
 }
 
-cloud::AskPage Service::pages_of(std::string name, std::string path, std::string key) {
+cloud::AskPage Service::pages_of(const std::string& name, const std::string& path,
+                                 const std::string& key) {
   return [this, name, path, key](const std::string& query) {
     const std::string base = path.substr(0, path.find('?'));
     return ask_page(name, query.empty() ? path : base + "?" + query, key);

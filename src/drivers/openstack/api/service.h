@@ -63,15 +63,16 @@ class Service {
   // What `read` makes of each element of a list, page by page: `key` is its name in the answer.
   // Throws CloudError.
   template <typename Read>
-  async::Task<std::vector<cloud::ReadItem<Read>>> list(std::string name, std::string path,
-                                                       std::string key, Read read) {
+  async::Task<std::vector<cloud::ReadItem<Read>>> list(const std::string& name,
+                                                       const std::string& path,
+                                                       const std::string& key, Read read) {
     return cloud::all_pages(name_of({.name = name, .path = path}), pages_of(name, path, key),
                             std::move(read));
   }
 
  private:
   std::string name_of(const ServiceCall& call) const;  // for messages
-  cloud::AskPage pages_of(std::string name, std::string path, std::string key);
+  cloud::AskPage pages_of(const std::string& name, const std::string& path, const std::string& key);
   async::Task<cloud::Page> ask_page(std::string name, std::string path, std::string key);
 
   ServiceKind kind_;
