@@ -9,6 +9,7 @@
 #include "coordination/error.h"
 #include "coordination/sqlite/sqlite_store.h"
 #include "coordination/zookeeper/zookeeper_store.h"
+#include "model/paths.h"
 
 namespace nodepool::program {
 
@@ -51,12 +52,24 @@ zk::ZooKeeperOptions zookeeper_options(config::ZooKeeper zookeeper) {
 
 namespace {
 
+// An access list that forbids to read the records is told here: caches only try again.
+Task<> require_readable(Store& store) {
+  try {
+    co_await store.children(std::string(model::kRoot));
+  } catch (const StoreError& error) {
+    if (error.kind() != StoreError::Kind::no_node) throw;
+  }
+}
+
 Task<std::unique_ptr<Store>> open_zookeeper(async::Runtime runtime, config::ZooKeeper zookeeper) {
   const std::string chroot = zookeeper.chroot;
   Task<std::unique_ptr<zk::ZooKeeperStore>> opening =
       zk::open_store(runtime, zookeeper_options(std::move(zookeeper)));
   std::unique_ptr<Store> store = co_await std::move(opening);
-  if (chroot.empty() || co_await store->exists("/")) co_return store;
+  if (chroot.empty() || co_await store->exists("/")) {
+    co_await require_readable(*store);
+    co_return store;
+  }
   co_await store->close();
   throw StoreError(StoreError::Kind::no_node,
                    "zookeeper-servers: the chroot " + chroot +

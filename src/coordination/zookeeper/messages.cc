@@ -95,7 +95,7 @@ Acl acl_of(const Digest& digest) {
   const std::string secret = digest.user + ":" + digest.password;
   unsigned char hash[SHA_DIGEST_LENGTH];
   SHA1(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(), hash);
-  constexpr std::size_t kEncoded = 4 * ((SHA_DIGEST_LENGTH + 2) / 3);
+  constexpr std::size_t kEncoded = std::size_t{SHA_DIGEST_LENGTH + 2} / 3 * 4;
   unsigned char text[kEncoded + 1];
   EVP_EncodeBlock(text, hash, SHA_DIGEST_LENGTH);
   return {.scheme = std::string(kDigestScheme),
