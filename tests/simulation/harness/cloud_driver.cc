@@ -55,8 +55,8 @@ class CloudConfig final : public driver::StateMachineConfig {
 };
 
 struct Token {
-  async::Clock::TimePoint renew_at;
-  async::Clock::TimePoint ends_at;  // as the cloud sees it
+  cloud::TokenLife life;
+  async::Clock::TimePoint ends_at;  // as the cloud sees it: some are revoked
 };
 
 Instance instance_of(const std::string& id, const Clouds::Machine& machine) {
@@ -74,7 +74,7 @@ class SimulatedAdapter final : public driver::Adapter {
       : provider_(std::move(provider)),
         context_(std::move(context)),
         world_(world),
-        tokens_(context_.runtime, "a token", [this] { return ask_token(); }) {}
+        tokens_(context_.runtime, "token", context_.log, [this] { return ask_token(); }) {}
 
   Task<> stop() override { co_await tokens_.stop(); }
 
@@ -247,7 +247,7 @@ class SimulatedAdapter final : public driver::Adapter {
     const double life = world_.hardware.faults.token_life;
     const double ends =
         draw(kChanceOfRevocation) ? life * context_.runtime.random.fraction() : life;
-    co_return Token{.renew_at = cloud::renewal_time(asked_at, std::chrono::duration<double>(life)),
+    co_return Token{.life = cloud::token_life(asked_at, std::chrono::duration<double>(life)),
                     .ends_at = asked_at + seconds(ends)};
   }
 
