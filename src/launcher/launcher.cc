@@ -34,7 +34,7 @@ void add_problems(std::vector<std::string>& problems, const ProviderInService& s
   const driver::Provider& provider = *service.provider;
   const std::string& name = provider.config().name();
   if (provider.launches()) {
-    const std::string why = service.quota->facts().why_unknown;
+    const std::string why = service.quota->failure();
     if (!why.empty()) {
       problems.push_back(fmt::format("the limits of provider {} are not known: {}", name, why));
     }
@@ -112,6 +112,7 @@ Task<> Launcher::start(config::Config config) {
   deleted_nodes_.start();
   expiry_.start();
   cleanup_.start();
+  images_ = records_.images.observe([this](const std::string&) { publish_problems(); });
   machines_ =
       records_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   min_ready_.start();
@@ -120,7 +121,6 @@ Task<> Launcher::start(config::Config config) {
   running.state = "running";
   registration_.update(std::move(running));
   stats_.start();
-  tables_scope_.spawn("problems", follow_problems());
   ready_ = true;
   log_.info("Serving {} pool(s) of {} provider(s)", pool_workers_.size(), providers_.size());
 }
@@ -195,13 +195,8 @@ std::vector<std::string> Launcher::problems() const {
   return problems;
 }
 
-// Nothing tells when a cloud stops answering, or a label cannot be served: it is asked for.
-Task<> Launcher::follow_problems() {
-  constexpr auto kPause = std::chrono::seconds(10);
-  while (true) {
-    co_await context_.runtime.clock.sleep_for(kPause);
-    if (problems() != published_problems_) publish_state();
-  }
+void Launcher::publish_problems() {
+  if (problems() != published_problems_) publish_state();
 }
 
 void Launcher::publish_state() {
@@ -322,6 +317,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
                                                log_.child("quota." + section.name));
   auto reconciler = std::make_shared<Reconciler>(context_, history_, provider,
                                                  log_.child("leaks." + section.name));
+  problem_sources_[section.name] = quota->observe_answers([this] { publish_problems(); });
   quota->start();
   reconciler->start();
   providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota),

@@ -112,7 +112,7 @@ class Launcher {
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
   std::vector<std::string> problems() const;
   void publish_state();
-  Task<> follow_problems();
+  void publish_problems();
 
   WorkerContext context_;
   coordination::LockSweeper lock_sweeper_;
@@ -146,6 +146,8 @@ class Launcher {
   MinReadyWorker min_ready_;
   StatsWorker stats_;
   coordination::Subscription machines_;
+  coordination::Subscription images_;
+  std::map<std::string, coordination::Subscription> problem_sources_;  // by provider
   coordination::Subscription pools_;
   async::TaskScope tables_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended

@@ -95,7 +95,9 @@ Task<> ProviderQuota::keep_fresh() {
     }
     log_.warning("Could not find out the quota of the provider: {}", failure_);
     co_await runtime_.clock.sleep_for(backoff.failed());
-    changes_.notify();  // whoever still wants to know says so
+    // Also if no decision waits for it: the failure is shown as a problem until there is an answer.
+    wanted_.set();
+    changes_.notify();
   }
 }
 
@@ -110,6 +112,7 @@ Task<> ProviderQuota::ask() {
   } catch (const std::exception& error) {
     failure_ = error.what();
   }
+  answers_.notify();
   if (!answer) co_return;
   fresh_until_ = runtime_.clock.now() + kFreshness;
   if (answer == available_) co_return;

@@ -53,6 +53,12 @@ class ProviderQuota {
   // What a decision takes into account of it; has the limits refreshed if they have become old.
   planning::QuotaFacts facts();
 
+  // Calls `observer` when the cloud has been asked, whatever came of it: what failure() and the
+  // provider's label_problem() say may be another.
+  coordination::Subscription observe_answers(std::function<void()> observer) {
+    return answers_.subscribe(std::move(observer));
+  }
+
   // Returns when one more launch may run at the same time (`max-concurrency`), for as long as the
   // result lives.
   Task<std::optional<async::Slots::Hold>> launch_slot();
@@ -81,6 +87,7 @@ class ProviderQuota {
   coordination::Subscription launches_ended_;
   std::optional<async::Slots> launch_slots_;  // nothing: unlimited
   model::Observers<> changes_;
+  model::Observers<> answers_;
   async::TaskScope scope_;
 };
 

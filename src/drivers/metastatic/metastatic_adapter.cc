@@ -239,8 +239,7 @@ bool MetastaticAdapter::may_be_of(const Resource& resource, const model::Node& n
 
 Task<> MetastaticAdapter::remove_resource(Resource resource) {
   // What is no place is not deleted as one.
-  if (resource.type != driver::kInstanceResource)
-    co_await driver::Adapter::remove_resource(resource);
+  if (resource.type != kSlotResource) co_await driver::Adapter::remove_resource(resource);
   const std::optional<Place> place = parse_place(resource.id);
   const BackingRecord* record = place ? nodes_.find(place->backing_node) : nullptr;
   if (record == nullptr || !record->tenants.contains(place->slot)) co_return;
