@@ -9,18 +9,19 @@ namespace nodepool::simulation {
 
 namespace {
 
-void need_disk(const World& world) {
-  if (world.disk_is_full) throw std::system_error(ENOSPC, std::generic_category());
+void need_disk(const World& world, bool& is_refused) {
+  is_refused = world.disk_is_full;
+  if (is_refused) throw std::system_error(ENOSPC, std::generic_category());
 }
 
-std::shared_ptr<telemetry::Log> log_to(World& world, const std::string& name) {
+std::shared_ptr<telemetry::Log> log_to(World& world, const std::string& name, bool& is_refused) {
   Journal& journal = world.journal;
   return telemetry::Log::to_consumer(
-      [&world, &journal, name](telemetry::LogLevel level, std::string_view logger,
-                               std::string_view message) {
+      [&world, &journal, &is_refused, name](telemetry::LogLevel level, std::string_view logger,
+                                            std::string_view message) {
         const std::string text = std::string(logger) + ": " + std::string(message);
         if (world.disk_is_full) journal.detail(name, "(not written) " + text);
-        need_disk(world);
+        need_disk(world, is_refused);
         if (level < telemetry::LogLevel::info) {
           journal.detail(name, text);
         } else {
@@ -30,9 +31,9 @@ std::shared_ptr<telemetry::Log> log_to(World& world, const std::string& name) {
       journal.keeps() ? telemetry::LogLevel::debug : telemetry::LogLevel::info);
 }
 
-launcher::Launcher::Options options_of(World& world, const std::string& name) {
-  const auto write_history = [&world](std::string_view lines) {
-    need_disk(world);
+launcher::Launcher::Options options_of(World& world, const std::string& name, bool& is_refused) {
+  const auto write_history = [&world, &is_refused](std::string_view lines) {
+    need_disk(world, is_refused);
     world.journal.count("history: entries",
                         static_cast<std::uint64_t>(std::ranges::count(lines, '\n')));
   };
@@ -48,9 +49,9 @@ LauncherProcess::LauncherProcess(World& world, std::string name, coordination::F
                                  const driver::DriverRegistry& drivers, config::Config config)
     : Process(world, name, std::move(plan)),
       grouping_(runtime_, store_),
-      log_(log_to(world, name)),
+      log_(log_to(world, name, message_is_refused_)),
       launcher_(std::make_unique<launcher::Launcher>(runtime_, used_store(), log_, drivers,
-                                                     options_of(world, name))),
+                                                     options_of(world, name, entry_is_refused_))),
       scope_(runtime_, [this](const std::string& task, const std::string& error) {
         world_.journal.violation(this->name() + ", " + task + ": " + error);
       }) {
@@ -76,9 +77,11 @@ void LauncherProcess::reconfigure(config::Config config) {
 }
 
 std::vector<std::string> LauncherProcess::problems() const {
-  std::vector<std::string> problems = launcher_->health().warnings;
+  std::vector<std::string> problems;
+  if (!entry_is_refused_) problems = launcher_->health().warnings;
   const std::string trouble = log_->losses().trouble;
-  if (!trouble.empty()) problems.push_back("the log cannot be written: " + trouble);
+  if (!trouble.empty() && !message_is_refused_)
+    problems.push_back("the log cannot be written: " + trouble);
   return problems;
 }
 

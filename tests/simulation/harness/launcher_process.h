@@ -31,7 +31,7 @@ class LauncherProcess final : public Process {
   // Whether the process has ended, in order or because it could not start.
   bool ended() const { return ended_; }
 
-  // What it says is not in order.
+  // What it says is not in order. That the disk is full it says until it has written again.
   std::vector<std::string> problems() const;
 
   // Whether it serves, with the last configuration it was given.
@@ -43,6 +43,8 @@ class LauncherProcess final : public Process {
   Task<> serve(config::Config config);
 
   coordination::GroupCommit grouping_;
+  bool message_is_refused_ = false;  // the last one, by the disk
+  bool entry_is_refused_ = false;    // of the history
   std::shared_ptr<telemetry::Log> log_;
   std::unique_ptr<launcher::Launcher> launcher_;
   std::optional<config::Config> next_;

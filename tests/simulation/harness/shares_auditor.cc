@@ -240,7 +240,8 @@ void SharesAuditor::check_need(const model::NodeRequest& request) const {
   const auto places =
       rules->second.slots * std::ranges::count_if(requests_, [&](const auto& entry) {
         const model::NodeRequest& other = entry.second;
-        return other.stat.ephemeral_owner == request.stat.ephemeral_owner &&
+        return other.state != model::RequestState::failed &&
+               other.stat.ephemeral_owner == request.stat.ephemeral_owner &&
                driver::backing_order_of(other).value().label == label;
       });
   std::size_t need = 0;
