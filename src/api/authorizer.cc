@@ -173,7 +173,7 @@ bool Authorizer::may_read(const web::Request& request) const {
   }
 }
 
-void Authorizer::bind_to_client(web::Response& response, const web::Request& request) const {
+void Authorizer::bind_to_client(web::Response& response, const web::Request& request) {
   if (!response.stream) return;
   try {
     response.client = identify(request).name;
@@ -185,7 +185,7 @@ void Authorizer::bind_to_client(web::Response& response, const web::Request& req
                         web::StreamSink& sink) { return guard(head, stream, sink); };
 }
 
-Task<> Authorizer::guard(web::Request head, web::Stream stream, web::StreamSink& sink) const {
+Task<> Authorizer::guard(web::Request head, web::Stream stream, web::StreamSink& sink) {
   const Client client = identify(head);
   GuardedSink guarded(sink);
   Task<> streaming = stream(guarded);
@@ -197,14 +197,14 @@ Task<> Authorizer::guard(web::Request head, web::Stream stream, web::StreamSink&
   }
 }
 
-Task<> Authorizer::end_stream(web::Request head, Client client, GuardedSink& sink) const {
+Task<> Authorizer::end_stream(web::Request head, Client client, GuardedSink& sink) {
   Task<> waiting = until_unauthorized(std::move(head), std::move(client));
   co_await std::move(waiting);
   co_await sink.close();
 }
 
 // Returns when the request's token is not valid any more, or has other rights.
-Task<> Authorizer::until_unauthorized(web::Request head, Client client) const {
+Task<> Authorizer::until_unauthorized(web::Request head, Client client) {
   async::Event changed;
   const coordination::Subscription watching =
       tokens_changed_.subscribe([&changed] { changed.set(); });
@@ -218,7 +218,7 @@ Task<> Authorizer::until_unauthorized(web::Request head, Client client) const {
   }
 }
 
-Task<> Authorizer::while_authorized(const web::Request& request, Task<> task) const {
+Task<> Authorizer::while_authorized(const web::Request& request, Task<> task) {
   if (request.header("authorization") == nullptr) co_return co_await std::move(task);
   Task<> end = until_unauthorized(head_of(request), identify(request));
   try {

@@ -52,11 +52,11 @@ class Authorizer {
 
   // Makes the stream of a response, if it has one, count for the client of the request, and end
   // when the client's token is not valid any more.
-  void bind_to_client(web::Response& response, const web::Request& request) const;
+  void bind_to_client(web::Response& response, const web::Request& request);
 
   // Runs a task that waits. Throws CallError (401) as soon as the request's token is not valid any
   // more, or has other rights.
-  async::Task<> while_authorized(const web::Request& request, async::Task<> task) const;
+  async::Task<> while_authorized(const web::Request& request, async::Task<> task);
 
   // Counts 401 and 429 in the log, and wrong tokens in the audit log, by origin.
   void log_refusal(const web::Request& request, unsigned status);
@@ -67,9 +67,9 @@ class Authorizer {
   bool may_read_without_token(Subject subject) const;
   void read_tokens();
   async::Task<> follow_tokens();
-  async::Task<> until_unauthorized(web::Request head, Client client) const;
-  async::Task<> end_stream(web::Request head, Client client, GuardedSink& sink) const;
-  async::Task<> guard(web::Request head, web::Stream stream, web::StreamSink& sink) const;
+  async::Task<> until_unauthorized(web::Request head, Client client);
+  async::Task<> end_stream(web::Request head, Client client, GuardedSink& sink);
+  async::Task<> guard(web::Request head, web::Stream stream, web::StreamSink& sink);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -78,7 +78,7 @@ class Authorizer {
   Pace pace_;
   web::RateLimitedLog refusals_;
   web::RateLimitedLog wrong_tokens_;
-  mutable model::Observers<> tokens_changed_;
+  model::Observers<> tokens_changed_;
   async::TaskScope scope_;
 };
 

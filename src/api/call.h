@@ -57,7 +57,7 @@ struct Site {
   Explain explain;
   // The longest lease that the site allows now; nothing: any.
   std::function<std::optional<std::chrono::seconds>()> max_lease;
-  const Authorizer& authorizer;
+  Authorizer& authorizer;
 };
 
 // One call. Lives until its answer is made.

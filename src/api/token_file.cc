@@ -1,5 +1,6 @@
 #include "api/token_file.h"
 
+#include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
@@ -105,17 +106,23 @@ Client::Scope scope_of(const std::string& word) {
   return word == "request" ? Client::Scope::request : Client::Scope::read;
 }
 
+// A list without an entry would not say "all" to its reader.
+std::vector<std::string> allowed(const Section& section, std::string_view key) {
+  std::vector<std::string> texts = section.texts(key);
+  if (texts.empty() && section.has(key)) {
+    throw section.error(key, "is empty: the token could ask for nothing",
+                        fmt::format("leave it out if all {} are allowed", key));
+  }
+  return texts;
+}
+
 Client read_client(const Section& section) {
   Client client{.name = section.text("name"), .scope = scope_of(section.text("scope"))};
   client.tenant = section.optional_text("tenant").value_or("");
   client.may_name_tenants = client.tenant == kAnyTenant;
   if (client.may_name_tenants) client.tenant.clear();
-  client.labels = section.texts("labels");
-  if (client.labels.empty() && section.has("labels")) {
-    throw section.error("labels", "is empty: the token could ask for nothing",
-                        "leave it out if it may ask for all labels");
-  }
-  client.priorities = section.texts("priorities");
+  client.labels = allowed(section, "labels");
+  client.priorities = allowed(section, "priorities");
   if (const auto nodes = section.optional_integer("max-nodes")) {
     client.max_nodes = static_cast<std::size_t>(*nodes);
   }

@@ -10,6 +10,7 @@
 
 #include "report/filter.h"
 #include "report/rendering/table_text.h"
+#include "report/status_problems.h"
 
 namespace nodepool::cli {
 
@@ -177,7 +178,7 @@ struct CreateToken {
 inline constexpr int kNeedsSomebody = 1;
 inline constexpr int kCritical = 2;
 struct ShowStatus {
-  std::chrono::seconds waiting = std::chrono::minutes(10);  // that a request may
+  std::chrono::seconds waiting = report::kUsualPatience;  // that a request may
   Listing listing = {};
 };
 

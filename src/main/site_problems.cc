@@ -21,16 +21,17 @@ void SiteProblems::configure(const config::Config& config) {
 
 const std::vector<report::StatusProblem>& SiteProblems::list() {
   if (!is_stale_ && clock_.now() < computed_ + kFreshness) return problems_;
-  problems_ = report::status_problems({.nodes = records_.nodes,
-                                       .requests = records_.requests,
-                                       .components = records_.components,
-                                       .images = records_.images,
-                                       .hosts = records_.hosts.reports(),
-                                       .store = {},
-                                       .providers = providers_,
-                                       .diskimages = diskimages_,
-                                       .now = clock_.wall_seconds(),
-                                       .patience = report::kUsualPatience});
+  problems_ = report::status_problems(
+      {.nodes = records_.nodes,
+       .requests = records_.requests,
+       .components = records_.components,
+       .images = records_.images,
+       .hosts = records_.hosts.reports(),
+       .store = {},
+       .providers = providers_,
+       .diskimages = diskimages_,
+       .now = clock_.wall_seconds(),
+       .patience = std::chrono::duration<double>(report::kUsualPatience).count()});
   computed_ = clock_.now();
   is_stale_ = false;
   return problems_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -7,8 +8,8 @@
 
 namespace nodepool::report {
 
-// How long a request may wait before that is a problem, in seconds, unless the caller says so.
-inline constexpr double kUsualPatience = 600;
+// How long a request may wait before that is a problem, unless the caller says so.
+inline constexpr auto kUsualPatience = std::chrono::minutes(10);
 
 // One thing that needs attention.
 struct StatusProblem {

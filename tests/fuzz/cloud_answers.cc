@@ -11,6 +11,7 @@
 #include "async/event_loop.h"
 #include "driver/cloud_error.h"
 #include "drivers/openstack/api/cloud_api.h"
+#include "tests/fuzz/catalog.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/http_server.h"
 
@@ -91,18 +92,8 @@ class AnyCloud {
     const bool is_token = call.target.ends_with("/auth/tokens");
     if (!is_token || answers_to_token_)
       co_return http::answer(status_, body_, "X-Subject-Token: t\r\n");
-    co_return http::answer(201, catalog(), "X-Subject-Token: t\r\n");
-  }
-
-  std::string catalog() const {
-    std::string services;
-    for (const char* type : {"compute", "network", "image", "volumev3"}) {
-      if (!services.empty()) services += ',';
-      services += std::string(R"({"type": ")") + type +
-                  R"(", "endpoints": [{"interface": "public", "region": "r", "url": ")" +
-                  server_.url() + "/" + type + R"("}]})";
-    }
-    return R"({"token": {"expires_at": "2099-01-01T00:00:00Z", "catalog": [)" + services + "]}}";
+    co_return http::answer(201, catalog(server_.url(), {"compute", "network", "image", "volumev3"}),
+                           "X-Subject-Token: t\r\n");
   }
 
   async::EventLoop loop_;

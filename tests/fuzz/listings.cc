@@ -16,6 +16,7 @@
 #include "drivers/kubernetes/api/kube_api.h"
 #include "drivers/kubernetes/pods.h"
 #include "drivers/openstack/api/cloud_api.h"
+#include "tests/fuzz/catalog.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/http_server.h"
 
@@ -97,21 +98,11 @@ class AnyCloud {
 
   Task<std::string> serve(http::HttpServer::Call call) {
     if (call.target.ends_with("/auth/tokens")) {
-      co_return http::answer(201, catalog(), "X-Subject-Token: t\r\n");
+      co_return http::answer(201, catalog(server_.url(), {"compute", "image"}),
+                             "X-Subject-Token: t\r\n");
     }
     const std::size_t number = std::min(asked_++, pages_.size() - 1);
     co_return http::answer(200, pages_[number]);
-  }
-
-  std::string catalog() const {
-    std::string services;
-    for (const char* type : {"compute", "image"}) {
-      if (!services.empty()) services += ',';
-      services += std::string(R"({"type": ")") + type +
-                  R"(", "endpoints": [{"interface": "public", "region": "r", "url": ")" +
-                  server_.url() + "/" + type + R"("}]})";
-    }
-    return R"({"token": {"expires_at": "2099-01-01T00:00:00Z", "catalog": [)" + services + "]}}";
   }
 
   async::EventLoop loop_;

@@ -22,6 +22,20 @@
 
 namespace nodepool::launcher {
 
+// Two static hosts, three slots.
+inline constexpr auto kTwoHosts = R"(
+labels: [{name: small}, {name: large}]
+providers:
+  - name: rack
+    driver: static
+    pools:
+      - name: main
+        node-attributes: {executor-zone: z1}
+        nodes:
+          - {name: host-a, labels: [small], max-parallel-jobs: 2}
+          - {name: host-b, labels: [small, large], username: ci, connection-port: 2222}
+)";
+
 // A launcher with static providers, and clouds, on an in-process store, in virtual time. No host
 // is contacted.
 class LauncherFixture : public testing::Test {

@@ -145,7 +145,8 @@ void MachineLaunch::give_account(const std::optional<Failure>& failure) {
   launch_.attempt_ended(account);
 }
 
-// A cloud that lets nobody in, or does not answer, would use up all attempts at once.
+// Without a pause, a cloud that refuses the credentials or does not answer would use up all
+// attempts at once.
 Task<> MachineLaunch::pause() {
   const auto wanted = kFirstPause * (1 << std::min<std::int64_t>(journal_.attempt - 1, 8));
   return context_.runtime.clock.sleep_for(std::min<async::Duration>(wanted, kLongestPause));

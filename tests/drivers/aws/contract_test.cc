@@ -479,21 +479,6 @@ TEST_P(AwsContract, who_has_no_fleets_needs_no_permission_to_look_for_templates)
                                      testing::StartsWith("! "), testing::HasSubstr("emplate")))));
 }
 
-TEST_P(AwsContract, what_is_of_an_unknown_type_is_not_deleted) {
-  const Node node = launch_new();
-  const auto job =
-      process_->begin(provider().launching()->remove_leak({.type = "lamp",
-                                                           .id = cloud_->machine_of(node),
-                                                           .metadata = {},
-                                                           .is_ours = true,
-                                                           .reason = {}}));
-  finish(job);
-  EXPECT_THAT(job->failure(), testing::HasSubstr("lamp"));
-  process_->pass(std::chrono::minutes(1));
-  expect_one_machine(node.id);
-  EXPECT_EQ(aws().count("TerminateInstances"), 0);
-}
-
 // As a record has it that was written by hand, or by another driver.
 TEST_P(AwsContract, an_id_that_names_nothing_needs_no_deletion) {
   for (const char* external_id : {R"("6b1f-a-server-elsewhere")", R"({"instance": "server"})"}) {

@@ -70,6 +70,21 @@ TEST_P(DriverContract, what_belongs_to_no_node_is_deleted_at_the_second_look) {
   EXPECT_THAT(machine_ids(), ElementsAre(cloud_->machine_of(node)));
 }
 
+// What the driver does not make may have the id of something that it does.
+TEST_P(DriverContract, what_is_of_an_unknown_type_is_not_deleted) {
+  const Node node = launch_new();
+  const auto job =
+      process_->begin(provider().launching()->remove_leak({.type = "lamp",
+                                                           .id = cloud_->machine_of(node),
+                                                           .metadata = {},
+                                                           .is_ours = true,
+                                                           .reason = {}}));
+  finish(job);
+  EXPECT_THAT(job->failure(), testing::HasSubstr("lamp"));
+  process_->pass(std::chrono::minutes(1));
+  expect_one_machine(node.id);
+}
+
 TEST_P(DriverContract, what_belongs_to_others_stays) {
   cloud_->add_machine({});
   cloud_->add_machine(marks("other", "0000009999"));

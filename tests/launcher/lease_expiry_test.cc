@@ -1,0 +1,153 @@
+// Leases, held nodes and ready nodes that have had their time.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordination/lock.h"
+#include "coordination/tree.h"
+#include "model/lease.h"
+#include "model/paths.h"
+#include "tests/launcher/launcher_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeRequest;
+using model::NodeState;
+using model::RequestState;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class LeaseExpiryTest : public LauncherFixture {
+ protected:
+  // A node that has been leased for ten minutes, and again for ten when nine had passed.
+  std::string leased_and_renewed() {
+    const std::string id = request({"large"});
+    Node node = read_node(read_request(id).nodes.at(0));
+    coordination::Lock lock(*requestor_, random_, model::node_lock_path(node.id),
+                            model::lease_contender(id), coordination::Lock::Lifetime::persistent);
+    EXPECT_TRUE(as_requestor(lock.try_acquire()));
+    node.set_state(NodeState::in_use, clock_.wall_seconds());
+    node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+    write_node(node);
+    cancel(id);
+    pass(minutes(9));
+    node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 600, "me"});
+    write_node(node);
+    return node.id;
+  }
+};
+
+TEST_F(LeaseExpiryTest, a_node_whose_lock_becomes_a_lease_at_that_moment_is_not_taken_back) {
+  start(kOneHost);
+  Node node = nodes().at(0);
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({"200-1", clock_.wall_seconds() + 600, "me"});
+  write_node(node);
+  while (contenders().empty()) step();  // the launcher's, which sees nobody in front of it
+  as_requestor(requestor_->create(
+      model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__",
+      model::lease_contender("200-1"), coordination::CreateMode::persistent_sequential));
+  settle();
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  EXPECT_THAT(contenders(), SizeIs(1));
+}
+
+TEST_F(LeaseExpiryTest, an_expired_lease_ends_and_a_renewed_one_does_not) {
+  start(kTwoHosts);
+  const std::string node = leased_and_renewed();
+  pass(minutes(9));
+  EXPECT_EQ(read_node(node).state, NodeState::in_use);
+  pass(minutes(1) + seconds(1));
+  EXPECT_FALSE(exists(model::node_path(node)));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LeaseExpiryTest, renewals_do_not_carry_a_lease_beyond_what_the_site_allows) {
+  start("max-lease: 900\n" + std::string(kTwoHosts));
+  const std::string node = leased_and_renewed();
+  pass(minutes(5));
+  EXPECT_EQ(read_node(node).state, NodeState::in_use);
+  pass(minutes(1) + seconds(1));
+  EXPECT_FALSE(exists(model::node_path(node)));
+}
+
+// A launcher that died while it stood in line keeps its place until its session ends.
+TEST_F(LeaseExpiryTest, an_expired_lease_behind_somebody_elses_lock_ends_after_that) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  coordination::Lock before(*requestor_, random_, model::node_lock_path(node.id));
+  ASSERT_TRUE(as_requestor(before.try_acquire()));
+  as_requestor(requestor_->create(
+      model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__",
+      model::lease_contender(id), coordination::CreateMode::persistent_sequential));
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 60, "me"});
+  write_node(node);
+  cancel(id);
+  pass(minutes(2));
+  EXPECT_EQ(read_node(node.id).state, NodeState::in_use);
+  EXPECT_THAT(contenders(), SizeIs(2));
+  as_requestor(before.release());
+  pass(seconds(6));
+  EXPECT_FALSE(exists(model::node_path(node.id)));
+  EXPECT_EQ(contenders(), std::vector<std::string>());
+}
+
+TEST_F(LeaseExpiryTest, an_expired_lease_ends_and_leaves_others_in_line) {
+  start(kTwoHosts);
+  const std::string id = request({"large"});
+  Node node = read_node(read_request(id).nodes.at(0));
+  coordination::Lock lease(*requestor_, random_, model::node_lock_path(node.id),
+                           model::lease_contender(id), coordination::Lock::Lifetime::persistent);
+  ASSERT_TRUE(as_requestor(lease.try_acquire()));
+  const std::string behind = as_requestor(
+      requestor_->create(model::node_lock_path(node.id) + "/" + random_.uuid_hex() + "__lock__", {},
+                         coordination::CreateMode::ephemeral_sequential));
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data({id, clock_.wall_seconds() + 60, "me"});
+  write_node(node);
+  cancel(id);
+  pass(minutes(2));
+  EXPECT_EQ(read_node(node.id).state, NodeState::used);
+  EXPECT_THAT(contenders(), testing::ElementsAre(behind));
+}
+
+TEST_F(LeaseExpiryTest, held_and_ready_nodes_beyond_their_age_are_replaced) {
+  const std::string limits = "max-hold-age: 600\n";
+  start(limits + kTwoHosts);
+  const std::string id = request({"large"});
+  const std::string node = read_request(id).nodes.at(0);
+  accept(id);
+  give_back(node, NodeState::hold);
+  pass(seconds(599));
+  EXPECT_EQ(read_node(node).state, NodeState::hold);
+  pass(seconds(2));
+  EXPECT_FALSE(exists(model::node_path(node)));
+  EXPECT_THAT(nodes(NodeState::ready), SizeIs(3));
+
+  std::string aging = kTwoHosts;
+  aging.replace(aging.find("{name: large}"), 13, "{name: large, max-ready-age: 60}");
+  reconfigure(aging);
+  const std::string reserved = request({"large"});
+  pass(hours(1));
+  EXPECT_EQ(read_request(reserved).state, RequestState::fulfilled);
+  EXPECT_TRUE(exists(model::node_path(read_request(reserved).nodes.at(0))));
+  cancel(reserved);
+  pass(minutes(3));
+  for (const Node& each : nodes(NodeState::ready)) {
+    if (each.has_label("large")) EXPECT_GT(each.state_time, clock_.wall_seconds() - 61);
+  }
+}
+
+}  // namespace
+}  // namespace nodepool::launcher
