@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "cli/spelling.h"
+#include "cli/argument_normalizer.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -112,7 +112,7 @@ TEST(DocsNameTest, commands_and_options_that_sentences_name_exist) {
     for (const std::string& text : found_in(read_file(page.string()), named)) {
       // "[--detail]" is optional, "LEASE\|NODE…" stands for something.
       const std::vector<std::string> words = found_in(text, std::regex(R"(([^\s\[\]]+))"));
-      EXPECT_NO_THROW(spelled_out(words)) << page << ": " << text;
+      EXPECT_NO_THROW(normalize_arguments(words)) << page << ": " << text;
       ++count;
     }
   }
