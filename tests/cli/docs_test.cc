@@ -84,8 +84,8 @@ std::vector<std::string> found_in(const std::string& text, const std::regex& exp
 }
 
 TEST(DocsNameTest, commands_of_examples_can_be_understood) {
-  // A line of its own, as far as a pipe or a comment.
-  const std::regex example(R"((?:^|\n) {4}(?:\$ )?nodepool ((?:[^\n|#\\]|\\\n)*))");
+  // An indented line, also in a list, up to a pipe or a comment.
+  const std::regex example(R"((?:^|\n) {4,8}(?:\$ )?nodepool ((?:[^\n|#\\]|\\\n)*))");
   std::size_t count = 0;
   for (const std::filesystem::path& page : pages()) {
     for (std::string line : found_in(read_file(page.string()), example)) {
