@@ -40,13 +40,13 @@ const Schema& label_schema() {
            .default_value = "0",
            .unit = "seconds",
            .description =
-               "Minimum age at which a backing node is returned, counted from its request."},
+               "Minimum age at which a backing node is released, counted from its request."},
           {.key = "max-age",
            .type = integer(),
            .default_note = "unlimited",
            .unit = "seconds",
            .description = "Age, counted from its request, at which a backing node gets no more "
-                          "nodes. It is returned when its last node is gone. 0: unlimited."},
+                          "nodes. It is released when its last node is gone. 0: unlimited."},
           {.key = "host-key-checking",
            .type = boolean(),
            .default_note = "pool's",
