@@ -10,7 +10,7 @@ from network import free_port
 
 DOCS = pathlib.Path(__file__).parents[2] / 'docs'
 PAGES = ['api.md', 'web.md']
-# Pages with `curl` lines that are not run: they show launchers that are not healthy.
+# Pages with `curl` lines that are not run: they show launchers that are not ready.
 OTHER_PAGES = ['operating.md']
 
 # Values in the answers on the pages, and those of this suite.
@@ -25,8 +25,8 @@ def addresses(site, launcher):
             'http://localhost:8005': f'http://localhost:{launcher.port}'}
 
 
-# Elsewhere in an answer on a page: `…` stands for any text, a time for any time, and white space for any or none. An id
-# stands for the id in its place, and for the same id in what follows.
+# In answers on a page, `…` matches any text, a time matches any time, and white space matches any or none. An id matches
+# the id in its place. After that, in commands and answers, it stands for that id.
 PARTS = re.compile(r'(?P<gap>…)|(?P<time>\d{10}\.\d+)|(?P<id>(?:\d{3}-)?\d{10})|(?P<space>\s+)')
 FENCE = re.compile(r'^ *```')
 
@@ -70,7 +70,7 @@ def replaced(text, values):
 
 
 def pattern(answer, ids):
-    """A regular expression for an answer on a page. Groups are named after ids that are not among `ids` (id -> own id)."""
+    """A regular expression for an answer on a page. Ids that `ids` lacks (id -> own id) are named groups."""
     expression = ''
     end = 0
     new = set()
@@ -102,7 +102,7 @@ def compare(answer, got, ids):
 
 @pytest.fixture
 def launcher(site):
-    """Has one ready node of the label debian-12, and one that is in use."""
+    """Has a node of the label debian-12 in use, and after that one that is ready."""
     site.add_token('gitlab', tenant='acme', **{'max-nodes': 20, 'max-lease': '4h'})
     (site.directory / 'token').write_text(site.tokens['gitlab'] + '\n')
     certificate, key = site.make_certificate()
@@ -113,17 +113,18 @@ def launcher(site):
                 'pools': [pool]}
     launcher = site.launch(api={'socket': str(site.directory / 'api.socket'), 'port': port,
                                 'listen-address': '127.0.0.1', 'tls-cert': str(certificate), 'tls-key': str(key)},
-                           labels=[{'name': 'debian-12', 'min-ready': 1}], providers=[provider])
+                           labels=[{'name': 'debian-12'}], providers=[provider])
     launcher.tls_port = port
     launcher.certificate = certificate
 
+    site.call(launcher, 'POST', '/api/v1/requests?wait=60s', {'labels': ['debian-12']}, 'boss')
+    site.configure(launcher, labels=[{'name': 'debian-12', 'min-ready': 1}])
+
     def states():
         nodes = site.call(launcher, 'GET', '/api/v1/nodes').json()['nodes']
-        return sorted(node['state'] for node in nodes)
+        return [node['state'] for node in nodes]
 
-    wait_until('a node is ready', lambda: states() == ['ready'])
-    site.call(launcher, 'POST', '/api/v1/requests?wait=60s', {'labels': ['debian-12']}, 'boss')
-    wait_until('another one is ready', lambda: states() == ['in-use', 'ready'])
+    wait_until('another node is ready', lambda: states() == ['in-use', 'ready'])
     return launcher
 
 
