@@ -297,7 +297,8 @@ SUITES = [
     Suite('counts', 'what a request costs, held against bench/counts.json', counts),
     Suite('lint', 'clang-tidy', lint, ('--style',)),
     services('web', 'page', 'the status page in headless Chromium', '--page', has_smoke=True),
-    services('api', 'http_api', 'the request API with clients of others, and schemathesis', '--interop', has_smoke=True),
+    services('api', 'http_api', 'the request API with independent clients, schemathesis and the curl lines of the manual',
+             '--interop', has_smoke=True),
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
     services('aws', 'aws', 'a simulated AWS, every call judged by AWS\' service models', '--interop', has_smoke=True),
