@@ -71,10 +71,10 @@ Task<> fill(async::Runtime runtime, coordination::Store& store) {
 }
 
 Task<> ask(async::Runtime runtime, coordination::Store& store) {
-  requestor::Wish wish;
-  wish.labels = {"bench"};
-  wish.requestor = "bench";
-  const std::string id = co_await requestor::ask(runtime, store, std::move(wish));
+  requestor::NodeRequestSpec request_spec;
+  request_spec.labels = {"bench"};
+  request_spec.requestor = "bench";
+  const std::string id = co_await requestor::ask(runtime, store, std::move(request_spec));
   requestor::Progress progress = [](const model::NodeRequest&) {};
   co_await requestor::await_answer(runtime, store, id, runtime.clock.now() + kPatience,
                                    std::move(progress));

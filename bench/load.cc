@@ -49,10 +49,10 @@ struct Tally {
 
 Task<> one_request(async::Runtime runtime, coordination::Store& store, Tally& tally) {
   const async::Clock::TimePoint start = runtime.clock.now();
-  requestor::Wish wish;
-  wish.labels = {"bench"};
-  wish.requestor = "bench";
-  const std::string id = co_await requestor::ask(runtime, store, std::move(wish));
+  requestor::NodeRequestSpec request_spec;
+  request_spec.labels = {"bench"};
+  request_spec.requestor = "bench";
+  const std::string id = co_await requestor::ask(runtime, store, std::move(request_spec));
   requestor::Progress progress = [](const model::NodeRequest&) {};
   requestor::Answer answer =
       co_await requestor::await_answer(runtime, store, id, start + kPatience, std::move(progress));

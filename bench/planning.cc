@@ -18,7 +18,7 @@
 #include "coordination/tree.h"
 #include "drivers/registry.h"
 #include "model/paths.h"
-#include "planning/outlook.h"
+#include "planning/decision_simulator.h"
 
 namespace {
 
@@ -124,7 +124,7 @@ int main() {
   for (int i = 0; i < kPools; ++i) components.push_back(pool(i));
   std::vector<const model::Component*> pools;
   for (const model::Component& component : components) pools.push_back(&component);
-  planning::Usage usage(nodes, [](std::string_view, std::string_view, std::string_view) {
+  planning::ResourceUsage usage(nodes, [](std::string_view, std::string_view, std::string_view) {
     return std::optional(driver::Resources({{"instances", 1}}));
   });
 
@@ -133,12 +133,13 @@ int main() {
   const std::clock_t begun = std::clock();
   for (int i = 0; i < kPools; ++i) {
     const driver::Driver& driver = drivers.driver("static");
-    planning::Outlook outlook({0, nodes, requests, pools, config.tenant_limits, usage,
-                               [](const model::NodeRequest&) { return std::string(); }},
-                              components[i],
-                              driver.provider(driver.configure(config.providers[i], config),
-                                              {runtime, store, nodes, images, threads, log}),
-                              {});
+    planning::DecisionSimulator outlook(
+        {0, nodes, requests, pools, config.tenant_limits, usage,
+         [](const model::NodeRequest&) { return std::string(); }},
+        components[i],
+        driver.provider(driver.configure(config.providers[i], config),
+                        {runtime, store, nodes, images, threads, log}),
+        {});
     for (const auto& [order, id] : requests.waiting()) {
       const auto decision = outlook.decision_about(id);
       ++verdicts;

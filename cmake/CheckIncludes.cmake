@@ -1,16 +1,16 @@
 cmake_minimum_required(VERSION 3.25)
 
-# Stops the build when a file of ROOM includes a header of a room it does not depend on.
-# Input: ROOM, VISIBLE (comma separated rooms), SOURCE_ROOT.
+# Stops the build when a file of MODULE includes a header of a module it does not depend on.
+# Input: MODULE, VISIBLE (comma separated modules), SOURCE_ROOT.
 string(REPLACE "," ";" visible "${VISIBLE}")
-file(GLOB files "${SOURCE_ROOT}/${ROOM}/*.h" "${SOURCE_ROOT}/${ROOM}/*.cc")
+file(GLOB files "${SOURCE_ROOT}/${MODULE}/*.h" "${SOURCE_ROOT}/${MODULE}/*.cc")
 foreach(file IN LISTS files)
   file(STRINGS "${file}" lines REGEX "^#include \"")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^#include \"(.*)\".*$" "\\1" header "${line}")
     get_filename_component(from "${header}" DIRECTORY)
     if(NOT from IN_LIST visible)
-      message(FATAL_ERROR "${file} includes \"${header}\": room ${ROOM} may not use room "
+      message(FATAL_ERROR "${file} includes \"${header}\": module ${MODULE} may not use module "
                           "'${from}' (it sees: ${VISIBLE}). See docs/architecture.md.")
     endif()
   endforeach()

@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
 
-# Writes OUTPUT, a C++ file with nodepool::ROOM::embedded_files(): the texts of FILES (separated by
-# commas). They are texts without NUL bytes. See nodepool_embed in Rooms.cmake.
+# Writes OUTPUT, a C++ file with nodepool::MODULE::embedded_files(): the texts of FILES (separated by
+# commas). They are texts without NUL bytes. See nodepool_embed in Modules.cmake.
 string(REPLACE "," ";" files "${FILES}")
 set(entries "")
 foreach(file IN LISTS files)
@@ -9,7 +9,7 @@ foreach(file IN LISTS files)
   file(READ "${file}" text)
   string(APPEND entries "    {\"${name}\", R\"=====(${text})=====\"},\n")
 endforeach()
-file(WRITE "${OUTPUT}" "#include \"${ROOM}/embedded_files.h\"\n\nnamespace nodepool::${ROOM} {\n\n"
+file(WRITE "${OUTPUT}" "#include \"${MODULE}/embedded_files.h\"\n\nnamespace nodepool::${MODULE} {\n\n"
   "std::span<const web::EmbeddedFile> embedded_files() {\n"
   "  static constexpr web::EmbeddedFile kFiles[] = {\n${entries}"
-  "  };\n  return kFiles;\n}\n\n}  // namespace nodepool::${ROOM}\n")
+  "  };\n  return kFiles;\n}\n\n}  // namespace nodepool::${MODULE}\n")

@@ -84,14 +84,14 @@ Api::Api(const async::Runtime& runtime, coordination::Store& store, model::Recor
       log_(log),
       audit_(audit),
       options_(std::move(options)),
-      ledger_(records.requests, records.nodes),
-      keeper_(runtime, store, records, ledger_, log),
+      lease_index_(records.requests, records.nodes),
+      keeper_(runtime, store, records, lease_index_, log),
       threads_(1, "api"),
       authorizer_(runtime, log, audit, options_.access),
       site_{.runtime = runtime,
             .store = store,
             .records = records,
-            .ledger = ledger_,
+            .lease_index = lease_index_,
             .keeper = keeper_,
             .threads = threads_,
             .journal = options_.journal,
@@ -168,7 +168,7 @@ Task<web::Response> Api::perform(web::Request request) {
   std::string id;
   const Route& route = find_route(request, id);
   const Client client = authorizer_.identify(request);
-  Call call{.site = site_, .client = client, .request = request, .id = std::move(id)};
+  Call call{.context = site_, .client = client, .request = request, .id = std::move(id)};
   const bool is_change = route.scope >= Scope::request;
   web::Response response;
   try {
@@ -177,13 +177,13 @@ Task<web::Response> Api::perform(web::Request request) {
         route.call == nullptr ? place_order(call, placements_) : route.call(call);
     response = co_await std::move(calling);
   } catch (const CallError& error) {
-    if (is_change && !is_out_of_hand(error.status())) write_down(call, error.status());
+    if (is_change && !is_out_of_hand(error.status())) log_call(call, error.status());
     throw;
   } catch (const StoreError& error) {
-    if (is_change) write_down(call, explained(error).status());
+    if (is_change) log_call(call, explained(error).status());
     throw;
   }
-  if (is_change) write_down(call, response.status);
+  if (is_change) log_call(call, response.status);
   co_return response;
 }
 
@@ -199,7 +199,7 @@ void Api::check(const Route& route, const Call& call) {
 }
 
 // Logs which client wanted to change what, and the outcome.
-void Api::write_down(const Call& call, unsigned status) const {
+void Api::log_call(const Call& call, unsigned status) const {
   const web::Request& request = call.request;
   const std::string from =
       request.peer.user ? fmt::format("user {}", *request.peer.user) : request.peer.address;

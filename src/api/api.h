@@ -8,7 +8,7 @@
 
 #include "api/authorizer.h"
 #include "api/call.h"
-#include "api/order_calls.h"
+#include "api/request_calls.h"
 
 namespace nodepool::api {
 
@@ -20,7 +20,7 @@ class Api {
   struct Options {
     Authorizer::Options access = {};
     std::optional<history::Journal> journal = {};
-    Site::Explain explain = {};
+    ApiContext::Explain explain = {};
     // The longest lease that the site allows now; nothing: any.
     std::function<std::optional<std::chrono::seconds>()> max_lease = {};
   };
@@ -54,19 +54,19 @@ class Api {
   const Route& find_route(const web::Request& request, std::string& id) const;
   async::Task<web::Response> perform(web::Request request);
   void check(const Route& route, const Call& call);
-  void write_down(const Call& call, unsigned status) const;
+  void log_call(const Call& call, unsigned status) const;
 
   async::Runtime runtime_;
   model::Records& records_;
   telemetry::Logger log_;
   telemetry::Logger audit_;
   Options options_;
-  Ledger ledger_;
-  OrderKeeper keeper_;
+  LeaseIndex lease_index_;
+  LeaseRequestWorker keeper_;
   async::ThreadPool threads_;
   Authorizer authorizer_;
-  Site site_;
-  Placements placements_;
+  ApiContext site_;
+  InFlightQuota placements_;
 };
 
 }  // namespace nodepool::api

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/client.h"
-#include "api/pace.h"
+#include "api/token_bucket.h"
 #include "api/token_file.h"
 #include "async/runtime.h"
 #include "async/task_scope.h"
@@ -75,7 +75,7 @@ class Authorizer {
   telemetry::Logger log_;
   Options options_;
   Tokens tokens_;
-  Pace pace_;
+  TokenBucket pace_;
   web::RateLimitedLog refusals_;
   web::RateLimitedLog wrong_tokens_;
   model::Observers<> tokens_changed_;

@@ -12,8 +12,8 @@
 
 #include "api/authorizer.h"
 #include "api/client.h"
-#include "api/ledger.h"
-#include "api/order_keeper.h"
+#include "api/lease_index.h"
+#include "api/lease_request_worker.h"
 #include "api/view.h"
 #include "async/runtime.h"
 #include "async/thread_pool.h"
@@ -42,7 +42,7 @@ class CallError : public std::runtime_error {
 };
 
 // What calls work with. All outlives them.
-struct Site {
+struct ApiContext {
   // What explains a request, node, label or host; nothing if there is none of that name.
   using Explain =
       std::function<async::Task<std::optional<report::Explanation>>(std::string subject)>;
@@ -50,8 +50,8 @@ struct Site {
   async::Runtime runtime;
   coordination::Store& store;
   model::Records& records;
-  Ledger& ledger;
-  OrderKeeper& keeper;
+  LeaseIndex& lease_index;
+  LeaseRequestWorker& keeper;
   async::ThreadPool& threads;
   std::optional<history::Journal> journal;
   Explain explain;
@@ -62,12 +62,13 @@ struct Site {
 
 // One call. Lives until its answer is made.
 struct Call {
-  Site& site;
+  ApiContext& context;
   const Client& client;
   const web::Request& request;
-  std::string id = {};                                  // what the path names
-  std::string outcome = {};                             // for the audit log
-  View view = View(client, site.records, site.ledger);  // the records that it may know of
+  std::string id = {};       // what the path names
+  std::string outcome = {};  // for the audit log
+  View view =
+      View(client, context.records, context.lease_index);  // the records that it may know of
 
   // The time that `?wait=` asks for; nothing if it does not. Throws CallError.
   std::optional<async::Duration> wait() const;

@@ -19,23 +19,23 @@ using model::RequestState;
 namespace {
 
 // In line, beyond which nobody counts.
-constexpr std::ptrdiff_t kFarthestPlace = 1000;
+constexpr std::ptrdiff_t kFarthestPosition = 1000;
 
 std::string text_of(const Json& document) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // 1 for the next one to be served; null if it is far away or in nobody's line.
-Json place_in_line(const NodeRequest& request, const model::RequestTable& requests) {
+Json position_in_queue(const NodeRequest& request, const model::RequestTable& requests) {
   const auto& line = requests.waiting();
-  auto at = line.find(request.order());
+  auto at = line.find(request.service_key());
   if (at == line.end()) return {};
-  std::ptrdiff_t place = 1;
-  while (at != line.begin() && place <= kFarthestPlace) {
+  std::ptrdiff_t position = 1;
+  while (at != line.begin() && position <= kFarthestPosition) {
     --at;
-    ++place;
+    ++position;
   }
-  return place > kFarthestPlace ? Json() : Json(place);
+  return position > kFarthestPosition ? Json() : Json(position);
 }
 
 Json declines(const NodeRequest& request) {
@@ -67,28 +67,28 @@ Json whole_node(const Node& node, const std::string& label) {
 
 // A node of a lease, and what it was asked for as.
 struct Leased {
-  std::int64_t place;
+  std::int64_t index;
   std::string label;
   const Node* node;
 };
 
 // In the order in which they were asked for.
-std::vector<Leased> leased_nodes(const Ledger::Entry& entry, const model::NodeTable& nodes) {
+std::vector<Leased> leased_nodes(const LeaseIndex::Entry& entry, const model::NodeTable& nodes) {
   std::vector<Leased> list;
   for (const std::string& id : entry.nodes) {
     const Node* node = nodes.find(id);
     const std::optional<model::Lease> lease = node == nullptr ? std::nullopt : lease_of(*node);
     if (!lease) continue;
     const std::string first = node->type.empty() ? std::string() : node->type.front();
-    list.push_back({lease->place, lease->label.empty() ? first : lease->label, node});
+    list.push_back({lease->index, lease->label.empty() ? first : lease->label, node});
   }
   std::ranges::sort(list, {},
-                    [](const Leased& each) { return std::pair(each.place, each.node->id); });
+                    [](const Leased& each) { return std::pair(each.index, each.node->id); });
   return list;
 }
 
-Json lease_json(const std::string& id, const Ledger::Entry& entry, const model::NodeTable& nodes,
-                Access access, double now) {
+Json lease_json(const std::string& id, const LeaseIndex::Entry& entry,
+                const model::NodeTable& nodes, Access access, double now) {
   Json document = Json::object();
   document["id"] = id;
   document["owner"] = entry.owner;
@@ -107,31 +107,32 @@ Json lease_json(const std::string& id, const Ledger::Entry& entry, const model::
 
 }  // namespace
 
-std::string order_document(const std::string& id, const NodeRequest& request,
-                           const model::LeaseOrder& order, const model::RequestTable& requests) {
+std::string lease_request_document(const std::string& id, const NodeRequest& request,
+                                   const model::LeaseRequest& lease_request,
+                                   const model::RequestTable& requests) {
   Json document = Json::object();
   document["id"] = id;
   // Its nodes are there, and about to be leased.
   const bool is_handed_over = request.state == RequestState::fulfilled;
   document["state"] = to_string(is_handed_over ? RequestState::pending : request.state);
   document["labels"] = request.node_types;
-  document["owner"] = order.owner;
-  document["holder"] = order.holder;
+  document["owner"] = lease_request.owner;
+  document["holder"] = lease_request.holder;
   document["tenant"] = request.tenant_name ? Json(*request.tenant_name) : Json();
   document["created"] = request.created_time ? Json(*request.created_time) : Json();
-  document["expires"] = order.expires;
-  document["place"] = place_in_line(request, requests);
+  document["expires"] = lease_request.expires;
+  document["position"] = position_in_queue(request, requests);
   document["declined"] = declines(request);
   document["lease"] = Json();
   return text_of(document);
 }
 
-std::string lease_document(const std::string& id, const Ledger::Entry& entry,
+std::string lease_document(const std::string& id, const LeaseIndex::Entry& entry,
                            const model::NodeTable& nodes, Access access, double now) {
   return text_of(lease_json(id, entry, nodes, access, now));
 }
 
-std::string fulfilled_document(const std::string& id, const Ledger::Entry& entry,
+std::string fulfilled_document(const std::string& id, const LeaseIndex::Entry& entry,
                                const model::NodeTable& nodes, Access access, double now) {
   Json document = Json::object();
   document["id"] = id;
@@ -144,13 +145,13 @@ std::string fulfilled_document(const std::string& id, const Ledger::Entry& entry
   document["tenant"] = entry.tenant.empty() ? Json() : Json(entry.tenant);
   document["created"] = Json();
   document["expires"] = entry.lease->expires;
-  document["place"] = Json();
+  document["position"] = Json();
   document["declined"] = Json::array();
   document["lease"] = lease_json(id, entry, nodes, access, now);
   return text_of(document);
 }
 
-std::string client_document(const Client& client, const Ledger& ledger) {
+std::string client_document(const Client& client, const LeaseIndex& lease_index) {
   Json document = Json::object();
   document["name"] = client.name;
   document["scope"] = to_string(client.scope);
@@ -158,7 +159,7 @@ std::string client_document(const Client& client, const Ledger& ledger) {
   document["may_name_tenants"] = client.may_name_tenants;
   document["labels"] = client.labels.empty() ? Json() : Json(client.labels);
   document["priorities"] = client.priorities.empty() ? Json() : Json(client.priorities);
-  document["nodes"] = client.name.empty() ? 0 : ledger.nodes_of(client.name);
+  document["nodes"] = client.name.empty() ? 0 : lease_index.nodes_of(client.name);
   document["max_nodes"] = client.max_nodes ? Json(*client.max_nodes) : Json();
   document["max_lease"] = client.max_lease ? Json(client.max_lease->count()) : Json();
   document["rate"] = client.rate;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "api/documents.h"
-#include "api/order_calls.h"
+#include "api/request_calls.h"
 #include "config/duration.h"
 #include "model/lease.h"
 #include "requestor/error.h"
@@ -23,11 +23,11 @@ constexpr std::size_t kMostLeases = 1000;
 // How long nodes are held for a person who does not say for how long.
 constexpr auto kUsualHold = std::chrono::hours(24);
 
-Access access_to(const Call& call, const Ledger::Entry& entry) {
+Access access_to(const Call& call, const LeaseIndex::Entry& entry) {
   return call.view.may_change(entry) ? Access::shown : Access::hidden;
 }
 
-void require_change(const Call& call, const Ledger::Entry& entry) {
+void require_change(const Call& call, const LeaseIndex::Entry& entry) {
   if (call.view.may_change(entry)) return;
   throw CallError(403, fmt::format("Lease {} is not {}'s", call.id, call.client.name));
 }
@@ -35,15 +35,15 @@ void require_change(const Call& call, const Ledger::Entry& entry) {
 // Nothing: as long as it likes.
 std::optional<std::chrono::seconds> longest_lease(const Call& call) {
   std::optional<std::chrono::seconds> longest = call.client.max_lease;
-  const auto of_site = call.site.max_lease ? call.site.max_lease() : std::nullopt;
+  const auto of_site = call.context.max_lease ? call.context.max_lease() : std::nullopt;
   if (of_site && (!longest || *of_site < *longest)) longest = of_site;
   return longest;
 }
 
 }  // namespace
 
-const Ledger::Entry& visible_lease(const Call& call) {
-  const Ledger::Entry* entry = call.view.find(call.id);
+const LeaseIndex::Entry& visible_lease(const Call& call) {
+  const LeaseIndex::Entry* entry = call.view.find(call.id);
   if (entry == nullptr || !entry->lease) {
     throw CallError(404, fmt::format("There is no lease {}: it has ended, or never was", call.id));
   }
@@ -63,7 +63,7 @@ std::chrono::seconds granted(const Call& call, std::optional<std::chrono::second
 Task<web::Response> list_leases(Call& call) {
   const std::size_t most = call.number("limit", kUsualLeases, kMostLeases);
   const std::string* after = call.request.parameter("after");
-  const auto& all = call.site.ledger.all();
+  const auto& all = call.context.lease_index.all();
   std::string list;
   std::string last;
   std::string next;
@@ -75,9 +75,9 @@ Task<web::Response> list_leases(Call& call) {
       next = fmt::format(R"(, "next": "/api/v1/leases?limit={}&after={}")", most, last);
       break;
     }
-    list += (count == 0 ? "" : ", ") + lease_document(id, entry, call.site.records.nodes,
+    list += (count == 0 ? "" : ", ") + lease_document(id, entry, call.context.records.nodes,
                                                       access_to(call, entry),
-                                                      call.site.runtime.clock.wall_seconds());
+                                                      call.context.runtime.clock.wall_seconds());
     ++count;
     last = id;
   }
@@ -85,10 +85,10 @@ Task<web::Response> list_leases(Call& call) {
 }
 
 Task<web::Response> show_lease(Call& call) {
-  const Ledger::Entry& entry = visible_lease(call);
+  const LeaseIndex::Entry& entry = visible_lease(call);
   co_return json_answer(
-      200, lease_document(call.id, entry, call.site.records.nodes, access_to(call, entry),
-                          call.site.runtime.clock.wall_seconds()) +
+      200, lease_document(call.id, entry, call.context.records.nodes, access_to(call, entry),
+                          call.context.runtime.clock.wall_seconds()) +
                "\n");
 }
 
@@ -100,9 +100,9 @@ Task<web::Response> renew_lease(Call& call) {
   const std::chrono::seconds duration = granted(call, asked, kUsualLease);
   model::Lease renewed;
   try {
-    renewed =
-        co_await requestor::renew_lease(call.site.runtime, call.site.store, call.site.records.nodes,
-                                        call.id, duration, longest_lease(call));
+    renewed = co_await requestor::renew_lease(call.context.runtime, call.context.store,
+                                              call.context.records.nodes, call.id, duration,
+                                              longest_lease(call));
   } catch (const requestor::RequestError& error) {
     throw CallError(409, error.what());
   }
@@ -112,7 +112,7 @@ Task<web::Response> renew_lease(Call& call) {
 }
 
 Task<web::Response> hold_nodes(Call& call) {
-  const Ledger::Entry& entry = visible_lease(call);
+  const LeaseIndex::Entry& entry = visible_lease(call);
   require_change(call, entry);
   CallBody body(call.request);
   const std::string reason = body.text("reason").value_or("");
@@ -126,7 +126,7 @@ Task<web::Response> hold_nodes(Call& call) {
   }
   for (const std::string& node : wanted) {
     try {
-      co_await requestor::keep_leased_node(call.site.runtime, call.site.store, node, call.id,
+      co_await requestor::keep_leased_node(call.context.runtime, call.context.store, node, call.id,
                                            reason, duration);
     } catch (const requestor::RequestError& error) {
       throw CallError(409, error.what());
@@ -146,8 +146,8 @@ Task<web::Response> end_hold(Call& call) {
     throw CallError(403, fmt::format("Node {} is not held by {}", call.id, call.client.name));
   }
   try {
-    co_await requestor::end_hold(call.site.runtime, call.site.store, call.site.records.nodes,
-                                 call.id);
+    co_await requestor::end_hold(call.context.runtime, call.context.store,
+                                 call.context.records.nodes, call.id);
   } catch (const requestor::RequestError& error) {
     throw CallError(409, error.what());
   }
@@ -156,7 +156,7 @@ Task<web::Response> end_hold(Call& call) {
 }
 
 Task<web::Response> release_lease(Call& call) {
-  const Ledger::Entry& entry = visible_lease(call);
+  const LeaseIndex::Entry& entry = visible_lease(call);
   require_change(call, entry);
   const std::string* node = call.request.parameter("node");
   if (node != nullptr && !entry.nodes.contains(*node)) {
@@ -164,8 +164,8 @@ Task<web::Response> release_lease(Call& call) {
   }
   std::vector<std::string> released;
   try {
-    released = co_await requestor::release_lease(call.site.runtime, call.site.store,
-                                                 call.site.records.nodes,
+    released = co_await requestor::release_lease(call.context.runtime, call.context.store,
+                                                 call.context.records.nodes,
                                                  node == nullptr ? call.id : *node);
   } catch (const requestor::RequestError&) {
     // Somebody else has just ended it, which is what was asked for.

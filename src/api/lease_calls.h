@@ -14,7 +14,7 @@ async::Task<web::Response> release_lease(Call& call);
 async::Task<web::Response> end_hold(Call& call);
 
 // The lease with this id, which the client may see. Throws CallError.
-const Ledger::Entry& visible_lease(const Call& call);
+const LeaseIndex::Entry& visible_lease(const Call& call);
 
 // For how long the client may have nodes that it asks to have for so long; `usual`: if it does not
 // say. The limits are the site's and the token's, the lower of them. Throws CallError if that is

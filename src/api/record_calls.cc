@@ -71,9 +71,9 @@ Task<web::Response> list_nodes(Call& call) {
   const NodeFilter filter{call.request.parameter("label"), call.request.parameter("state"),
                           call.request.parameter("provider")};
   require_state(filter.state);
-  const model::NodeTable& nodes = call.site.records.nodes;
+  const model::NodeTable& nodes = call.context.records.nodes;
   report::Table table = report::node_columns(report::Detail::wide);
-  const double now = call.site.runtime.clock.wall_seconds();
+  const double now = call.context.runtime.clock.wall_seconds();
   std::string last;
   bool is_more = false;
   const auto& all = nodes.all();
@@ -94,19 +94,19 @@ Task<web::Response> list_nodes(Call& call) {
 }
 
 Task<web::Response> show_node(Call& call) {
-  const model::NodeTable& nodes = call.site.records.nodes;
+  const model::NodeTable& nodes = call.context.records.nodes;
   const Node* node = call.view.find_node(call.id);
   if (node == nullptr) throw CallError(404, fmt::format("There is no node {}", call.id));
   report::Table table = report::node_columns(report::Detail::wide);
-  report::add_node(table, *node, nodes.is_locked(call.id), call.site.runtime.clock.wall_seconds(),
-                   report::Detail::wide);
+  report::add_node(table, *node, nodes.is_locked(call.id),
+                   call.context.runtime.clock.wall_seconds(), report::Detail::wide);
   const std::string list = node_rows(table);
   co_return json_answer(200, list.substr(1, list.size() - 2) + "\n");
 }
 
 Task<web::Response> list_labels(Call& call) {
   const report::Table table =
-      report::label_listing(call.site.records.components.pools(), call.site.records.nodes);
+      report::label_listing(call.context.records.components.pools(), call.context.records.nodes);
   co_return json_answer(200, fmt::format("{{\"labels\": {}}}\n", report::table_json(table)));
 }
 
@@ -116,7 +116,7 @@ Task<web::Response> explain_subject(Call& call) {
   if (!call.view.is_complete() && !is_own) {
     throw CallError(404, fmt::format("There is nothing to explain of {}", call.id));
   }
-  Task<std::optional<report::Explanation>> explaining = call.site.explain(call.id);
+  Task<std::optional<report::Explanation>> explaining = call.context.explain(call.id);
   const std::optional<report::Explanation> explanation = co_await std::move(explaining);
   if (!explanation) {
     throw CallError(404, fmt::format("There is no request, node, label or host {}", call.id));
@@ -125,13 +125,13 @@ Task<web::Response> explain_subject(Call& call) {
 }
 
 Task<web::Response> show_history(Call& call) {
-  if (!call.site.journal) throw CallError(404, "This launcher keeps no history");
+  if (!call.context.journal) throw CallError(404, "This launcher keeps no history");
   if (!call.view.is_complete()) {
     throw CallError(403, "The history is not told by tenants: this token has one");
   }
-  const std::vector<history::Entry> entries = co_await call.site.threads.run(
-      "reading the history",
-      [journal = *call.site.journal, id = call.id, now = call.site.runtime.clock.wall_seconds()] {
+  const std::vector<history::Entry> entries = co_await call.context.threads.run(
+      "reading the history", [journal = *call.context.journal, id = call.id,
+                              now = call.context.runtime.clock.wall_seconds()] {
         return history::entries_of(journal, id, now);
       });
   if (entries.empty()) throw CallError(404, fmt::format("Nothing is known of {}", call.id));
@@ -140,7 +140,7 @@ Task<web::Response> show_history(Call& call) {
 }
 
 Task<web::Response> show_client(Call& call) {
-  co_return json_answer(200, client_document(call.client, call.site.ledger) + "\n");
+  co_return json_answer(200, client_document(call.client, call.context.lease_index) + "\n");
 }
 
 }  // namespace nodepool::api

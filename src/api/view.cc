@@ -7,8 +7,8 @@
 
 namespace nodepool::api {
 
-const Ledger::Entry* View::find(std::string_view id) const {
-  const Ledger::Entry* entry = ledger_.find(id);
+const LeaseIndex::Entry* View::find(std::string_view id) const {
+  const LeaseIndex::Entry* entry = lease_index_.find(id);
   return entry != nullptr && has(*entry) ? entry : nullptr;
 }
 
@@ -17,12 +17,12 @@ const model::Node* View::find_node(std::string_view id) const {
   return node != nullptr && has(*node) ? node : nullptr;
 }
 
-bool View::has(const Ledger::Entry& entry) const {
+bool View::has(const LeaseIndex::Entry& entry) const {
   return may_see(client_, {entry.owner, entry.tenant});
 }
 
 bool View::has(const model::NodeRequest& request) const {
-  const Ledger::Entry* entry = ledger_.find(request.id);
+  const LeaseIndex::Entry* entry = lease_index_.find(request.id);
   return may_see(client_, {.owner = entry == nullptr ? std::string() : entry->owner,
                            .tenant = request.tenant_name.value_or("")});
 }
@@ -33,7 +33,7 @@ bool View::has(const model::Node& node) const {
   return may_see(client_, rights) || (is_free && client_.scope >= Client::Scope::read);
 }
 
-bool View::may_change(const Ledger::Entry& entry) const {
+bool View::may_change(const LeaseIndex::Entry& entry) const {
   return api::may_change(client_, {entry.owner, entry.tenant});
 }
 
@@ -45,7 +45,7 @@ Owned View::rights_on(const model::Node& node) const {
   Owned rights{.owner = {}, .tenant = node.tenant_name ? std::string(*node.tenant_name) : ""};
   if (const std::optional<model::Hold> hold = model::hold_of(node)) {
     rights.owner = hold->owner;
-  } else if (const Ledger::Entry* entry = ledger_.find(node.allocated_to.value_or(""))) {
+  } else if (const LeaseIndex::Entry* entry = lease_index_.find(node.allocated_to.value_or(""))) {
     rights.owner = entry->owner;
   }
   return rights;

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "api/client.h"
-#include "api/ledger.h"
+#include "api/lease_index.h"
 #include "model/node.h"
 #include "model/node_request.h"
 #include "model/records.h"
@@ -17,28 +17,28 @@ namespace nodepool::api {
 class View {
  public:
   // All outlive it.
-  View(const Client& client, const model::Records& records, const Ledger& ledger)
-      : client_(client), records_(records), ledger_(ledger) {}
+  View(const Client& client, const model::Records& records, const LeaseIndex& lease_index)
+      : client_(client), records_(records), lease_index_(lease_index) {}
 
   // Whether it has the records of all tenants.
   bool is_complete() const { return client_.tenant.empty(); }
 
   // The request or lease with this id. Null if there is none that the client may know of.
-  const Ledger::Entry* find(std::string_view id) const;
+  const LeaseIndex::Entry* find(std::string_view id) const;
 
   // The same for a node.
   const model::Node* find_node(std::string_view id) const;
 
   // Whether a request, or what has become of one, is in it.
   bool has(const model::NodeRequest& request) const;
-  bool has(const Ledger::Entry& entry) const;
+  bool has(const LeaseIndex::Entry& entry) const;
 
   // Whether a node is in it. A node that is not allocated, not held, and was not made for a tenant
   // is in each view.
   bool has(const model::Node& node) const;
 
   // Whether the client may release, renew or withdraw it, and read how to log in.
-  bool may_change(const Ledger::Entry& entry) const;
+  bool may_change(const LeaseIndex::Entry& entry) const;
 
   // Whether the client may end the hold of this node.
   bool may_change(const model::Node& node) const;
@@ -48,7 +48,7 @@ class View {
 
   const Client& client_;
   const model::Records& records_;
-  const Ledger& ledger_;
+  const LeaseIndex& lease_index_;
 };
 
 }  // namespace nodepool::api

@@ -60,7 +60,7 @@ class VirtualClock final : public Clock {
   void advance_by(Duration duration) { advance_to(now_ + duration); }
 
   // Sets the machine's time without moving the monotonic one, as an administrator or NTP would.
-  void jump_wall(double seconds) { wall_offset_ += seconds; }
+  void shift_wall_clock(double seconds) { wall_offset_ += seconds; }
 
  private:
   struct Sleeper;

@@ -75,14 +75,14 @@ LiveTask::Wait WaitsFor::describe(Clock::TimePoint now) const {
   return wait;
 }
 
-std::shared_ptr<TaskWitness> witness_of(const Executor& executor) {
+std::shared_ptr<CallTracer> tracer_of(const Executor& executor) {
   const auto* own = executor.target<TaskExecutor<LoopExecutor>>();
-  return own == nullptr ? nullptr : own->task()->witness();
+  return own == nullptr ? nullptr : own->task()->tracer();
 }
 
-void set_witness(const Executor& executor, std::weak_ptr<TaskWitness> witness) {
+void set_tracer(const Executor& executor, std::weak_ptr<CallTracer> tracer) {
   const auto* own = executor.target<TaskExecutor<LoopExecutor>>();
-  if (own != nullptr) own->task()->set_witness(std::move(witness));
+  if (own != nullptr) own->task()->set_tracer(std::move(tracer));
 }
 
 std::vector<LiveTask> live_tasks(const Executor& executor) {

@@ -6,9 +6,9 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include "async/call_tracer.h"
 #include "async/live_tasks.h"
 #include "async/runtime.h"
-#include "async/task_witness.h"
 
 namespace nodepool::async {
 
@@ -30,8 +30,8 @@ class TaskRecord : public boost::intrusive::list_base_hook<
   LiveTask describe() const;
 
   // See task_witness.h.
-  std::shared_ptr<TaskWitness> witness() const { return witness_.lock(); }
-  void set_witness(std::weak_ptr<TaskWitness> witness) { witness_ = std::move(witness); }
+  std::shared_ptr<CallTracer> tracer() const { return tracer_.lock(); }
+  void set_tracer(std::weak_ptr<CallTracer> tracer) { tracer_ = std::move(tracer); }
 
  private:
   using Waits = boost::intrusive::list<WaitsFor, boost::intrusive::constant_time_size<false>>;
@@ -41,7 +41,7 @@ class TaskRecord : public boost::intrusive::list_base_hook<
   std::string name_;
   Clock::TimePoint since_;
   Waits waits_;
-  std::weak_ptr<TaskWitness> witness_;
+  std::weak_ptr<CallTracer> tracer_;
 };
 
 }  // namespace nodepool::async

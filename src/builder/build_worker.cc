@@ -33,39 +33,39 @@ Builds newest_first(const std::vector<ImageBuild>& builds) {
 
 }  // namespace
 
-BuildWorker::BuildWorker(BuilderContext& context, BuildAgenda& agenda,
+BuildWorker::BuildWorker(BuilderContext& context, BuildSchedule& schedule,
                          const ImageBuilders& builders)
     : context_(context),
-      agenda_(agenda),
+      schedule_(schedule),
       builders_(builders),
       log_(context.log.child("BuildWorker")) {}
 
 Task<> BuildWorker::run() {
   while (true) {
-    const std::optional<std::string> image = co_await agenda_.images().take();
+    const std::optional<std::string> image = co_await schedule_.images().take();
     if (!image) co_return;
     std::string failure;
     try {
-      co_await look_after(*image);
+      co_await process(*image);
     } catch (const async::Cancelled&) {
-      agenda_.images().put_back(*image);
+      schedule_.images().requeue(*image);
       throw;
     } catch (const std::exception& error) {
       failure = error.what();
     }
     if (!failure.empty()) {
-      agenda_.failed(*image);
+      schedule_.failed(*image);
       log_.error("Building image {}: {}", *image, failure);
     }
-    agenda_.images().put_back(*image);
+    schedule_.images().requeue(*image);
   }
 }
 
-Task<> BuildWorker::look_after(std::string image) {
+Task<> BuildWorker::process(std::string image) {
   co_await coordination::ensure_path(context_.store, model::builds_path(image));
   Lock lock(context_.store, context_.runtime.random, model::builds_lock_path(image));
   if (!co_await lock.try_acquire()) {
-    agenda_.images().contended(image);
+    schedule_.images().contended(image);
     co_return;
   }
   Task<> building = build_locked(image, lock);
@@ -75,20 +75,21 @@ Task<> BuildWorker::look_after(std::string image) {
 Task<> BuildWorker::build_locked(std::string image, Lock& lock) {
   // With the lock held nobody else builds it, but somebody may just have done so.
   const std::vector<ImageBuild> known = co_await context_.records.builds(image);
-  const BuildVerdict verdict = agenda_.judge(image, newest_first(known), false);
+  const BuildVerdict verdict = schedule_.evaluate(image, newest_first(known), false);
   if (!verdict.due || *verdict.due > context_.now()) {
-    agenda_.images().contended(image);
+    schedule_.images().contended(image);
     co_return;
   }
-  const std::shared_ptr<Order> order = agenda_.orders().next(image);
-  const BuildJob job{.image = context_.diskimages.at(image),
-                     .build_id = order ? order->build_id : context_.runtime.random.uuid_hex(),
-                     .formats = context_.wanted_formats.at(image),
-                     .elements_dir = context_.elements_dir,
-                     .logs = context_.logs,
-                     .store = context_.files};
-  if (!co_await still_due(image, verdict.reason)) {
-    agenda_.images().contended(image);
+  const std::shared_ptr<ImageJob> image_job = schedule_.jobs().next(image);
+  const BuildJob job{
+      .image = context_.diskimages.at(image),
+      .build_id = image_job ? image_job->build_id : context_.runtime.random.uuid_hex(),
+      .formats = context_.wanted_formats.at(image),
+      .elements_dir = context_.elements_dir,
+      .logs = context_.logs,
+      .store = context_.files};
+  if (!co_await is_still_due(image, verdict.reason)) {
+    schedule_.images().contended(image);
     co_return;
   }
   co_await perform(job, verdict.reason, lock);
@@ -105,7 +106,7 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
   build.formats = {job.formats.begin(), job.formats.end()};
   const ImageStore::Key key(build.image, build.id);
   context_.under_way.insert(key);
-  agenda_.orders().begin(image, build.id);
+  schedule_.jobs().begin(image, build.id);
   std::exception_ptr failure;
   try {
     build = co_await context_.records.create(build, lock);
@@ -125,13 +126,13 @@ Task<> BuildWorker::perform(BuildJob job, BuildReason reason, Lock& lock) {
   }
   context_.under_way.erase(key);
   if (!failure) co_return;
-  agenda_.orders().end(image, key.second, "see the log of the builder");
+  schedule_.jobs().end(image, key.second, "see the log of the builder");
   std::rethrow_exception(failure);
 }
 
 // Another builder may have served the request at this moment.
-Task<bool> BuildWorker::still_due(std::string image, BuildReason reason) {
-  if (reason != BuildReason::requested || agenda_.orders().next(image)) co_return true;
+Task<bool> BuildWorker::is_still_due(std::string image, BuildReason reason) {
+  if (reason != BuildReason::requested || schedule_.jobs().next(image)) co_return true;
   co_return (co_await context_.store.exists(model::build_request_path(image))).has_value();
 }
 
@@ -205,16 +206,16 @@ Task<> BuildWorker::finish(ImageBuild build, config::DiskImage image, BuildResul
     co_await context_.records.write(build);
   }
   if (made && written) {
-    agenda_.succeeded(build.image);
-    agenda_.orders().end(build.image, build.id, "");
+    schedule_.succeeded(build.image);
+    schedule_.jobs().end(build.image, build.id, "");
     log_.info("Build {} of image {} is ready", build.id, build.image);
     co_await forget_request(build, began);
     co_return;
   }
-  const async::Duration pause = agenda_.failed(build.image);
+  const async::Duration pause = schedule_.failed(build.image);
   log_.error("Build {} of image {} has failed: {}; next attempt in {} s", build.id, build.image,
              result.problem, std::chrono::duration_cast<std::chrono::seconds>(pause).count());
-  agenda_.orders().end(build.image, build.id, result.problem);
+  schedule_.jobs().end(build.image, build.id, result.problem);
 }
 
 // Any build that was begun after the request is what was asked for.

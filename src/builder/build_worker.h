@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "builder/build_agenda.h"
+#include "builder/build_schedule.h"
 #include "builder/context.h"
 #include "builder/image_builder.h"
 
@@ -11,16 +11,16 @@ namespace nodepool::builder {
 // Builds one image after the other.
 class BuildWorker {
  public:
-  BuildWorker(BuilderContext& context, BuildAgenda& agenda, const ImageBuilders& builders);
+  BuildWorker(BuilderContext& context, BuildSchedule& schedule, const ImageBuilders& builders);
 
   // Works until the agenda is closed. Throws Cancelled; a build under way is then ended.
   Task<> run();
 
  private:
-  Task<> look_after(std::string image);
+  Task<> process(std::string image);
   Task<> build_locked(std::string image, coordination::Lock& lock);
   Task<> perform(BuildJob job, BuildReason reason, coordination::Lock& lock);
-  Task<bool> still_due(std::string image, BuildReason reason);
+  Task<bool> is_still_due(std::string image, BuildReason reason);
   Task<BuildResult> make(BuildJob job, ImageBuilder& builder);
   Task<> finish(model::ImageBuild build, config::DiskImage image, BuildResult result,
                 coordination::Lock& lock);
@@ -28,7 +28,7 @@ class BuildWorker {
   Task<> report_metrics(model::ImageBuild build, BuildResult result, async::Duration duration);
 
   BuilderContext& context_;
-  BuildAgenda& agenda_;
+  BuildSchedule& schedule_;
   const ImageBuilders& builders_;
   telemetry::Logger log_;
 };

@@ -114,12 +114,12 @@ Task<> NodePoolBuilder::start(config::Config config) {
   co_await context_.scan_files();
   co_await registration_.start();
   subscriptions_.push_back(
-      records_.images.observe([this](const std::string& image) { look_at(image); }));
+      records_.images.observe([this](const std::string& image) { enqueue(image); }));
   subscriptions_.push_back(records_.images.observe_readiness([this](bool ready) {
-    if (ready) look_at_all();
+    if (ready) enqueue_all();
   }));
   subscriptions_.push_back(records_.nodes.observe_readiness([this](bool ready) {
-    if (ready) cleanup_.look_at_all();
+    if (ready) cleanup_.enqueue_all();
   }));
   co_await apply(std::move(config));
   cleanup_.start();
@@ -181,7 +181,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
       ++entry;
       continue;
     }
-    entry->second->provider->idle();
+    entry->second->provider->quiesce();
     replaced.push_back(entry->second);
     entry = context_.providers.erase(entry);
   }
@@ -193,7 +193,7 @@ Task<> NodePoolBuilder::apply(config::Config config) {
         "provider " + provider->provider->config().name() + " of the configuration of before",
         retire(provider));
   }
-  look_at_all();
+  enqueue_all();
   gearman_.serve(gearman_servers(config_));
   if (!has_all_providers()) late_starts_.begin([this] { return start_late(); });
 }
@@ -243,7 +243,7 @@ bool NodePoolBuilder::has_all_providers() const {
 Task<bool> NodePoolBuilder::start_late() {
   co_await start_missing_providers();
   publish_state();
-  look_at_all();
+  enqueue_all();
   co_return has_all_providers();
 }
 
@@ -277,19 +277,19 @@ Task<> NodePoolBuilder::retire(std::shared_ptr<ImageProvider> provider) {
   co_await provider->provider->stop();
 }
 
-void NodePoolBuilder::look_at(const std::string& image) {
-  builds_.images().look_at(image);
-  uploads_.look_at_image(image);
-  cleanup_.look_at_image(image);
+void NodePoolBuilder::enqueue(const std::string& image) {
+  builds_.images().enqueue(image);
+  uploads_.enqueue_image(image);
+  cleanup_.enqueue_image(image);
   gearman_.refresh();
 }
 
-void NodePoolBuilder::look_at_all() {
+void NodePoolBuilder::enqueue_all() {
   for (const auto& [name, image] : context_.diskimages) {
-    builds_.images().look_at(name);
-    uploads_.look_at_image(name);
+    builds_.images().enqueue(name);
+    uploads_.enqueue_image(name);
   }
-  cleanup_.look_at_all();
+  cleanup_.enqueue_all();
   gearman_.refresh();
 }
 
@@ -314,7 +314,7 @@ Task<> NodePoolBuilder::stop() {
   co_await cleanup_.stop();
   co_await retired_providers_.join();
   for (const auto& [name, provider] : context_.providers) {
-    provider->provider->idle();
+    provider->provider->quiesce();
     co_await retire(provider);
   }
   context_.providers.clear();

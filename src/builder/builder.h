@@ -10,14 +10,14 @@
 #include "builder/build_worker.h"
 #include "builder/cleanup_worker.h"
 #include "builder/context.h"
-#include "builder/gearman_door.h"
+#include "builder/gearman_frontend.h"
 #include "builder/image_gauges.h"
 #include "builder/program_builders.h"
 #include "builder/upload_worker.h"
 #include "config/config.h"
 #include "coordination/lock_sweeper.h"
 #include "driver/driver.h"
-#include "driver/late_starts.h"
+#include "driver/provider_start_retrier.h"
 #include "model/daemon_state.h"
 #include "model/followed_installation.h"
 #include "model/records.h"
@@ -80,8 +80,8 @@ class NodePoolBuilder {
   Task<> retire(std::shared_ptr<ImageProvider> provider);
   void learn_settings();
   void publish_state();
-  void look_at(const std::string& image);
-  void look_at_all();
+  void enqueue(const std::string& image);
+  void enqueue_all();
 
   Options options_;
   const driver::DriverRegistry& drivers_;
@@ -91,13 +91,13 @@ class NodePoolBuilder {
   async::ThreadPool threads_;
   BuilderContext context_;
   ImageMakers makers_;
-  FormatSupply formats_;
-  BuildAgenda builds_;
-  UploadAgenda uploads_;
+  FormatProvider formats_;
+  BuildSchedule builds_;
+  UploadSchedule uploads_;
   UploadWorker upload_worker_;
   CleanupWorker cleanup_;
   ImageGauges gauges_;
-  GearmanDoor gearman_;
+  GearmanFrontend gearman_;
   std::vector<std::unique_ptr<BuildWorker>> build_workers_;
   model::FollowedInstallation installation_;
   model::Registration registration_;
@@ -105,7 +105,7 @@ class NodePoolBuilder {
   std::vector<coordination::Subscription> subscriptions_;
   config::Config config_;   // in force, or about to be
   ProviderConfigs wanted_;  // its providers that take images
-  driver::LateStarts late_starts_;
+  driver::ProviderStartRetrier late_starts_;
   async::TaskScope tables_scope_;
   async::TaskScope workers_scope_;
   async::TaskScope retired_providers_;  // each until its last call has ended

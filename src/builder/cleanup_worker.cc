@@ -91,7 +91,7 @@ CleanupWorker::CleanupWorker(BuilderContext& context, model::NodeTable& nodes)
                 [this](const UploadKey& key) {
                   return upload_retries_.not_before(key).value_or(context_.runtime.clock.now());
                 }),
-      in_use_(nodes, [this](const std::string& image) { look_at_image(image); }),
+      in_use_(nodes, [this](const std::string& image) { enqueue_image(image); }),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void CleanupWorker::start() {
@@ -105,13 +105,13 @@ Task<> CleanupWorker::stop() {
   co_await scope_.stop();
 }
 
-void CleanupWorker::look_at_image(const std::string& image) {
-  images_.look_at(image);
+void CleanupWorker::enqueue_image(const std::string& image) {
+  images_.enqueue(image);
 }
 
-void CleanupWorker::look_at_all() {
-  for (const std::string& image : context_.images.images()) images_.look_at(image);
-  for (const auto& [key, formats] : context_.local) images_.look_at(key.first);
+void CleanupWorker::enqueue_all() {
+  for (const std::string& image : context_.images.images()) images_.enqueue(image);
+  for (const auto& [key, formats] : context_.local) images_.enqueue(key.first);
 }
 
 CleanupWorker::UploadKey CleanupWorker::key_of(const ImageUpload& upload) {
@@ -170,7 +170,7 @@ Task<> CleanupWorker::clean_images() {
     if (!failure.empty()) log_.warning("Image {} could not be cleaned up: {}", *image, failure);
     if (again) {
       image_retries_.failed(*image, context_.runtime.clock.now());
-      images_.put_back(*image);
+      images_.requeue(*image);
     } else {
       image_retries_.forget(*image);
       images_.release(*image);
@@ -192,7 +192,7 @@ Task<> CleanupWorker::clean_records(std::string image) {
   const auto unwanted = copies(plan.unwanted);
   const auto unwanted_builds = copies(plan.unwanted_builds);
   const auto gone = copies(plan.gone);
-  for (const ImageUpload* upload : plan.to_remove) removals_.look_at(key_of(*upload));
+  for (const ImageUpload* upload : plan.to_remove) removals_.enqueue(key_of(*upload));
   FirstFailure failure;
   for (const auto& upload : abandoned) co_await failure.attempt(remove_abandoned(upload));
   for (const auto& upload : unwanted) co_await failure.attempt(mark_deleting(upload));
@@ -343,7 +343,7 @@ Task<> CleanupWorker::remove_uploads() {
           id, build_id, image, provider, failure,
           std::chrono::duration_cast<std::chrono::seconds>(pause).count());
     }
-    removals_.put_back(*key);
+    removals_.requeue(*key);
   }
 }
 

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <vector>
 
-#include "builder/agenda.h"
 #include "builder/context.h"
 #include "builder/decisions.h"
+#include "builder/delay_queue.h"
 #include "builder/retries.h"
 #include "builder/uploads_in_use.h"
 
@@ -26,13 +26,13 @@ class CleanupWorker {
   Task<> stop();
 
   // Something about the image may have changed.
-  void look_at_image(const std::string& image);
+  void enqueue_image(const std::string& image);
   // The build is not wanted any more: it goes, with its uploads and files. Throws StoreError, and
   // std::runtime_error if somebody works on it.
   Task<> mark_deleting(model::ImageBuild build);
 
   // Everything is to be looked at: what is configured, or known, may have changed.
-  void look_at_all();
+  void enqueue_all();
 
  private:
   using UploadKey = std::tuple<std::string, std::string, std::string, std::string>;
@@ -62,8 +62,8 @@ class CleanupWorker {
   telemetry::Logger log_;
   Retries<std::string> image_retries_;
   Retries<UploadKey> upload_retries_;
-  Agenda<std::string> images_;
-  Agenda<UploadKey> removals_;  // of uploads that are `deleting`
+  DelayQueue<std::string> images_;
+  DelayQueue<UploadKey> removals_;  // of uploads that are `deleting`
   UploadsInUse in_use_;
   async::TaskScope scope_;
 };

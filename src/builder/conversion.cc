@@ -50,7 +50,7 @@ std::optional<std::string> conversion_source(const std::set<std::string>& format
   return std::nullopt;
 }
 
-bool is_at_hand(const std::set<std::string>& formats, const std::string& format) {
+bool is_obtainable(const std::set<std::string>& formats, const std::string& format) {
   return formats.contains(format) || conversion_source(formats, format);
 }
 

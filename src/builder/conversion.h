@@ -16,7 +16,7 @@ std::optional<std::string> conversion_source(const std::set<std::string>& format
                                              std::string_view format);
 
 // Whether the format is there, or can be made from those that are.
-bool is_at_hand(const std::set<std::string>& formats, const std::string& format);
+bool is_obtainable(const std::set<std::string>& formats, const std::string& format);
 
 // The arguments of qemu-img that make `<output>.<format>` from one of the formats that there are,
 // and call it `target`; nothing if that cannot be done.

@@ -28,10 +28,10 @@ Builds kept_builds(const CleanupQuestion& question) {
 }
 
 // A failure can be looked at until somebody has tried again.
-bool is_last_word(const CleanupQuestion& question, const ImageBuild* build) {
+bool is_latest_attempt(const CleanupQuestion& question, const ImageBuild* build) {
   return question.configured && build == question.builds.front();
 }
-bool is_last_word(const CleanupQuestion& question, const ImageUpload* upload) {
+bool is_latest_attempt(const CleanupQuestion& question, const ImageUpload* upload) {
   return std::ranges::none_of(question.uploads, [upload](const ImageUpload* other) {
     return other->build_id == upload->build_id && other->provider == upload->provider &&
            other->id > upload->id;
@@ -92,7 +92,7 @@ class UploadCleanup {
     } else if (upload->state == UploadState::deleting) {
       plan_.to_remove.push_back(upload);
     } else if (upload->state == UploadState::failed && build_is_kept && listed) {
-      if (!is_last_word(question_, upload)) plan_.unwanted.push_back(upload);
+      if (!is_latest_attempt(question_, upload)) plan_.unwanted.push_back(upload);
     } else if (!listed || (!build_stays && !is_recent(upload) && !is_held(upload))) {
       plan_.unwanted.push_back(upload);
     }
@@ -139,7 +139,7 @@ std::string_view to_string(BuildReason reason) {
   return "";
 }
 
-BuildVerdict judge_build(const BuildQuestion& question) {
+BuildVerdict evaluate_build(const BuildQuestion& question) {
   if (question.paused || question.image.pause || question.formats.empty() || question.being_built) {
     return {};
   }
@@ -149,7 +149,7 @@ BuildVerdict judge_build(const BuildQuestion& question) {
     if (newest->has_format(format)) return true;
     // A provider's is made when it is uploaded; the image's own only by a build.
     const bool own = question.image.formats.contains(format);
-    return !own && question.local != nullptr && is_at_hand(*question.local, format);
+    return !own && question.local != nullptr && is_obtainable(*question.local, format);
   };
   if (!std::ranges::all_of(question.formats, will_have)) {
     return {.due = 0, .reason = BuildReason::formats_missing};
@@ -167,13 +167,13 @@ const ImageUpload* cut_off_upload(const Uploads& uploads) {
   return is_ready ? nullptr : *newest;
 }
 
-UploadVerdict judge_upload(const UploadQuestion& question) {
+UploadVerdict evaluate_upload(const UploadQuestion& question) {
   if (question.paused) return UploadVerdict::paused;
   if (question.build == nullptr) return UploadVerdict::no_build;
   const auto ready = [](const ImageUpload* upload) { return upload->state == UploadState::ready; };
   if (std::ranges::any_of(question.uploads, ready)) return UploadVerdict::uploaded;
   if (question.local == nullptr || question.local->empty()) return UploadVerdict::not_here;
-  if (!is_at_hand(*question.local, question.format)) {
+  if (!is_obtainable(*question.local, question.format)) {
     return question.build->has_format(question.format) ? UploadVerdict::not_here
                                                        : UploadVerdict::wrong_format;
   }
@@ -190,7 +190,8 @@ CleanupPlan plan_cleanup(const CleanupQuestion& question) {
     // While it is being built nobody can know what becomes of it.
     const bool in_progress = build->state == BuildState::building && question.being_built &&
                              !is_superseded(question.builds, *build);
-    const bool failed_last = build->state == BuildState::failed && is_last_word(question, build);
+    const bool failed_last =
+        build->state == BuildState::failed && is_latest_attempt(question, build);
     const bool stays = is_kept || in_progress || failed_last;
     bool has_uploads = false;
     bool all_deleting = true;

@@ -54,7 +54,7 @@ struct BuildQuestion {
 };
 
 // Whether the image is to be built, and when.
-BuildVerdict judge_build(const BuildQuestion& question);
+BuildVerdict evaluate_build(const BuildQuestion& question);
 
 // --- uploads
 
@@ -79,7 +79,7 @@ struct UploadQuestion {
 };
 
 // Whether the newest build is to be uploaded to a provider now.
-UploadVerdict judge_upload(const UploadQuestion& question);
+UploadVerdict evaluate_upload(const UploadQuestion& question);
 
 // The upload that was cut off and is to be gone on with, where one of the build to the provider is
 // to be uploaded; null if there is none. `uploads`: those of the build to the provider.

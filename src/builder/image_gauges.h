@@ -1,8 +1,8 @@
 #pragma once
 
-#include "builder/build_agenda.h"
+#include "builder/build_schedule.h"
 #include "builder/context.h"
-#include "builder/upload_agenda.h"
+#include "builder/upload_schedule.h"
 
 namespace nodepool::builder {
 
@@ -10,7 +10,7 @@ namespace nodepool::builder {
 // is not heard of for a while is forgotten by those who draw it.)
 class ImageGauges {
  public:
-  ImageGauges(const BuilderContext& context, BuildAgenda& builds, UploadAgenda& uploads)
+  ImageGauges(const BuilderContext& context, BuildSchedule& builds, UploadSchedule& uploads)
       : context_(context), builds_(builds), uploads_(uploads) {}
 
   // Reports for as long as it is not cancelled; ends at once if nobody listens.
@@ -20,8 +20,8 @@ class ImageGauges {
   void report() const;
 
   const BuilderContext& context_;
-  BuildAgenda& builds_;
-  UploadAgenda& uploads_;
+  BuildSchedule& builds_;
+  UploadSchedule& uploads_;
 };
 
 }  // namespace nodepool::builder

@@ -57,7 +57,7 @@ Task<> UploadValidator::validate(UploadOnTrial trial) {
   async::Duration pause = kFirstValidationPause;
   std::string failure;
   while (true) {
-    if (const auto reason = why_pointless(trial)) {
+    if (const auto reason = reason_to_skip(trial)) {
       throw std::runtime_error(fmt::format("it was not validated, {}{}{}", *reason,
                                            failure.empty() ? "" : "; the last attempt: ", failure));
     }
@@ -79,7 +79,7 @@ Task<> UploadValidator::validate(UploadOnTrial trial) {
   }
 }
 
-std::optional<std::string> UploadValidator::why_pointless(const UploadOnTrial& trial) const {
+std::optional<std::string> UploadValidator::reason_to_skip(const UploadOnTrial& trial) const {
   const model::ImageUpload& upload = trial.upload;
   const auto provider = context_.providers.find(upload.provider);
   if (provider == context_.providers.end() || provider->second != trial.provider) {
@@ -100,14 +100,14 @@ Task<> UploadValidator::attempt(const UploadOnTrial& trial) {
   bool cancelled = false;
   try {
     co_await node.create();
-    co_await try_out(trial, node);
+    co_await validate(trial, node);
   } catch (const async::Cancelled&) {
     cancelled = true;
   } catch (...) {
     failure = std::current_exception();
   }
   try {
-    if (!cancelled && node.is_created()) co_await take_back(trial, node);
+    if (!cancelled && node.is_created()) co_await reclaim(trial, node);
   } catch (const async::Cancelled&) {
     cancelled = true;
   } catch (const std::exception& error) {
@@ -118,7 +118,7 @@ Task<> UploadValidator::attempt(const UploadOnTrial& trial) {
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<> UploadValidator::try_out(const UploadOnTrial& trial, ValidationNode& node) {
+Task<> UploadValidator::validate(const UploadOnTrial& trial, ValidationNode& node) {
   log_.info("Validating build {} of image {} in {} with node {}", trial.upload.build_id,
             trial.upload.image, trial.upload.provider, node.node().id);
   std::string problem;
@@ -155,10 +155,10 @@ Task<std::string> UploadValidator::run_command(const UploadOnTrial& trial,
                         node.id, log.path().string());
 }
 
-Task<> UploadValidator::take_back(const UploadOnTrial& trial, ValidationNode& node) {
+Task<> UploadValidator::reclaim(const UploadOnTrial& trial, ValidationNode& node) {
   node.node().set_state(NodeState::deleting, context_.now());
   co_await node.save();
-  Task<std::optional<model::Node>> taking = trial.provider->provider->take_back(node);
+  Task<std::optional<model::Node>> taking = trial.provider->provider->reclaim(node);
   co_await std::move(taking);
   co_await node.remove();
 }

@@ -37,11 +37,11 @@ class UploadValidator {
 
  private:
   Task<> attempt(const UploadOnTrial& trial);
-  Task<> try_out(const UploadOnTrial& trial, ValidationNode& node);
+  Task<> validate(const UploadOnTrial& trial, ValidationNode& node);
   // Why the command has failed; empty: it has not.
   Task<std::string> run_command(const UploadOnTrial& trial, const model::Node& node);
-  Task<> take_back(const UploadOnTrial& trial, ValidationNode& node);
-  std::optional<std::string> why_pointless(const UploadOnTrial& trial) const;
+  Task<> reclaim(const UploadOnTrial& trial, ValidationNode& node);
+  std::optional<std::string> reason_to_skip(const UploadOnTrial& trial) const;
 
   BuilderContext& context_;
   Environment environment_;

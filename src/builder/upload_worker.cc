@@ -57,15 +57,16 @@ std::string cloud_name(std::string name, const ImageUpload& upload) {
 
 }  // namespace
 
-UploadWorker::UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
-                           const Environment& environment, std::size_t places)
+UploadWorker::UploadWorker(BuilderContext& context, UploadSchedule& schedule,
+                           FormatProvider& formats, const Environment& environment,
+                           std::size_t max_concurrent)
     : context_(context),
-      agenda_(agenda),
+      schedule_(schedule),
       formats_(formats),
       environment_(environment),
       log_(context.log.child("UploadWorker")),
       validator_(context, environment, log_),
-      slots_(places),
+      slots_(max_concurrent),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void UploadWorker::start() {
@@ -83,7 +84,7 @@ Task<> UploadWorker::stop() {
 Task<> UploadWorker::take_uploads() {
   while (true) {
     UploadSlot slot = co_await slots_.take();
-    const std::optional<UploadPair> pair = co_await agenda_.pairs().take();
+    const std::optional<UploadPair> pair = co_await schedule_.pairs().take();
     if (!pair) co_return;
     scope_.spawn(fmt::format("upload of image {} to {}", pair->second, pair->first),
                  take_up(*pair, std::move(slot)));
@@ -93,23 +94,23 @@ Task<> UploadWorker::take_uploads() {
 Task<> UploadWorker::take_up(UploadPair pair, UploadSlot slot) {
   std::string failure;
   try {
-    co_await look_after(pair, slot);
+    co_await process(pair, slot);
   } catch (const async::Cancelled&) {
-    agenda_.pairs().put_back(pair);
+    schedule_.pairs().requeue(pair);
     throw;
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (!failure.empty()) {
-    agenda_.pairs().contended(pair);
+    schedule_.pairs().contended(pair);
     log_.error("Uploading image {} to {}: {}", pair.second, pair.first, failure);
   }
-  agenda_.pairs().put_back(pair);
+  schedule_.pairs().requeue(pair);
 }
 
-Task<> UploadWorker::look_after(UploadPair pair, UploadSlot& slot) {
+Task<> UploadWorker::process(UploadPair pair, UploadSlot& slot) {
   const auto [provider, image] = pair;
-  const ImageBuild* next = agenda_.next_build(pair);
+  const ImageBuild* next = schedule_.next_build(pair);
   if (next == nullptr) co_return;
   const ImageBuild build = *next;
   bool gone = false;
@@ -120,13 +121,13 @@ Task<> UploadWorker::look_after(UploadPair pair, UploadSlot& slot) {
     if (!gone) throw;
   }
   if (gone) {
-    agenda_.pairs().contended(pair);
+    schedule_.pairs().contended(pair);
     co_return;
   }
   Lock lock(context_.store, context_.runtime.random,
             model::uploads_lock_path(image, build.id, provider));
   if (!co_await lock.try_acquire()) {
-    agenda_.pairs().contended(pair);
+    schedule_.pairs().contended(pair);
     co_return;
   }
   Task<> uploading = upload_locked(pair, build, lock, slot);
@@ -145,7 +146,7 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
   const bool wanted =
       provider != context_.providers.end() && context_.listed_image(name, image) != nullptr;
   if (!known || known->state != BuildState::ready || uploaded || !wanted) {
-    agenda_.pairs().contended(pair);
+    schedule_.pairs().contended(pair);
     co_return;
   }
   const driver::ManagedImages& managed = context_.managed_images.at(name);
@@ -165,14 +166,14 @@ Task<> UploadWorker::upload_locked(UploadPair pair, ImageBuild build, Lock& lock
     job.upload = resumed ? *resumed : co_await context_.records.create(begun(build, name), lock);
     job.upload.format = format;
     job.upload.external_name = cloud_name(name_format, job.upload);
-    agenda_.orders().begin(pair, build.id);
+    schedule_.jobs().begin(pair, build.id);
     co_await perform(std::move(job), slot);
   } catch (...) {
     context_.uploads_under_way.erase(under_way);
     throw;
   }
   context_.uploads_under_way.erase(under_way);
-  agenda_.orders().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
+  schedule_.jobs().end(pair, build.id, "its record is gone");  // unless it has ended otherwise
 }
 
 ImageUpload UploadWorker::begun(const ImageBuild& build, const std::string& provider) const {
@@ -220,11 +221,11 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
     if (cancelled || !job.external_id.empty()) co_await remove_again(call.images(), job);
     co_await give_up(upload, cancelled ? "the builder was stopped" : failure);
     if (cancelled) std::rethrow_exception(cancelled);
-    const async::Duration pause = agenda_.failed(pair, upload.build_id);
+    const async::Duration pause = schedule_.failed(pair, upload.build_id);
     log_.error("The upload of build {} of image {} to {} has failed: {}; next attempt in {} s",
                upload.build_id, upload.image, upload.provider, failure,
                std::chrono::duration_cast<std::chrono::seconds>(pause).count());
-    agenda_.orders().end(pair, upload.build_id, failure);
+    schedule_.jobs().end(pair, upload.build_id, failure);
     co_return;
   }
   upload.external_id = model::json_string(job.external_id);
@@ -236,8 +237,8 @@ Task<> UploadWorker::perform(Job job, UploadSlot& slot) {
     co_await remove_again(call.images(), job);
     co_return;
   }
-  agenda_.succeeded(pair);
-  agenda_.orders().end(pair, upload.build_id, "");
+  schedule_.succeeded(pair);
+  schedule_.jobs().end(pair, upload.build_id, "");
   context_.metrics.time(telemetry::series<kImageUploads>(upload.image, upload.provider),
                         context_.runtime.clock.now() - began);
   log_.info("Build {} of image {} is ready in {} as {}", upload.build_id, upload.image,
@@ -266,7 +267,7 @@ Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& sl
                          sending = SendingProgress(context_.runtime.clock, file.size)](
                             std::uint64_t bytes) mutable {
     sending.sent(bytes);
-    agenda_.orders().sending({upload.provider, upload.image}, upload.build_id, sending.percent());
+    schedule_.jobs().sending({upload.provider, upload.image}, upload.build_id, sending.percent());
     if (!sending.take_line()) return;
     log_.info("{} % of build {} of image {} have been sent to {}", sending.percent(),
               upload.build_id, upload.image, upload.provider);
@@ -275,10 +276,10 @@ Task<> UploadWorker::send(driver::ImageSupport& images, Job& job, UploadSlot& sl
       images.upload(job.image, *upload.external_name, file, metadata(job), progress);
   job.external_id = co_await std::move(uploading);
   slot.reset();  // for the next one
-  co_await try_out(job, file.path);
+  co_await validate(job, file.path);
 }
 
-Task<> UploadWorker::try_out(const Job& job, std::string path) {
+Task<> UploadWorker::validate(const Job& job, std::string path) {
   if (!job.hook.empty()) co_await run_hook(job, std::move(path));
   if (!job.image.validation) co_return;
   Task<> validating =

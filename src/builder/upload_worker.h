@@ -9,9 +9,9 @@
 #include "async/slots.h"
 #include "async/task_scope.h"
 #include "builder/context.h"
-#include "builder/format_supply.h"
+#include "builder/format_provider.h"
 #include "builder/image_builder.h"
-#include "builder/upload_agenda.h"
+#include "builder/upload_schedule.h"
 #include "builder/upload_validator.h"
 
 namespace nodepool::builder {
@@ -22,8 +22,8 @@ class UploadWorker {
  public:
   // Uploads `places` images at a time. `environment` is that of the programs that it runs. All else
   // outlives it.
-  UploadWorker(BuilderContext& context, UploadAgenda& agenda, FormatSupply& formats,
-               const Environment& environment, std::size_t places);
+  UploadWorker(BuilderContext& context, UploadSchedule& schedule, FormatProvider& formats,
+               const Environment& environment, std::size_t max_concurrent);
 
   void start();
   // The agenda is closed: returns when what is under way has been completed.
@@ -46,7 +46,7 @@ class UploadWorker {
 
   Task<> take_uploads();
   Task<> take_up(UploadPair pair, UploadSlot slot);
-  Task<> look_after(UploadPair pair, UploadSlot& slot);
+  Task<> process(UploadPair pair, UploadSlot& slot);
   Task<> upload_locked(UploadPair pair, model::ImageBuild build, coordination::Lock& lock,
                        UploadSlot& slot);
   model::ImageUpload begun(const model::ImageBuild& build, const std::string& provider) const;
@@ -55,15 +55,15 @@ class UploadWorker {
   Task<> give_up(model::ImageUpload upload, std::string failure);
   // What is done to the cloud; then the image is fit for use. Throws.
   Task<> send(driver::ImageSupport& images, Job& job, UploadSlot& slot);
-  Task<> try_out(const Job& job, std::string path);
+  Task<> validate(const Job& job, std::string path);
   Task<> run_hook(const Job& job, std::string path);
   Task<> remove_again(driver::ImageSupport& images, const Job& job);
   static Task<> remove_from_cloud(driver::ImageSupport& images, const Job& job);
   driver::Metadata metadata(const Job& job) const;
 
   BuilderContext& context_;
-  UploadAgenda& agenda_;
-  FormatSupply& formats_;
+  UploadSchedule& schedule_;
+  FormatProvider& formats_;
   Environment environment_;
   telemetry::Logger log_;
   UploadValidator validator_;

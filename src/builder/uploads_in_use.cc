@@ -30,7 +30,7 @@ UploadsInUse::UploadsInUse(model::NodeTable& nodes,
                              change.before->image_id == change.after->image_id;
     if (is_the_same) return;
     if (change.after != nullptr) count(*change.after);
-    if (change.before != nullptr) discount(*change.before);
+    if (change.before != nullptr) subtract_uses(*change.before);
   });
 }
 
@@ -45,7 +45,7 @@ void UploadsInUse::count(const model::Node& node) {
   if (!path.empty()) ++nodes_of_[std::string(path)];
 }
 
-void UploadsInUse::discount(const model::Node& node) {
+void UploadsInUse::subtract_uses(const model::Node& node) {
   const auto found = nodes_of_.find(upload_of(node));
   if (found == nodes_of_.end() || --found->second > 0) return;
   const std::string image = image_of(found->first);

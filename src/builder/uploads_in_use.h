@@ -23,7 +23,7 @@ class UploadsInUse {
 
  private:
   void count(const model::Node& node);
-  void discount(const model::Node& node);
+  void subtract_uses(const model::Node& node);
 
   const model::NodeTable& nodes_;
   std::function<void(const std::string&)> on_release_;

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/argument_normalizer.h"
 #include "cli/declaration.h"
-#include "cli/spelling.h"
 
 namespace nodepool::cli {
 
@@ -61,7 +61,7 @@ class Parser {
   std::variant<Arguments, Exit> parse(const std::vector<std::string>& given, std::ostream& out,
                                       std::ostream& err) {
     try {
-      SpelledOut spelled = spelled_out(given);
+      NormalizedArguments spelled = normalize_arguments(given);
       std::ranges::reverse(spelled.words);  // as CLI11 wants it
       app_.parse(std::move(spelled.words));
       if (command_ != nullptr) read(*command_, spelled.rest);
@@ -180,9 +180,9 @@ class Parser {
     for (const std::string& word : rest) declaration.read_rest(arguments_, word);
     if (declaration.is_rest_required && rest.empty())
       throw UsageError(declaration.name, "-- COMMAND is required");
-    const std::string objection =
-        declaration.objection ? declaration.objection(arguments_) : std::string();
-    if (!objection.empty()) throw UsageError(declaration.name, objection);
+    const std::string validation_error =
+        declaration.validation_error ? declaration.validation_error(arguments_) : std::string();
+    if (!validation_error.empty()) throw UsageError(declaration.name, validation_error);
   }
 
   // The name of the command that was given, as far as it was understood.

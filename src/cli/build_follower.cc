@@ -89,12 +89,12 @@ Task<> BuildFollower::wait_for_end(std::string id) {
   const auto end_watch = [&scope] { return scope.stop(); };
   Task<> following = follow(std::move(id));
   co_await async::finally(std::move(following), end_watch);
-  show_news();
+  show_new_output();
 }
 
 Task<> BuildFollower::follow(std::string id) {
   while (true) {
-    show_news();
+    show_new_output();
     const ImageBuild* build = images_.find_build(image_, id);
     if (build == nullptr || build->state != BuildState::building) co_return;
     if (!wait_ && !has_builder()) {
@@ -113,7 +113,7 @@ Task<> BuildFollower::watch_log() {
   }
 }
 
-void BuildFollower::show_news() {
+void BuildFollower::show_new_output() {
   std::ifstream file(log_, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(shown_));
   std::vector<char> block(1 << 16);

@@ -34,7 +34,7 @@ class BuildFollower {
   Task<> wait_for_end(std::string id);
   Task<> follow(std::string id);
   Task<> watch_log();
-  void show_news();
+  void show_new_output();
 
   Session& session_;
   const model::ImageTable& images_;

@@ -34,7 +34,7 @@ config::Config load_as_a_daemon(const Context& context, const Arguments& argumen
     try {
       const auto provider =
           context.drivers.driver(section.driver).configure(section, loaded.config);
-      warn(provider->doubts(), log);
+      warn(provider->config_warnings(), log);
     } catch (const config::OutsideError& error) {
       log.warning("{}: the daemons need it; `--online` asks the clouds", error.what());
     }

@@ -67,7 +67,7 @@ struct Declaration {
   Read read_rest = {};     // of `-- COMMAND…`; not there: it has none
   bool is_rest_required = false;
   // What does not fit together; empty if all does.
-  std::function<std::string(const Arguments&)> objection = {};
+  std::function<std::string(const Arguments&)> validation_error = {};
 };
 
 // "Nodes": the heading of the group.

@@ -131,7 +131,7 @@ const std::vector<Declaration>& declarations() {
   static const std::vector<Declaration> kAll = [] {
     std::vector<Declaration> all;
     for (std::vector<Declaration> part :
-         {use_declarations(), look_declarations(), node_declarations(), image_declarations(),
+         {use_declarations(), inspect_declarations(), node_declarations(), image_declarations(),
           site_declarations()}) {
       std::ranges::move(part, std::back_inserter(all));
     }

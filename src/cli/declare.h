@@ -15,7 +15,7 @@ namespace nodepool::cli {
 
 // Each file's part of declarations().
 std::vector<Declaration> use_declarations();
-std::vector<Declaration> look_declarations();
+std::vector<Declaration> inspect_declarations();
 std::vector<Declaration> node_declarations();
 std::vector<Declaration> image_declarations();
 std::vector<Declaration> site_declarations();

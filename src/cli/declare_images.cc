@@ -65,7 +65,7 @@ Declaration alien_list() {
 }
 
 Declaration build() {
-  const auto objection = [](const Arguments& arguments) -> std::string {
+  const auto validation_error = [](const Arguments& arguments) -> std::string {
     const auto& given = std::get<BuildImages>(std::get<OnlineCommand>(arguments.command));
     return given.follow && given.images.size() > 1 ? "--follow is for one image" : "";
   };
@@ -83,7 +83,7 @@ Declaration build() {
                    .help = "with --follow: wait also if no builder runs, or the image is paused",
                    .read = into(&BuildImages::wait),
                    .needs = "--follow"}},
-      .objection = objection};
+      .validation_error = validation_error};
 }
 
 Declaration pause() {

@@ -112,7 +112,7 @@ Declaration renew() {
 }
 
 Declaration release() {
-  const auto objection = [](const Arguments& arguments) -> std::string {
+  const auto validation_error = [](const Arguments& arguments) -> std::string {
     const auto& given = std::get<ReleaseNodes>(std::get<OnlineCommand>(arguments.command));
     const int ways = (given.ids.empty() ? 0 : 1) + (given.all ? 1 : 0) + (given.mine ? 1 : 0);
     return ways == 1 ? "" : "say which: ids, or --mine, or --all";
@@ -132,7 +132,7 @@ Declaration release() {
                        .value = {.name = "REASON"},
                        .help = "do not give them back, but keep them for a person to look at",
                        .read = into(&ReleaseNodes::hold_reason)}},
-          .objection = objection};
+          .validation_error = validation_error};
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace nodepool::cli {
 
 namespace {
 
-using report::Foresight;
 using report::ProviderFacts;
 using report::Providers;
+using report::SimulationInput;
 
 std::int64_t launches_under_way(const model::NodeTable& nodes, const std::string& provider) {
   return std::ranges::count_if(nodes.of_provider(provider), [&nodes](const std::string& id) {
@@ -27,7 +27,7 @@ std::int64_t launches_under_way(const model::NodeTable& nodes, const std::string
 }
 
 Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
-                 const Foresight* foresight, ProviderFacts& facts) {
+                 const SimulationInput* input, ProviderFacts& facts) {
   if (!provider.launches()) co_return;
   facts.available = co_await provider.available();
   for (const auto& [name, pool] : provider.config().pools()) {
@@ -39,15 +39,15 @@ Task<> ask_cloud(driver::Provider& provider, std::vector<std::string> labels,
       }
     }
   }
-  if (foresight == nullptr) co_return;
+  if (input == nullptr) co_return;
   const planning::QuotaFacts quota{
       .available = facts.available,
-      .launches_under_way = launches_under_way(foresight->nodes, provider.config().name())};
-  foresee(*foresight, provider, quota, facts);
+      .launches_under_way = launches_under_way(input->nodes, provider.config().name())};
+  simulate_decisions(*input, provider, quota, facts);
 }
 
 // Those that have one of the labels.
-Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Foresight* foresight,
+Task<> ask_clouds(Session& session, std::vector<std::string> labels, const SimulationInput* input,
                   Providers& providers) {
   for (const config::ProviderSection& section : session.config().providers) {
     ProviderFacts& facts = providers.at(section.name);
@@ -59,7 +59,7 @@ Task<> ask_clouds(Session& session, std::vector<std::string> labels, const Fores
         });
     if (!is_concerned) continue;
     const std::function<Task<>(driver::Provider&)> ask = [&](driver::Provider& provider) {
-      return ask_cloud(provider, labels, foresight, facts);
+      return ask_cloud(provider, labels, input, facts);
     };
     try {
       Task<> asking = with_own_provider(session, section, ask);
@@ -101,9 +101,9 @@ Task<report::Explanation> explain(Session& session, std::string subject, bool on
                           }};
   report::AskClouds ask;
   if (online) {
-    ask = [&session](std::vector<std::string> labels, const Foresight* foresight,
+    ask = [&session](std::vector<std::string> labels, const SimulationInput* input,
                      Providers& providers) {
-      return ask_clouds(session, std::move(labels), foresight, providers);
+      return ask_clouds(session, std::move(labels), input, providers);
     };
   }
   Task<std::optional<report::Explanation>> explaining =

@@ -63,7 +63,7 @@ Task<int> perform(Session& session, ListNodes command) {
   if (command.listing.watch) co_return status;
   // There is no record of a node that such a host stands for.
   const std::vector<model::HostReport> hosts = co_await model::read_host_reports(session.store());
-  const std::string missing = report::hosts_out_of_order(hosts);
+  const std::string missing = report::unhealthy_hosts(hosts);
   if (!missing.empty()) session.context().err << "nodepool: " << missing << '\n';
   co_return status;
 }

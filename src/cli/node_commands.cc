@@ -226,11 +226,11 @@ class Removal final : public driver::NodeRecord {
   const Lock& lock_;
 };
 
-Task<> take_back(Session& session, driver::Provider& provider, Node node, Lock& lock) {
+Task<> reclaim(Session& session, driver::Provider& provider, Node node, Lock& lock) {
   Removal removal(session, std::move(node), lock);
   removal.node().set_state(NodeState::deleting, session.now());
   co_await removal.save();
-  std::optional<Node> replacement = co_await provider.take_back(removal);
+  std::optional<Node> replacement = co_await provider.reclaim(removal);
   co_await replace(session.store(), removal.node(), std::move(replacement), lock);
   provider.node_deleted(removal.node());
 }
@@ -246,7 +246,7 @@ const config::ProviderSection* find_provider(const config::Config& config,
 // `found`: whether there is such a node.
 Task<> delete_with(Session& session, driver::Provider& provider, std::string id, bool& found) {
   const Action action = [&session, &provider](Node node, Lock& lock) {
-    return take_back(session, provider, std::move(node), lock);
+    return reclaim(session, provider, std::move(node), lock);
   };
   found = co_await with_locked_node(session, id, action);
 }

@@ -12,8 +12,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/harmless_output.h"
 #include "cli/remote_commands.h"
+#include "cli/sanitized_output.h"
 #include "cli/session.h"
 #include "config/load.h"
 #include "program/log_config.h"
@@ -156,8 +156,8 @@ std::size_t terminal_width() {
 }
 
 int run(Context& context) {
-  const HarmlessOutput out(context.out);
-  const HarmlessOutput err(context.err);
+  const SanitizedOutput out(context.out);
+  const SanitizedOutput err(context.err);
   auto parsed = parse_arguments(context.arguments, telemetry::version(), context.out, context.err);
   if (const auto* exit = std::get_if<Exit>(&parsed)) return exit->status;
   const auto& arguments = std::get<Arguments>(parsed);

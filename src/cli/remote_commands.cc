@@ -14,12 +14,12 @@
 #include "cli/child.h"
 #include "cli/each.h"
 #include "cli/explanations.h"
-#include "cli/harmless_output.h"
 #include "cli/histories.h"
 #include "cli/lease_files.h"
 #include "cli/lease_length.h"
 #include "cli/lease_text.h"
 #include "cli/node_access.h"
+#include "cli/sanitized_output.h"
 #include "cli/shell.h"
 #include "cli/show.h"
 #include "config/yaml.h"
@@ -60,28 +60,30 @@ void explain_failure(Context& context, const Installation::Progress& progress) {
   }
 }
 
-Task<> request_nodes(Context& context, Installation& installation, Installation::Order order,
+Task<> request_nodes(Context& context, Installation& installation,
+                     Installation::LeaseRequest lease_request,
                      std::optional<Installation::Outcome>& outcome) {
   const auto on_progress = [&context](const Installation::Progress& progress) {
     if (!context.err_is_terminal || progress.state == model::RequestState::fulfilled) return;
-    context.err << fmt::format("Request {}: {}{}\n", progress.id, to_string(progress.state),
-                               progress.place ? fmt::format(", {} in line", *progress.place) : "")
+    context.err << fmt::format(
+                       "Request {}: {}{}\n", progress.id, to_string(progress.state),
+                       progress.position ? fmt::format(", {} in line", *progress.position) : "")
                 << std::flush;
   };
-  outcome = co_await installation.request(std::move(order), on_progress);
+  outcome = co_await installation.request(std::move(lease_request), on_progress);
 }
 
 Task<int> perform_on(Context& context, Installation& installation, RequestNodes command) {
   LeaseFiles files(command.ssh_config, command.inventory);
-  Installation::Order order{.labels = command.labels,
-                            .lease = command.lease,
-                            .timeout = command.timeout,
-                            .holder = holder_of(context),
-                            .key = command.key};
+  Installation::LeaseRequest lease_request{.labels = command.labels,
+                                           .lease = command.lease,
+                                           .timeout = command.timeout,
+                                           .holder = holder_of(context),
+                                           .key = command.key};
   int status = 0;
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP});
   const auto leased =
-      co_await obtain_remotely(context, installation, std::move(order), signals, status);
+      co_await obtain_remotely(context, installation, std::move(lease_request), signals, status);
   if (!leased) co_return status;
   const std::vector<NodeAccess> nodes = access_to(leased->nodes, command.labels);
   context.out << (command.json ? lease_json(*leased, command.labels) + "\n"
@@ -248,12 +250,11 @@ std::optional<remote::Address> remote_address(const Context& context, const Argu
       .ca_file = remote.ca_file.value_or(variable(context.environment, "NODEPOOL_CA_FILE", ""))};
 }
 
-Task<std::optional<requestor::LeasedNodes>> obtain_remotely(Context& context,
-                                                            Installation& installation,
-                                                            Installation::Order order,
-                                                            async::Signals& signals, int& status) {
+Task<std::optional<requestor::LeasedNodes>> obtain_remotely(
+    Context& context, Installation& installation, Installation::LeaseRequest lease_request,
+    async::Signals& signals, int& status) {
   std::optional<Installation::Outcome> outcome;
-  Task<> requesting = request_nodes(context, installation, std::move(order), outcome);
+  Task<> requesting = request_nodes(context, installation, std::move(lease_request), outcome);
   const std::optional<int> interrupted = co_await signals.until_next(std::move(requesting));
   if (outcome && outcome->leased) co_return std::move(outcome->leased);
   if (interrupted) {

@@ -29,9 +29,8 @@ Task<int> run_remotely(Context& context, remote::Installation& installation, Run
 
 // Asks for nodes, and says meanwhile how the request fares; a signal ends that. Nothing if there
 // are none: why has been said, and `status` is the exit status.
-Task<std::optional<requestor::LeasedNodes>> obtain_remotely(Context& context,
-                                                            remote::Installation& installation,
-                                                            remote::Installation::Order order,
-                                                            async::Signals& signals, int& status);
+Task<std::optional<requestor::LeasedNodes>> obtain_remotely(
+    Context& context, remote::Installation& installation,
+    remote::Installation::LeaseRequest lease_request, async::Signals& signals, int& status);
 
 }  // namespace nodepool::cli

@@ -40,7 +40,7 @@ Task<int> run_and_judge(Context& context, RunCommand command, Signals& signals,
 }
 
 // What the command has done counts, whatever becomes of the nodes.
-Task<> give_back(Context& context, HeldNodes& held, std::optional<std::string> keep) {
+Task<> release(Context& context, HeldNodes& held, std::optional<std::string> keep) {
   try {
     co_await held.release(std::move(keep));
   } catch (const coordination::StoreError& error) {
@@ -92,12 +92,12 @@ Task<int> perform(Session& session, RunCommand command) {
   }
   if (interrupted) {
     context.err << "nodepool: interrupted; the request has been withdrawn\n";
-    co_await give_back(context, held, std::nullopt);
+    co_await release(context, held, std::nullopt);
     co_return 128 + *interrupted;
   }
   std::optional<std::string> keep;
   Task<int> running = run_and_judge(context, std::move(command), signals, held, keep);
-  const auto end = [&context, &held, &keep] { return give_back(context, held, keep); };
+  const auto end = [&context, &held, &keep] { return release(context, held, keep); };
   co_return co_await async::finally(std::move(running), end);
 }
 

@@ -66,14 +66,15 @@ Task<int> run_leased(Context& context, RunCommand command, requestor::LeasedNode
 }  // namespace
 
 Task<int> run_remotely(Context& context, Installation& installation, RunCommand command) {
-  Installation::Order order{.labels = command.labels,
-                            .lease = kLease,
-                            .timeout = command.timeout,
-                            .holder = holder_of(context)};
+  Installation::LeaseRequest lease_request{.labels = command.labels,
+                                           .lease = kLease,
+                                           .timeout = command.timeout,
+                                           .holder = holder_of(context)};
   // From here on: a signal between the lease and the command must not leave the nodes behind.
   async::Signals signals(context.runtime.executor, {SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   int status = 0;
-  auto leased = co_await obtain_remotely(context, installation, std::move(order), signals, status);
+  auto leased =
+      co_await obtain_remotely(context, installation, std::move(lease_request), signals, status);
   // 128 and more: a signal.
   if (!leased) co_return status > kNotRun ? status : kNotRun;
   async::TaskScope renewals(context.runtime, [&context](const auto& name, const auto& error) {
@@ -85,10 +86,10 @@ Task<int> run_remotely(Context& context, Installation& installation, RunCommand 
   Task<int> running = run_leased(context, std::move(command), *std::move(leased), signals, keep);
   const auto stop = [&renewals] { return renewals.stop(); };
   Task<int> ending = async::finally(std::move(running), stop);
-  const auto give_back = [&context, &installation, &lease, &keep] {
+  const auto release = [&context, &installation, &lease, &keep] {
     return give_nodes_back(context, installation, lease, keep);
   };
-  co_return co_await async::finally(std::move(ending), give_back);
+  co_return co_await async::finally(std::move(ending), release);
 }
 
 }  // namespace nodepool::cli

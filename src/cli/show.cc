@@ -6,7 +6,7 @@
 
 #include "async/signals.h"
 #include "cli/child.h"
-#include "cli/harmless_output.h"
+#include "cli/sanitized_output.h"
 #include "report/filter.h"
 #include "report/rendering/table_text.h"
 

@@ -11,8 +11,8 @@
 #include "async/event.h"
 #include "async/finally.h"
 #include "async/task_scope.h"
-#include "cli/harmless_output.h"
 #include "cli/lease_length.h"
+#include "cli/sanitized_output.h"
 #include "config/wording.h"
 
 namespace nodepool::cli {
@@ -163,9 +163,9 @@ Task<requestor::Answer> request_and_wait(Session& session, std::vector<std::stri
   model::RequestTable* requests = nullptr;
   if (session.context().err_is_terminal) requests = co_await session.requests();
   Reporter reporter(session, *components, requests, labels);
-  requestor::Wish wish{labels, holder_of(session.context())};
+  requestor::NodeRequestSpec request_spec{labels, holder_of(session.context())};
   const std::string id =
-      co_await requestor::ask(session.runtime(), session.store(), std::move(wish));
+      co_await requestor::ask(session.runtime(), session.store(), std::move(request_spec));
   requestor::Progress progress = [&reporter](const NodeRequest& request) {
     reporter.report(request);
   };

@@ -70,7 +70,7 @@ DiskImageFamily::DiskImageFamily(const std::vector<Section>& entries) : entries_
   for (const Section& entry : entries) by_name_.insert_or_assign(entry.text("name"), &entry);
 }
 
-std::vector<const Section*> DiskImageFamily::lineage(const Section& entry) const {
+std::vector<const Section*> DiskImageFamily::ancestors(const Section& entry) const {
   std::vector<const Section*> line = {&entry};
   while (true) {
     const Section& child = *line.back();
@@ -108,7 +108,7 @@ void DiskImageFamily::check(const Section& entry) const {
 void DiskImageFamily::check_builder(const Section& entry) const {
   std::string builder = "diskimage-builder";
   std::string command;
-  for (const Section* ancestor : lineage(entry)) {
+  for (const Section* ancestor : ancestors(entry)) {
     replace_if_truthy(*ancestor, "builder", builder);
     replace_if_truthy(*ancestor, "command", command);
   }
@@ -128,7 +128,7 @@ std::map<std::string, DiskImage> DiskImageFamily::resolve() const {
     check(entry);
     if (entry.boolean("abstract")) continue;
     DiskImage image;
-    for (const Section* ancestor : lineage(entry)) apply(*ancestor, image);
+    for (const Section* ancestor : ancestors(entry)) apply(*ancestor, image);
     image.name = entry.text("name");
     images.insert_or_assign(image.name, std::move(image));
   }

@@ -17,7 +17,7 @@ class DiskImageFamily {
 
   // The entry's ancestors, the root first, and the entry itself. Throws ConfigError if a parent is
   // not defined, or if the parents form a circle.
-  std::vector<const Section*> lineage(const Section& entry) const;
+  std::vector<const Section*> ancestors(const Section& entry) const;
 
   // Throws ConfigError unless the entry's names can be parts of paths, and, if it is not abstract,
   // it is clear what makes the image.

@@ -53,7 +53,7 @@ void check_diskimages(const Section& root, std::vector<Problem>& problems) {
   const DiskImageFamily family(entries);
   for (const Section& entry : entries) {
     try {
-      family.lineage(entry);
+      family.ancestors(entry);
       family.check(entry);
     } catch (const ConfigError& error) {
       problems.push_back(error.problem());

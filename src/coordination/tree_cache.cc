@@ -243,16 +243,16 @@ bool TreeCache::apply_version(std::string_view path, const Stat& stat) {
     queue_.push_back({WatchEvent::Kind::created, std::string(path)});
     wake_.set();
   }
-  return is_news(path, stat);
+  return is_newer(path, stat);
 }
 
 void TreeCache::take(std::string_view path, const Entry& entry) {
-  if (is_news(path, entry.stat)) listener_.on_changed(path, entry);
+  if (is_newer(path, entry.stat)) listener_.on_changed(path, entry);
 }
 
 // Whether this version is newer than what is known, which it is from now on. In another store,
 // which this may be once the session is lost, the same transaction has written something else.
-bool TreeCache::is_news(std::string_view path, const Stat& stat) {
+bool TreeCache::is_newer(std::string_view path, const Stat& stat) {
   const auto [known, is_new] = known_.try_emplace(std::string(path));
   if (!is_new && known->second.mzxid >= stat.mzxid && !may_be_older_) return false;
   known->second.mzxid = stat.mzxid;

@@ -74,7 +74,7 @@ class TreeCache {
   void on_session(SessionState state);
   void lose();
   void take(std::string_view path, const Entry& entry);
-  bool is_news(std::string_view path, const Stat& stat);
+  bool is_newer(std::string_view path, const Stat& stat);
   bool is_known_already(std::string_view path, const std::vector<WatchEvent::Kind>& events);
   Task<> catch_up();
   Task<> apply_events(std::vector<WatchEvent> events, std::set<std::string, std::less<>> missing);

@@ -9,7 +9,7 @@ namespace {
 using json::Json;
 
 constexpr const char* kBackingNodeKey = "backing_node";
-constexpr const char* kOrderKey = "backs";
+constexpr const char* kLeaseRequestKey = "backs";
 
 // Of somebody else's data: anything that is no object with an object of its own reads as null.
 Json parsed(const model::Json& data, const char* key) {
@@ -38,20 +38,21 @@ std::optional<std::string> backing_node_of(const model::Node& node) {
   return id;
 }
 
-std::optional<BackingOrder> backing_order_of(const model::NodeRequest& request) {
-  const Json data = parsed(request.requestor_data, kOrderKey);
+std::optional<BackingPurpose> backing_purpose_of(const model::NodeRequest& request) {
+  const Json data = parsed(request.requestor_data, kLeaseRequestKey);
   if (data.is_null()) return std::nullopt;
-  const auto order = data.find(kOrderKey);
+  const auto order = data.find(kLeaseRequestKey);
   if (order == data.end() || !order->is_object()) return std::nullopt;
-  BackingOrder result{text_at(*order, "provider"), text_at(*order, "label"),
-                      text_at(*order, "node")};
+  BackingPurpose result{text_at(*order, "provider"), text_at(*order, "label"),
+                        text_at(*order, "node")};
   if (result.provider.empty() || result.node.empty()) return std::nullopt;
   return result;
 }
 
-model::Json backing_order_data(const BackingOrder& order) {
+model::Json backing_purpose_data(const BackingPurpose& order) {
   Json data = Json::object();
-  data[kOrderKey] = {{"provider", order.provider}, {"label", order.label}, {"node", order.node}};
+  data[kLeaseRequestKey] = {
+      {"provider", order.provider}, {"label", order.label}, {"node", order.node}};
   return model::Json::parse(data.dump());
 }
 

@@ -14,17 +14,17 @@ namespace nodepool::driver {
 std::optional<std::string> backing_node_of(const model::Node& node);
 
 // What a request for a node says of those that are to be on it: its `requestor_data`.
-struct BackingOrder {
+struct BackingPurpose {
   std::string provider;  // of the nodes that are to be on it
   std::string label;     // … and theirs
   std::string node;      // the first of them
 
-  friend bool operator==(const BackingOrder&, const BackingOrder&) = default;
+  friend bool operator==(const BackingPurpose&, const BackingPurpose&) = default;
 };
 
 // Nothing if it is a request of any other kind.
-std::optional<BackingOrder> backing_order_of(const model::NodeRequest& request);
+std::optional<BackingPurpose> backing_purpose_of(const model::NodeRequest& request);
 
-model::Json backing_order_data(const BackingOrder& order);
+model::Json backing_purpose_data(const BackingPurpose& order);
 
 }  // namespace nodepool::driver

@@ -32,7 +32,7 @@ std::vector<std::string> Provider::zones(std::string_view /*pool*/) const {
   return {};
 }
 
-Task<std::optional<std::string>> Provider::end_of(model::Node /*node*/) {
+Task<std::optional<std::string>> Provider::termination_reason(model::Node /*node*/) {
   co_return std::nullopt;
 }
 

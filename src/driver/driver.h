@@ -62,7 +62,7 @@ class ProviderConfig {
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
   // What works, or did with the Python Nodepool, and is hardly meant. `config-validate` says it.
-  const std::vector<config::Problem>& doubts() const { return doubts_; }
+  const std::vector<config::Problem>& config_warnings() const { return config_warnings_; }
 
   // Whether an operator has changed nothing: then a reload keeps the running provider. What was
   // taken from elsewhere counts, too: from the top level (how machines of a diskimage are used), or
@@ -76,7 +76,7 @@ class ProviderConfig {
   explicit ProviderConfig(config::ProviderSection section) : section_(std::move(section)) {}
   std::map<std::string, PoolConfig> pools_;
   std::optional<ManagedImages> managed_images_;
-  std::vector<config::Problem> doubts_;
+  std::vector<config::Problem> config_warnings_;
 
  private:
   config::ProviderSection section_;
@@ -125,10 +125,10 @@ class Provider {
   virtual Task<> start() = 0;
 
   // Ends what would conflict with a successor that is about to start with a new configuration.
-  virtual void idle() = 0;
+  virtual void quiesce() = 0;
 
   // This provider, which has not been started, replaces `predecessor` of the same name, which is
-  // idle(), and whose calls that are under way go on. It may take from it what it knows: slots,
+  // quiesce(), and whose calls that are under way go on. It may take from it what it knows: slots,
   // watches, what was learned. By default nothing.
   virtual void take_over(Provider& /*predecessor*/) {}
 
@@ -187,13 +187,13 @@ class Provider {
   // say. Nothing if it has not, or nobody knows. Told from what is listed for all nodes alike:
   // every minute it is asked about each of them. One sentence, for the node's record. Throws if the
   // cloud cannot be asked. By default nobody knows.
-  virtual Task<std::optional<std::string>> end_of(model::Node node);
+  virtual Task<std::optional<std::string>> termination_reason(model::Node node);
 
   // Takes back the machine of a node, which the caller has locked and set to `deleting`: deletes
   // it, or makes it ready again. What it saves is there when it is tried again, by whomever.
   // Returns the record to register in place of the node's, if any; the caller then removes the
   // node's record. Throws if it failed: the caller will try again.
-  virtual Task<std::optional<model::Node>> take_back(NodeRecord& record) = 0;
+  virtual Task<std::optional<model::Node>> reclaim(NodeRecord& record) = 0;
 
   // --- what providers are told, if they want to know
 
@@ -213,7 +213,7 @@ class LaunchingProvider : public Provider {
   // Makes the machine of a node, or goes on with it: a node that is already `building` was left by
   // a launcher that died (see resumes()). Returns when the node can be handed out: its record then
   // becomes `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What
-  // has been made is deleted by take_back() after that.
+  // has been made is deleted by reclaim() after that.
   virtual Task<> launch(NodeLaunch& launch) = 0;
 
   // All nodes that are made for a request: called once for them, while the launches of the single

@@ -49,7 +49,7 @@ inline constexpr telemetry::Metric kLaunchCalls{
         "that launches share are not anybody's"};
 
 inline constexpr telemetry::Metric kRemovals{
-    .name = "nodepool_removal_seconds",
+    .name = "nodepool_deletion_seconds",
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"provider"}, {"stage"}}},
     .statsd = {"nodepool.provider.<provider>.removal.<stage>"},
@@ -64,11 +64,11 @@ inline constexpr telemetry::Metric kLeakedResources{
     .statsd = {"nodepool.provider.<provider>.leaked.<type>s"},
     .help = "left-over resources that were deleted"};
 
-inline constexpr telemetry::Metric kHostsOutOfOrder{
-    .name = "nodepool_hosts_out_of_order",
+inline constexpr telemetry::Metric kHostsUnhealthy{
+    .name = "nodepool_hosts_unhealthy",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}}},
-    .statsd = {"nodepool.provider.<provider>.hosts_out_of_order"},
+    .statsd = {"nodepool.provider.<provider>.hosts_unhealthy"},
     .help = "static hosts that this launcher cannot hand out"};
 
 inline constexpr telemetry::Metric kTaskQueue{.name = "nodepool_task_queue",
@@ -84,15 +84,15 @@ inline constexpr telemetry::Metric kTaskWaits{
     .statsd = {"nodepool.provider.<provider>.task_wait.<call>"},
     .help = "how long blocking calls have waited for their turn"};
 
-inline constexpr telemetry::Metric kTasksLeftBehind{
-    .name = "nodepool_tasks_left_behind_total",
+inline constexpr telemetry::Metric kTasksAbandoned{
+    .name = "nodepool_tasks_abandoned_total",
     .kind = telemetry::Metric::Kind::counter,
     .labels = {{{"provider"}}},
     .statsd = {"nodepool.provider.<provider>.tasks_left_behind"},
     .help = "blocking calls that did not return in time"};
 
 inline constexpr const telemetry::Metric* kDriverMetrics[] = {
-    &kLaunches,        &kBoots,           &kLaunchStages, &kLaunchCalls, &kRemovals,
-    &kLeakedResources, &kHostsOutOfOrder, &kTaskQueue,    &kTaskWaits,   &kTasksLeftBehind};
+    &kLaunches,        &kBoots,          &kLaunchStages, &kLaunchCalls, &kRemovals,
+    &kLeakedResources, &kHostsUnhealthy, &kTaskQueue,    &kTaskWaits,   &kTasksAbandoned};
 
 }  // namespace nodepool::driver

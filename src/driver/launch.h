@@ -5,7 +5,7 @@
 #include <string>
 
 #include "async/task.h"
-#include "driver/launch_account.h"
+#include "driver/launch_trace.h"
 #include "model/node.h"
 #include "model/node_request.h"
 
@@ -46,7 +46,7 @@ class NodeLaunch : public NodeRecord {
   virtual std::optional<UploadedImage> image() const { return std::nullopt; }
 
   // An attempt has ended. By default nobody wants to know.
-  virtual void attempt_ended(const LaunchAccount& /*account*/) {}
+  virtual void attempt_ended(const LaunchTrace& /*account*/) {}
 };
 
 // A launch that came to nothing. Unless it is for want of room, this pool does not serve the

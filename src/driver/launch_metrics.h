@@ -40,8 +40,8 @@ inline constexpr std::string_view kLaunchFailed = "error.unknown";
 
 // Tells that a node which was given back `seconds` ago has come to that stage of its removal
 // (kRemovals).
-void tell_removal(const telemetry::Metrics& metrics, std::string_view provider,
-                  std::string_view stage, double seconds);
+void report_deletion(const telemetry::Metrics& metrics, std::string_view provider,
+                     std::string_view stage, double seconds);
 
 // The result of a launch that ended with this failure.
 std::string_view result_of(const CloudError& error);

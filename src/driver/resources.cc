@@ -66,16 +66,17 @@ Resources& Resources::operator-=(const Resources& other) {
   return *this;
 }
 
-std::optional<Excess> excess(const Limits& limits, const Resources& used, const Resources& needed) {
+std::optional<LimitExceeded> excess(const Limits& limits, const Resources& used,
+                                    const Resources& needed) {
   for (const auto& [name, limit] : limits) {
     const double uses = used.amount(name);
     const double needs = needed.amount(name);
-    if (uses + needs > limit) return Excess{name, limit, uses, needs};
+    if (uses + needs > limit) return LimitExceeded{name, limit, uses, needs};
   }
   return std::nullopt;
 }
 
-std::string to_string(const Excess& excess) {
+std::string to_string(const LimitExceeded& excess) {
   return fmt::format("{}: {:g} used + {:g} needed, limit {:g}", excess.resource, excess.used,
                      excess.needed, excess.limit);
 }

@@ -48,20 +48,21 @@ class Resources {
 using Limits = std::map<std::string, double, std::less<>>;
 
 // A limit that does not allow something.
-struct Excess {
+struct LimitExceeded {
   std::string resource;
   double limit = 0;
   double used = 0;
   double needed = 0;
 
-  friend bool operator==(const Excess&, const Excess&) = default;
+  friend bool operator==(const LimitExceeded&, const LimitExceeded&) = default;
 };
 
 // The first limit that `used` and `needed` together exceed; nothing if all is within the limits.
-std::optional<Excess> excess(const Limits& limits, const Resources& used, const Resources& needed);
+std::optional<LimitExceeded> excess(const Limits& limits, const Resources& used,
+                                    const Resources& needed);
 
 // "instances: 9 used + 2 needed, limit 10".
-std::string to_string(const Excess& excess);
+std::string to_string(const LimitExceeded& excess);
 
 // The limits after `used` has been taken from them: what is left for others.
 Limits remaining(Limits limits, const Resources& used);

@@ -81,7 +81,7 @@ bool sent(gearman_return_t result) {
 }
 
 // Sends what is in the mail; returns false if that fails.
-bool send(gearman_job_st* job, const Job::Mail& mail) {
+bool send(gearman_job_st* job, const Job::Updates& mail) {
   for (const std::string& text : mail.data) {
     if (!sent(gearman_job_send_data(job, text.data(), text.size()))) return false;
   }
@@ -303,7 +303,7 @@ void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
   std::optional<Job::Status> last;
   Clock::time_point said = Clock::now();
   while (true) {
-    Job::Mail mail = job.take_mail();
+    Job::Updates mail = job.take_updates();
     if (mail.given_back) throw ConnectionLost("a job has been given back to the server");
     if (same(mail.status, last)) mail.status.reset();
     // Only who sends something learns that the connection is lost.
@@ -317,7 +317,7 @@ void Connection::Impl::accompany(gearman_job_st* handle, Job& job) {
       return;
     }
     if (callbacks.stopping()) throw ConnectionLost("the worker is stopped");
-    wait_for_mail([&] { return job.has_mail() || callbacks.stopping(); });
+    wait_for_mail([&] { return job.has_updates() || callbacks.stopping(); });
   }
 }
 

@@ -13,31 +13,31 @@ void Job::post(Change change) {
 }
 
 void Job::status(Status status) {
-  post([&](Mail& mail) { mail.status = status; });
+  post([&](Updates& mail) { mail.status = status; });
 }
 
 void Job::data(std::string_view text) {
-  post([&](Mail& mail) { mail.data.emplace_back(text.substr(0, kLongestAnswer)); });
+  post([&](Updates& mail) { mail.data.emplace_back(text.substr(0, kLongestAnswer)); });
 }
 
 void Job::warning(std::string_view text) {
-  post([&](Mail& mail) { mail.warnings.emplace_back(text.substr(0, kLongestAnswer)); });
+  post([&](Updates& mail) { mail.warnings.emplace_back(text.substr(0, kLongestAnswer)); });
 }
 
 void Job::end(JobResult result) {
-  post([&](Mail& mail) { mail.result = std::move(result); });
+  post([&](Updates& mail) { mail.result = std::move(result); });
 }
 
 void Job::give_back() {
-  post([](Mail& mail) { mail.given_back = true; });
+  post([](Updates& mail) { mail.given_back = true; });
 }
 
-Job::Mail Job::take_mail() {
+Job::Updates Job::take_updates() {
   const std::lock_guard lock(mutex_);
   return std::exchange(mail_, {});
 }
 
-bool Job::has_mail() const {
+bool Job::has_updates() const {
   const std::lock_guard lock(mutex_);
   return !mail_.empty();
 }

@@ -42,7 +42,7 @@ class Job {
   };
 
   // What is for the client, in this order.
-  struct Mail {
+  struct Updates {
     std::vector<std::string> data;
     std::vector<std::string> warnings;
     std::optional<Status> status;
@@ -73,8 +73,8 @@ class Job {
   // For the worker: the end of the job, and what the connection's thread takes to send.
   void end(JobResult result);
   void give_back();
-  Mail take_mail();
-  bool has_mail() const;
+  Updates take_updates();
+  bool has_updates() const;
   // Nobody will take any more mail: the connection is lost.
   void close();
 
@@ -85,7 +85,7 @@ class Job {
   Request request_;
   std::function<void()> mail_came_;
   mutable std::mutex mutex_;  // for what is below
-  Mail mail_;
+  Updates mail_;
   bool closed_ = false;
 };
 

@@ -32,12 +32,12 @@ std::size_t all_jobs(const GearmanWorker::Options& options) {
 }
 
 // Gives a job back unless it has been done: whatever ends its task.
-class JobInHand {
+class RunningJob {
  public:
-  explicit JobInHand(std::shared_ptr<Job> job) : job_(std::move(job)) {}
-  JobInHand(JobInHand&&) = default;
-  JobInHand& operator=(JobInHand&&) = delete;
-  ~JobInHand() {
+  explicit RunningJob(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+  RunningJob(RunningJob&&) = default;
+  RunningJob& operator=(RunningJob&&) = delete;
+  ~RunningJob() {
     if (job_) job_->give_back();
   }
 
@@ -68,7 +68,7 @@ struct GearmanWorker::Shared {
   void connected();
   void lost(bool was_connected, const std::string& why);
   void accept(const std::shared_ptr<Job>& job);
-  Task<> do_job(JobInHand in_hand);
+  Task<> do_job(RunningJob in_hand);
 
   async::Executor executor;
   telemetry::Logger log;
@@ -163,10 +163,10 @@ void GearmanWorker::Shared::lost(bool was_connected, const std::string& why) {
 
 void GearmanWorker::Shared::accept(const std::shared_ptr<Job>& job) {
   log.info("Gearman job {} of {}", job->unique(), job->function());
-  jobs.spawn("Gearman job " + job->function(), do_job(JobInHand(job)));
+  jobs.spawn("Gearman job " + job->function(), do_job(RunningJob(job)));
 }
 
-Task<> GearmanWorker::Shared::do_job(JobInHand in_hand) {
+Task<> GearmanWorker::Shared::do_job(RunningJob in_hand) {
   const Job& job = *in_hand.job();
   JobResult result;
   try {

@@ -12,7 +12,7 @@ Client::Observer attempt_metrics(telemetry::Metrics metrics, std::string provide
     batch.time(telemetry::series<telemetry::kCloudCalls>(provider, attempt.name),
                std::chrono::duration_cast<std::chrono::nanoseconds>(time));
     const std::string status = std::to_string(attempt.status);
-    batch.count(telemetry::series<telemetry::kCloudAnswers>(provider, attempt.name, status));
+    batch.count(telemetry::series<telemetry::kCloudResponses>(provider, attempt.name, status));
   };
 }
 

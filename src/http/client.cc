@@ -117,8 +117,8 @@ async::Task<Client::Outcome> Client::attempt(const Request& request, async::Dura
   }
   const async::Duration taken = runtime_.clock.now() - start;
   tell(request, outcome, seconds(taken));
-  const auto own_witness = async::witness_of(co_await boost::asio::this_coro::executor);
-  if (own_witness) witness(request, outcome, taken, *own_witness);
+  const auto own_tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
+  if (own_tracer) trace_call(request, outcome, taken, *own_tracer);
   co_return outcome;
 }
 
@@ -132,17 +132,17 @@ void Client::tell(const Request& request, const Outcome& outcome, double seconds
   if (on_attempt_) on_attempt_({request.name, request.method, outcome.status(), seconds});
 }
 
-void Client::witness(const Request& request, const Outcome& outcome, async::Duration taken,
-                     async::TaskWitness& witness) {
+void Client::trace_call(const Request& request, const Outcome& outcome, async::Duration taken,
+                        async::CallTracer& tracer) {
   const std::string path = without_secrets(path_of(request.url), request.secrets);
   const std::string id =
       outcome.response ? without_secrets(id_in(*outcome.response), request.secrets) : "";
-  witness.called({.name = request.name,
-                  .method = request.method,
-                  .path = path,
-                  .status = outcome.status(),
-                  .id = id,
-                  .taken = taken});
+  tracer.called({.name = request.name,
+                 .method = request.method,
+                 .path = path,
+                 .status = outcome.status(),
+                 .id = id,
+                 .taken = taken});
 }
 
 // What the server asks for counts for all calls.

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "async/call_tracer.h"
 #include "async/runtime.h"
-#include "async/task_witness.h"
 #include "http/rate_governor.h"
 #include "http/transfers.h"
 #include "telemetry/log.h"
@@ -48,8 +48,8 @@ class Client {
   async::Task<Outcome> attempt(const Request& request, async::Duration left);
   async::Duration pause_after(const Outcome& outcome, int attempt);
   void tell(const Request& request, const Outcome& outcome, double seconds) const;
-  static void witness(const Request& request, const Outcome& outcome, async::Duration taken,
-                      async::TaskWitness& witness);
+  static void trace_call(const Request& request, const Outcome& outcome, async::Duration taken,
+                         async::CallTracer& tracer);
 
   async::Runtime runtime_;
   ClientOptions options_;

@@ -45,30 +45,30 @@ constexpr std::size_t kLocksAtOnce = 100;
 
 }  // namespace
 
-CleanupWorker::CleanupWorker(const WorkerContext& context, const AbsentPools& absent_pools)
+CleanupWorker::CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools)
     : context_(context),
-      absent_pools_(absent_pools),
+      departed_pools_(departed_pools),
       log_(context.log.child("CleanupWorker")),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void CleanupWorker::start() {
   subscriptions_.push_back(
       context_.records.requests.observe([this](const model::RequestTable::Change& change) {
-        if (change.after != nullptr) return watch_what_is_new();
+        if (change.after != nullptr) return observe_changes();
         gone_requests_.insert(change.id);
-        look_soon();
+        run_soon();
       }));
   subscriptions_.push_back(context_.records.nodes.observe(
-      [this](const model::NodeTable::Change&) { watch_what_is_new(); }));
+      [this](const model::NodeTable::Change&) { observe_changes(); }));
   subscriptions_.push_back(
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
-        if (change.after == nullptr) look_soon();
+        if (change.after == nullptr) run_soon();
       }));
   subscriptions_.push_back(context_.records.observe_ready([this] {
     sweep_due_ = true;  // some may have gone unseen
-    look_soon();
+    run_soon();
   }));
-  look_soon();
+  run_soon();
   scope_.spawn("CleanupWorker", run());
 }
 
@@ -77,12 +77,12 @@ Task<> CleanupWorker::stop() {
   co_await scope_.stop();
 }
 
-void CleanupWorker::look_soon() {
+void CleanupWorker::run_soon() {
   look_is_due_ = true;
   wake_.set();
 }
 
-void CleanupWorker::watch_what_is_new() {
+void CleanupWorker::observe_changes() {
   if (is_at_rest_ && has_something_to_watch()) wake_.set();
 }
 
@@ -141,7 +141,7 @@ Task<> CleanupWorker::look() {
 // --- lost requests
 
 // Whether the launches have begun, and those who serve their pool still have time to go on.
-bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
+bool CleanupWorker::is_deferred_to_peer(const NodeRequest& request) {
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   const bool can_be_resumed = nodes.size() == request.node_types.size() &&
                               std::ranges::all_of(nodes, [this](const std::string& id) {
@@ -154,7 +154,7 @@ bool CleanupWorker::is_left_to_others(const NodeRequest& request) {
   const async::Duration patience =
       may_be_served_by_others(request)
           ? async::Duration(kInterruptedPause)
-          : std::max<async::Duration>(kInterruptedPause, absent_pools_.patience());
+          : std::max<async::Duration>(kInterruptedPause, departed_pools_.patience());
   if (now >= since + patience) return false;
   next_look_ = std::min(next_look_, since + patience);
   return true;
@@ -186,7 +186,7 @@ Task<> CleanupWorker::reset_if_lost(std::string request_id) {
   const bool is_worked_on = std::ranges::any_of(
       nodes, [this](const std::string& id) { return context_.records.nodes.is_locked(id); });
   if (is_worked_on) interrupted_.erase(request_id);
-  if (is_worked_on || is_left_to_others(*known)) co_return;
+  if (is_worked_on || is_deferred_to_peer(*known)) co_return;
   if (co_await is_locked(request_id)) co_return;
   coordination::Lock lock(context_.store, context_.runtime.random,
                           model::request_lock_path(request_id));

@@ -26,7 +26,7 @@ namespace nodepool::launcher {
 // and, for those that leave no trace, once in kCleanupInterval while there is something to look at.
 class CleanupWorker {
  public:
-  CleanupWorker(const WorkerContext& context, const AbsentPools& absent_pools);
+  CleanupWorker(const WorkerContext& context, const DepartedPools& departed_pools);
 
   // Begins to work.
   void start();
@@ -36,12 +36,12 @@ class CleanupWorker {
 
  private:
   Task<> run();
-  void look_soon();
-  void watch_what_is_new();
+  void run_soon();
+  void observe_changes();
   bool has_something_to_watch() const;
   Task<> wait_until_due();
   Task<> look();
-  bool is_left_to_others(const model::NodeRequest& request);
+  bool is_deferred_to_peer(const model::NodeRequest& request);
   bool may_be_served_by_others(const model::NodeRequest& request) const;
   Task<> reset_if_lost(std::string request_id);
   Task<> reset_if_pending(std::string request_id, coordination::Lock& lock);
@@ -57,7 +57,7 @@ class CleanupWorker {
   Task<> remove_empty_nodes();
 
   const WorkerContext& context_;
-  const AbsentPools& absent_pools_;
+  const DepartedPools& departed_pools_;
   telemetry::Logger log_;
   async::Event wake_{"there is something to clean up"};
   bool look_is_due_ = false;  // without waiting for the interval

@@ -7,12 +7,12 @@
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "coordination/store.h"
-#include "launcher/absent_pools.h"
+#include "launcher/departed_pools.h"
 #include "launcher/history_recorder.h"
 #include "model/installation.h"
 #include "model/records.h"
 #include "planning/deletions.h"
-#include "planning/usage.h"
+#include "planning/resource_usage.h"
 #include "planning/verdict.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -21,7 +21,7 @@ namespace nodepool::launcher {
 
 using async::Task;
 using driver::Resources;
-using planning::Usage;
+using planning::ResourceUsage;
 
 // What every worker of a launcher works with. Outlives them.
 struct WorkerContext {
@@ -59,18 +59,18 @@ struct ServingContext : WorkerContext {
   std::string hostname;  // as gethostname() says
   std::string fqdn;
   HistoryRecorder& history;
-  Usage& usage;
+  ResourceUsage& usage;
   const planning::Deletions& deletions;
   const planning::TenantLimits& tenant_limits;  // as configured now
-  AbsentPools& absent_pools;
+  DepartedPools& departed_pools;
   std::set<std::string>& own_pools;  // component ids of the pools of this launcher
   std::shared_ptr<const model::Installation> installation;
 
   // The pool that the request is to wait for though all registered pools have declined it; empty:
   // none.
   std::string expected_pool(const model::NodeRequest& request) const {
-    return absent_pools.expected_for(request, records.components.pools(), records.nodes,
-                                     runtime.clock.now());
+    return departed_pools.expected_for(request, records.components.pools(), records.nodes,
+                                       runtime.clock.now());
   }
 };
 

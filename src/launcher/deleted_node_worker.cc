@@ -72,13 +72,13 @@ DeletedNodeWorker::DeletedNodeWorker(const WorkerContext& context, const Provide
       own_pools_(own_pools),
       log_(context.log.child("DeletedNodeWorker")),
       left_to_others_(context.runtime, scope_, "node",
-                      [this](const std::string& id) { look_at(id); }),
+                      [this](const std::string& id) { reevaluate(id); }),
       scope_(context.runtime, context.report_to(log_)) {}
 
 void DeletedNodeWorker::start() {
   const auto on_event = [this](const std::string& id) {
     refused_.erase(id);  // the table has caught up
-    look_at(id);
+    reevaluate(id);
   };
   subscriptions_.push_back(context_.records.nodes.observe(
       [on_event](const model::NodeTable::Change& change) { on_event(change.id); }));
@@ -86,17 +86,17 @@ void DeletedNodeWorker::start() {
   subscriptions_.push_back(
       context_.records.requests.observe([this](const model::RequestTable::Change& change) {
         if (change.after != nullptr) return;
-        for (const std::string& id : context_.records.nodes.allocated_to(change.id)) look_at(id);
+        for (const std::string& id : context_.records.nodes.allocated_to(change.id)) reevaluate(id);
       }));
-  const auto look_at_all = [this] {
-    for (const auto& [name, provider] : providers_) look_at_provider(name);
+  const auto reevaluate_all = [this] {
+    for (const auto& [name, provider] : providers_) reevaluate_provider(name);
   };
-  subscriptions_.push_back(context_.records.observe_ready(look_at_all));
-  look_at_all();
+  subscriptions_.push_back(context_.records.observe_ready(reevaluate_all));
+  reevaluate_all();
 }
 
-void DeletedNodeWorker::look_at_provider(const std::string& provider) {
-  for (const std::string& id : context_.records.nodes.of_provider(provider)) look_at(id);
+void DeletedNodeWorker::reevaluate_provider(const std::string& provider) {
+  for (const std::string& id : context_.records.nodes.of_provider(provider)) reevaluate(id);
 }
 
 Task<> DeletedNodeWorker::stop() {
@@ -107,21 +107,21 @@ Task<> DeletedNodeWorker::stop() {
 DeletedNodeWorker::Duty DeletedNodeWorker::duty(const Node& node) const {
   if (!context_.records.ready()) return Duty::none;
   if (!node.provider || !providers_.contains(*node.provider)) return Duty::none;
-  if (model::is_returnable(node.state)) return Duty::take_back;
+  if (model::is_returnable(node.state)) return Duty::reclaim;
   const bool abandoned = node.state == NodeState::ready && node.allocated_to &&
                          context_.records.requests.find(*node.allocated_to) == nullptr;
   return abandoned ? Duty::free : Duty::none;
 }
 
-void DeletedNodeWorker::look_at(const std::string& id) {
+void DeletedNodeWorker::reevaluate(const std::string& id) {
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || context_.records.nodes.is_locked(id) || duty(*node) == Duty::none) {
     left_to_others_.forget(id);
     return;
   }
-  if (in_hand_.contains(id) || leaves_to_others(*node)) return;
+  if (in_hand_.contains(id) || defers_to_peer(*node)) return;
   in_hand_.insert(id);
-  scope_.spawn("take back node " + id, work_on(id));
+  scope_.spawn("take back node " + id, process(id));
 }
 
 // Whether a pool worker may go on with the launch.
@@ -142,7 +142,7 @@ bool DeletedNodeWorker::falls_to_peer(const Node& node) const {
 }
 
 // Returns whether the node is left to somebody else for the moment.
-bool DeletedNodeWorker::leaves_to_others(const Node& node) {
+bool DeletedNodeWorker::defers_to_peer(const Node& node) {
   const bool can_go_on = can_be_resumed(node);
   if (!can_go_on && !falls_to_peer(node)) {
     left_to_others_.forget(node.id);
@@ -151,14 +151,14 @@ bool DeletedNodeWorker::leaves_to_others(const Node& node) {
   return left_to_others_.leaves(node.id, can_go_on ? kReturnResumePause : kPeerPause);
 }
 
-Task<> DeletedNodeWorker::work_on(std::string id) {
+Task<> DeletedNodeWorker::process(std::string id) {
   bool has_failed = false;
   bool up_to_date = true;
   try {
     const Node* node = context_.records.nodes.find(id);
     const Duty what = node == nullptr ? Duty::none : duty(*node);
     if (what == Duty::free) up_to_date = co_await free(id);
-    if (what == Duty::take_back) up_to_date = co_await take_back_under_lock(id);
+    if (what == Duty::reclaim) up_to_date = co_await reclaim_under_lock(id);
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
@@ -175,7 +175,7 @@ Task<> DeletedNodeWorker::work_on(std::string id) {
     co_await context_.runtime.clock.sleep_for(kReturnOutdatedPause);
   }
   in_hand_.erase(id);
-  look_at(id);  // it may have become due again, or failed
+  reevaluate(id);  // it may have become due again, or failed
 }
 
 Task<bool> DeletedNodeWorker::free(std::string id) {
@@ -195,14 +195,14 @@ Task<bool> DeletedNodeWorker::free(std::string id) {
   co_return true;
 }
 
-Task<bool> DeletedNodeWorker::take_back_under_lock(std::string id) {
+Task<bool> DeletedNodeWorker::reclaim_under_lock(std::string id) {
   coordination::Lock lock(context_.store, context_.runtime.random, model::node_lock_path(id));
-  Task<bool> taking = take_back_if_due(std::move(id), lock);
+  Task<bool> taking = reclaim_if_due(std::move(id), lock);
   co_return co_await coordination::with_lock(lock, std::move(taking));
 }
 
 // Whether somebody has a lease is not known if the look for it failed: then the node stays.
-Task<bool> DeletedNodeWorker::take_back_if_due(std::string id, coordination::Lock& lock) {
+Task<bool> DeletedNodeWorker::reclaim_if_due(std::string id, coordination::Lock& lock) {
   std::optional<Node> node;
   try {
     if (co_await lock.try_acquire()) node = co_await read(id);
@@ -212,8 +212,8 @@ Task<bool> DeletedNodeWorker::take_back_if_due(std::string id, coordination::Loc
     context_.records.nodes.removed(id);  // by somebody else; whatever the table still thought
     node.reset();
   }
-  if (!node || duty(*node) != Duty::take_back) co_return false;
-  co_await take_back(*std::move(node), lock);
+  if (!node || duty(*node) != Duty::reclaim) co_return false;
+  co_await reclaim(*std::move(node), lock);
   co_return true;
 }
 
@@ -239,7 +239,7 @@ Task<bool> DeletedNodeWorker::is_leased(const Node& node, const coordination::Lo
   co_return false;
 }
 
-Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
+Task<> DeletedNodeWorker::reclaim(Node node, coordination::Lock& lock) {
   const auto log = context_.about(log_, node);
   const std::shared_ptr<driver::Provider> provider = providers_.at(*node.provider).provider;
   log.info("Taking back node in state {} ({})", to_string(node.state),
@@ -250,12 +250,12 @@ Task<> DeletedNodeWorker::take_back(Node node, coordination::Lock& lock) {
     removal.node().set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
     co_await removal.save();
   }
-  std::optional<Node> replacement = co_await provider->take_back(removal);
+  std::optional<Node> replacement = co_await provider->reclaim(removal);
   const bool is_gone = !replacement;
   co_await replace(removal.node(), std::move(replacement), lock);
   if (is_gone) {
-    driver::tell_removal(context_.metrics, provider->config().name(), "gone",
-                         context_.runtime.clock.wall_seconds() - released);
+    driver::report_deletion(context_.metrics, provider->config().name(), "gone",
+                            context_.runtime.clock.wall_seconds() - released);
   }
   provider->node_deleted(removal.node());
 }

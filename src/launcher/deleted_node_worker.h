@@ -8,7 +8,7 @@
 #include "async/task_scope.h"
 #include "coordination/lock.h"
 #include "launcher/context.h"
-#include "launcher/left_to_others.h"
+#include "launcher/peer_deferral.h"
 #include "launcher/providers.h"
 
 namespace nodepool::launcher {
@@ -26,27 +26,27 @@ class DeletedNodeWorker {
   void start();
 
   // Looks at all nodes of a provider, when it has come into service.
-  void look_at_provider(const std::string& provider);
+  void reevaluate_provider(const std::string& provider);
 
   // Ends the work in progress, releasing its locks.
   Task<> stop();
 
  private:
-  enum class Duty { none, take_back, free };
+  enum class Duty { none, reclaim, free };
 
-  void look_at(const std::string& id);
+  void reevaluate(const std::string& id);
   Duty duty(const model::Node& node) const;
   bool can_be_resumed(const model::Node& node) const;
   bool falls_to_peer(const model::Node& node) const;
-  bool leaves_to_others(const model::Node& node);
-  Task<> work_on(std::string id);
+  bool defers_to_peer(const model::Node& node);
+  Task<> process(std::string id);
   // These return false if the store says otherwise than the table: there was nothing to do.
-  Task<bool> take_back_under_lock(std::string id);
-  Task<bool> take_back_if_due(std::string id, coordination::Lock& lock);
+  Task<bool> reclaim_under_lock(std::string id);
+  Task<bool> reclaim_if_due(std::string id, coordination::Lock& lock);
   Task<bool> free(std::string id);
   Task<std::optional<model::Node>> read(std::string id);
   Task<bool> is_leased(const model::Node& node, const coordination::Lock& lock);
-  Task<> take_back(model::Node node, coordination::Lock& lock);
+  Task<> reclaim(model::Node node, coordination::Lock& lock);
   Task<> replace(const model::Node& node, std::optional<model::Node> replacement,
                  coordination::Lock& lock);
 
@@ -58,7 +58,7 @@ class DeletedNodeWorker {
   std::set<std::string, std::less<>> refused_;  // nodes of which the table was wrong last time
   // Nodes left to another launcher that serves their provider, or to the pool worker that goes on
   // with their launch.
-  LeftToOthers left_to_others_;
+  PeerDeferral left_to_others_;
   std::vector<coordination::Subscription> subscriptions_;
   async::TaskScope scope_;
 };

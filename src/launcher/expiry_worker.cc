@@ -76,14 +76,14 @@ ExpiryWorker::ExpiryWorker(const WorkerContext& context, const Providers& provid
 
 void ExpiryWorker::start() {
   subscriptions_.push_back(context_.records.nodes.observe(
-      [this](const model::NodeTable::Change& change) { look_at(change.id); }));
-  look_at_all();
+      [this](const model::NodeTable::Change& change) { reevaluate(change.id); }));
+  reevaluate_all();
   scope_.spawn("ExpiryWorker", run());
 }
 
 void ExpiryWorker::reconfigure(NodeAges ages) {
   ages_ = std::move(ages);
-  look_at_all();
+  reevaluate_all();
 }
 
 Task<> ExpiryWorker::stop() {
@@ -91,8 +91,8 @@ Task<> ExpiryWorker::stop() {
   co_await scope_.stop();
 }
 
-void ExpiryWorker::look_at_all() {
-  for (const auto& [id, node] : context_.records.nodes.all()) look_at(id);
+void ExpiryWorker::reevaluate_all() {
+  for (const auto& [id, node] : context_.records.nodes.all()) reevaluate(id);
 }
 
 void ExpiryWorker::forget(const std::string& id) {
@@ -102,7 +102,7 @@ void ExpiryWorker::forget(const std::string& id) {
   expiry_.erase(known);
 }
 
-void ExpiryWorker::look_at(const std::string& id) {
+void ExpiryWorker::reevaluate(const std::string& id) {
   forget(id);
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || !node->provider || !providers_.contains(*node->provider)) return;
@@ -157,7 +157,7 @@ Task<> ExpiryWorker::end(std::string id) {
   const Node* node = context_.records.nodes.find(id);
   if (node == nullptr || !is_due(*node)) co_return;
   co_await context_.runtime.clock.sleep_for(kLeaseRetryPause);
-  look_at(id);
+  reevaluate(id);
 }
 
 // The lease's contenders and the node's state in one transaction: it is refused if the lease was

@@ -47,8 +47,8 @@ class ExpiryWorker {
   Task<> stop();
 
  private:
-  void look_at(const std::string& id);
-  void look_at_all();
+  void reevaluate(const std::string& id);
+  void reevaluate_all();
   void forget(const std::string& id);
   Task<> run();
   Task<> end(std::string id);

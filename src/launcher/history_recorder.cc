@@ -134,7 +134,7 @@ void HistoryRecorder::on_new_request(const NodeRequest& request) {
       model::failure_text(description(request));  // its length is the requestor's choice
   record(entry);
   // For a node that waits: what it waits for.
-  if (const auto order = driver::backing_order_of(request)) {
+  if (const auto order = driver::backing_purpose_of(request)) {
     Entry waits = about_node(order->node, *time, "asks");
     waits.details = fmt::format("request {} for a node with label(s) {} to be on", request.id,
                                 fmt::join(request.node_types, ", "));
@@ -186,7 +186,7 @@ void HistoryRecorder::resumed(const std::string& request_id, std::string_view po
 }
 
 void HistoryRecorder::attempt_ended(const std::string& node_id, const std::string& request_id,
-                                    const driver::LaunchAccount& account) {
+                                    const driver::LaunchTrace& account) {
   if (!journal_) return;
   Entry entry = about_node(node_id, runtime_.clock.wall_seconds(), "launch");
   entry.related = {request_id};
@@ -365,7 +365,7 @@ async::Task<> HistoryRecorder::write() {
     failure = error.what();
   }
   if (failure.empty()) {
-    be_well();
+    clear_problem();
   } else {
     lose(entries, failure);
   }
@@ -381,7 +381,7 @@ void HistoryRecorder::lose(std::uint64_t entries, const std::string& why) {
   trouble_changed_.notify();
 }
 
-void HistoryRecorder::be_well() {
+void HistoryRecorder::clear_problem() {
   if (trouble_.empty()) return;
   log_.info("The history is written again; {} entries are missing in it",
             lost_ - std::exchange(told_lost_, lost_));

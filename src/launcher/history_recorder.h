@@ -14,7 +14,7 @@
 #include "async/runtime.h"
 #include "async/task_scope.h"
 #include "async/thread_pool.h"
-#include "driver/launch_account.h"
+#include "driver/launch_trace.h"
 #include "history/journal.h"
 #include "model/lease.h"
 #include "model/node_table.h"
@@ -56,9 +56,9 @@ class HistoryRecorder {
   }
 
   // Why the last entry was lost; empty: it was written.
-  const std::string& trouble() const { return trouble_; }
-  // Calls `observer` whenever trouble() is another.
-  coordination::Subscription observe_trouble(std::function<void()> observer) {
+  const std::string& problem() const { return trouble_; }
+  // Calls `observer` whenever problem() is another.
+  coordination::Subscription observe_problem(std::function<void()> observer) {
     return trouble_changed_.subscribe(std::move(observer));
   }
   // Entries that have been lost since the start.
@@ -72,7 +72,7 @@ class HistoryRecorder {
 
   // Records how an attempt at launching a node has ended.
   void attempt_ended(const std::string& node_id, const std::string& request_id,
-                     const driver::LaunchAccount& account);
+                     const driver::LaunchTrace& account);
 
  private:
   void record_decision(const std::string& request_id, std::string_view pool_id,
@@ -95,7 +95,7 @@ class HistoryRecorder {
   async::Task<> run();
   async::Task<> write();
   void lose(std::uint64_t entries, const std::string& why);
-  void be_well();
+  void clear_problem();
 
   using StaticSlot = std::tuple<std::string, std::string, std::string, std::string, std::int64_t>;
   // Notes where the node is, if it is on a static host, and returns the id of the one that was

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "async/finally.h"
+#include "launcher/launcher_metrics.h"
 #include "telemetry/version.h"
 
 namespace nodepool::launcher {
@@ -78,14 +79,14 @@ Launcher::Launcher(const async::Runtime& runtime, coordination::Store& store,
       late_starts_(runtime, log_),
       usage_(records_.nodes,
              [this](std::string_view provider, std::string_view pool, std::string_view label) {
-               return need_of(provider, pool, label);
+               return label_resources(provider, pool, label);
              }),
       deletions_(records_.nodes),
-      serving_{context_,   options.hostname, options.fqdn,  history_,   usage_,
-               deletions_, tenant_limits_,   absent_pools_, own_pools_, installation_.current()},
+      serving_{context_,   options.hostname, options.fqdn,    history_,   usage_,
+               deletions_, tenant_limits_,   departed_pools_, own_pools_, installation_.current()},
       deleted_nodes_(context_, providers_, own_pools_),
       expiry_(context_, providers_),
-      cleanup_(context_, absent_pools_),
+      cleanup_(context_, departed_pools_),
       min_ready_(context_, providers_),
       stats_(context_, providers_, tenant_limits_,
              {options.metrics, options.hostname, options.store_queue}),
@@ -98,14 +99,14 @@ Task<> Launcher::start(config::Config config) {
   // First of all: it looks whether there have been nodes before.
   co_await installation_.start();
   co_await records_.make_roots(kinds_);
-  history_trouble_ = history_.observe_trouble([this] { publish_state(); });
+  history_trouble_ = history_.observe_problem([this] { publish_state(); });
   co_await history_.start();
   tables_scope_.spawn("installation", installation_.run());
   records_.follow(tables_scope_, kinds_);
   co_await records_.until_ready();
-  absent_pools_.set_patience(std::chrono::seconds(config.pool_timeout));
-  absent_pools_.begin(context_.runtime.clock.now());
-  tables_scope_.spawn("pools that may be back", wait_for_absent_pools());
+  departed_pools_.set_patience(std::chrono::seconds(config.pool_timeout));
+  departed_pools_.begin(context_.runtime.clock.now());
+  tables_scope_.spawn("pools that may be back", wait_for_departed_pools());
   pools_ = records_.components.observe(
       [this](const model::ComponentTable::Change& change) { on_component(change); });
   co_await registration_.start();
@@ -125,8 +126,8 @@ Task<> Launcher::start(config::Config config) {
   log_.info("Serving {} pool(s) of {} provider(s)", pool_workers_.size(), providers_.size());
 }
 
-std::optional<Resources> Launcher::need_of(std::string_view provider, std::string_view pool,
-                                           std::string_view label) const {
+std::optional<Resources> Launcher::label_resources(std::string_view provider, std::string_view pool,
+                                                   std::string_view label) const {
   const auto entry = providers_.find(provider);
   if (entry == providers_.end()) return std::nullopt;
   const auto& pools = entry->second.provider->config().pools();
@@ -143,17 +144,17 @@ void Launcher::on_node(const model::NodeTable::Change& change) {
 
 void Launcher::on_component(const model::ComponentTable::Change& change) {
   if (change.after == nullptr && change.before->kind == model::Component::Kind::pool) {
-    miss(*change.before);
+    mark_departed(*change.before);
   }
 }
 
-void Launcher::miss(const model::Component& pool) {
-  absent_pools_.left(pool, context_.runtime.clock.now());
-  tables_scope_.spawn("pool " + pool.name + ", which may be back", wait_for_absent_pools());
+void Launcher::mark_departed(const model::Component& pool) {
+  departed_pools_.left(pool, context_.runtime.clock.now());
+  tables_scope_.spawn("pool " + pool.name + ", which may be back", wait_for_departed_pools());
 }
 
 // What is configured is offered, once its provider can be started.
-void Launcher::miss_pools_of(const driver::ProviderConfig& config) {
+void Launcher::mark_pools_departed(const driver::ProviderConfig& config) {
   for (const auto& [name, pool] : config.pools()) {
     model::Component absent;
     absent.kind = model::Component::Kind::pool;
@@ -161,13 +162,13 @@ void Launcher::miss_pools_of(const driver::ProviderConfig& config) {
     absent.name = name;
     absent.provider_name = config.name();
     absent.supported_labels.assign(pool.labels.begin(), pool.labels.end());
-    miss(absent);
+    mark_departed(absent);
   }
 }
 
-Task<> Launcher::wait_for_absent_pools() {
-  co_await context_.runtime.clock.sleep_for(absent_pools_.patience());
-  absent_pools_.time_has_passed();
+Task<> Launcher::wait_for_departed_pools() {
+  co_await context_.runtime.clock.sleep_for(departed_pools_.patience());
+  departed_pools_.time_has_passed();
 }
 
 void Launcher::tell(const model::DaemonState& state) {
@@ -175,17 +176,17 @@ void Launcher::tell(const model::DaemonState& state) {
   publish_state();
 }
 
-void Launcher::add_figures(telemetry::Figures& figures) {
-  stats_.add_figures(figures);
-  figures.count(telemetry::series<kHistoryEntriesLost>(),
-                static_cast<std::int64_t>(history_.lost()));
+void Launcher::add_metrics(telemetry::MetricsRegistry& registry) {
+  stats_.add_metrics(registry);
+  registry.count(telemetry::series<kHistoryEntriesDropped>(),
+                 static_cast<std::int64_t>(history_.lost()));
 }
 
 // Which providers are not in service though they should be, and what else is not in order.
 std::vector<std::string> Launcher::problems() const {
   std::vector<std::string> problems;
-  if (!history_.trouble().empty()) {
-    problems.push_back("the history cannot be written: " + history_.trouble());
+  if (!history_.problem().empty()) {
+    problems.push_back("the history cannot be written: " + history_.problem());
   }
   for (const auto& [provider, reason] : late_starts_.failures()) {
     if (!wanted_.contains(provider)) continue;
@@ -234,12 +235,12 @@ Task<> Launcher::apply(config::Config config) {
   for (const auto& [name, provider] : providers_) {
     const auto found = wanted_.find(name);
     if (found != wanted_.end() && found->second->same_as(provider.provider->config())) continue;
-    provider.provider->idle();
+    provider.provider->quiesce();
     replaced_.emplace(name, provider);
   }
   for (const auto& [name, provider] : replaced_) providers_.erase(name);
   try {
-    while (!co_await go_over()) co_await records_.pause_before_retry(kStorePause);
+    while (!co_await apply_config()) co_await records_.pause_before_retry(kStorePause);
   } catch (...) {
     retire_replaced();
     throw;
@@ -262,7 +263,7 @@ bool Launcher::has_all_providers() const {
 }
 
 Task<bool> Launcher::start_late() {
-  const bool is_over = co_await go_over();
+  const bool is_over = co_await apply_config();
   publish_state();
   co_return is_over&& has_all_providers();
 }
@@ -276,7 +277,7 @@ Task<> Launcher::retire(ProviderInService provider) {
 
 // What has been done already is not done again. Returns whether the store was in reach all the
 // time.
-Task<bool> Launcher::go_over() {
+Task<bool> Launcher::apply_config() {
   try {
     for (const config::ProviderSection& section : config_.providers) {
       if (!providers_.contains(section.name)) {
@@ -284,8 +285,8 @@ Task<bool> Launcher::go_over() {
       }
     }
     tenant_limits_ = config_.tenant_limits;
-    absent_pools_.set_patience(std::chrono::seconds(config_.pool_timeout));
-    absent_pools_.time_has_passed();
+    departed_pools_.set_patience(std::chrono::seconds(config_.pool_timeout));
+    departed_pools_.time_has_passed();
     co_await stop_pool_workers_without_pool();
     co_await start_missing_pool_workers();
   } catch (const coordination::StoreError& error) {
@@ -309,7 +310,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
     provider->take_over(*predecessor);
   }
   if (const std::string failure = co_await start_or_stop(provider); !failure.empty()) {
-    if (late_starts_.failed(section.name, failure)) miss_pools_of(provider->config());
+    if (late_starts_.failed(section.name, failure)) mark_pools_departed(provider->config());
     co_return;
   }
   late_starts_.succeeded(section.name);
@@ -323,7 +324,7 @@ Task<> Launcher::start_provider(const config::ProviderSection& section,
   providers_.emplace(section.name, ProviderInService{std::move(provider), std::move(quota),
                                                      std::move(reconciler)});
   usage_.recount(section.name);
-  deleted_nodes_.look_at_provider(section.name);
+  deleted_nodes_.reevaluate_provider(section.name);
 }
 
 // One that has not started is stopped. Returns what is wrong with it; empty: it has started. Throws
@@ -408,7 +409,7 @@ Task<> Launcher::stop() {
   co_await deleted_nodes_.stop();
   co_await retired_providers_.join();
   for (auto& [name, provider] : providers_) {
-    provider.provider->idle();
+    provider.provider->quiesce();
     co_await retire(provider);
   }
   providers_.clear();

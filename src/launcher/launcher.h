@@ -11,7 +11,7 @@
 #include "async/event.h"
 #include "config/load.h"
 #include "coordination/lock_sweeper.h"
-#include "driver/late_starts.h"
+#include "driver/provider_start_retrier.h"
 #include "launcher/cleanup_worker.h"
 #include "launcher/context.h"
 #include "launcher/deleted_node_worker.h"
@@ -71,11 +71,11 @@ class Launcher {
 
   // What others may be shown of its work; they last as long as it does.
   const Providers& providers() const { return providers_; }
-  const Usage& usage() const { return usage_; }
+  const ResourceUsage& usage() const { return usage_; }
   HistoryRecorder& history() { return history_; }
 
   // Adds how things stand now.
-  void add_figures(telemetry::Figures& figures);
+  void add_metrics(telemetry::MetricsRegistry& registry);
 
   // Whether requests are being served, and what should be seen to.
   telemetry::Health health() const;
@@ -90,7 +90,7 @@ class Launcher {
   Task<> apply(config::Config config);
   Task<> retire(ProviderInService provider);
   void retire_replaced();
-  Task<bool> go_over();
+  Task<bool> apply_config();
   Task<bool> start_late();
   bool has_all_providers() const;
   Task<> start_provider(const config::ProviderSection& section,
@@ -101,14 +101,14 @@ class Launcher {
   Task<> stop_pool_workers_without_pool();
   Task<> start_missing_pool_workers();
   // What a node takes whose record does not say; nothing if it is not served here.
-  std::optional<Resources> need_of(std::string_view provider, std::string_view pool,
-                                   std::string_view label) const;
+  std::optional<Resources> label_resources(std::string_view provider, std::string_view pool,
+                                           std::string_view label) const;
   void on_node(const model::NodeTable::Change& change);
   void on_component(const model::ComponentTable::Change& change);
   // A pool is waited for from now on.
-  void miss(const model::Component& pool);
-  void miss_pools_of(const driver::ProviderConfig& config);
-  Task<> wait_for_absent_pools();
+  void mark_departed(const model::Component& pool);
+  void mark_pools_departed(const driver::ProviderConfig& config);
+  Task<> wait_for_departed_pools();
   Task<> wait_until_registered(std::vector<PoolWorker*> workers);
   std::vector<std::string> problems() const;
   void publish_state();
@@ -132,11 +132,11 @@ class Launcher {
   ProviderConfigs wanted_;  // its providers
   Providers providers_;
   Providers replaced_;  // by the configuration that is being gone over to
-  driver::LateStarts late_starts_;
-  Usage usage_;
+  driver::ProviderStartRetrier late_starts_;
+  ResourceUsage usage_;
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;  // as configured now
-  AbsentPools absent_pools_;
+  DepartedPools departed_pools_;
   std::set<std::string> own_pools_;  // component ids
   ServingContext serving_;
   std::map<PoolKey, std::unique_ptr<PoolWorker>> pool_workers_;

@@ -74,14 +74,14 @@ inline constexpr telemetry::Metric kStoreQueue{
     .statsd = {"nodepool.launcher.<host>.zk.client.connection_queue"},
     .help = "operations of the store that this launcher has asked for and that are not answered"};
 
-inline constexpr telemetry::Metric kHistoryEntriesLost{
-    .name = "nodepool_history_entries_lost_total",
+inline constexpr telemetry::Metric kHistoryEntriesDropped{
+    .name = "nodepool_history_entries_dropped_total",
     .kind = telemetry::Metric::Kind::counter,
     .help = "what could not be written to the history: for want of room on the disk, above all"};
 
 inline constexpr const telemetry::Metric* kLauncherMetrics[] = {
-    &kNodes,      &kNodesOfProvider, &kNodesOfLabel,      &kAddressableRequests,
-    &kRequests,   &kOldestRequest,   &kMaxServers,        &kTenantLimits,
-    &kTableQueue, &kStoreQueue,      &kHistoryEntriesLost};
+    &kNodes,      &kNodesOfProvider, &kNodesOfLabel,         &kAddressableRequests,
+    &kRequests,   &kOldestRequest,   &kMaxServers,           &kTenantLimits,
+    &kTableQueue, &kStoreQueue,      &kHistoryEntriesDropped};
 
 }  // namespace nodepool::launcher

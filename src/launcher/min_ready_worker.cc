@@ -35,7 +35,7 @@ constexpr auto kAskAgainPause = std::chrono::seconds(5);
 // in a cloud does not.
 constexpr auto kOfferPause = std::chrono::seconds(60);
 
-async::Duration settling_time(async::Random& random) {
+async::Duration consistency_delay(async::Random& random) {
   const auto spread = random.below(kLongestSettling - kShortestSettling);
   return std::chrono::milliseconds(kShortestSettling + static_cast<std::int64_t>(spread));
 }
@@ -57,10 +57,10 @@ void MinReadyWorker::start() {
   subscriptions_.push_back(context_.records.requests.observe(
       [this](const model::RequestTable::Change& change) { on_request(change); }));
   subscriptions_.push_back(context_.records.components.observe(
-      [this](const model::ComponentTable::Change&) { look_at_all(); }));
+      [this](const model::ComponentTable::Change&) { reevaluate_all(); }));
   subscriptions_.push_back(
-      context_.records.images.observe([this](const std::string& /*image*/) { look_at_all(); }));
-  subscriptions_.push_back(context_.records.observe_ready([this] { look_at_all(); }));
+      context_.records.images.observe([this](const std::string& /*image*/) { reevaluate_all(); }));
+  subscriptions_.push_back(context_.records.observe_ready([this] { reevaluate_all(); }));
   scope_.spawn("MinReadyWorker", run());
 }
 
@@ -74,7 +74,7 @@ void MinReadyWorker::reconfigure(const std::map<std::string, config::Label>& lab
   for (const auto& [name, label] : labels) {
     if (label.min_ready > 0) stocks_[name].wanted = label.min_ready;
   }
-  look_at_all();
+  reevaluate_all();
 }
 
 // --- events
@@ -83,7 +83,7 @@ void MinReadyWorker::on_node(const model::NodeTable::Change& change) {
   if (change.before != nullptr && planning::is_in_stock(*change.before)) {
     for (const std::string& label : change.before->type) {
       --stocks_[label].ready;
-      look_at(label);
+      reevaluate(label);
     }
   }
   if (change.after != nullptr && planning::is_in_stock(*change.after)) {
@@ -95,7 +95,7 @@ void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
   if (change.before != nullptr && planning::is_for_min_ready(*change.before)) {
     const std::string& label = change.before->node_types.front();
     stocks_[label].requests.erase(change.id);
-    look_at(label);
+    reevaluate(label);
   }
   if (change.after == nullptr || !planning::is_for_min_ready(*change.after)) return;
   const NodeRequest& request = *change.after;
@@ -103,18 +103,18 @@ void MinReadyWorker::on_request(const model::RequestTable::Change& change) {
   stocks_[label].requests.insert(change.id);
   if (request.stat.ephemeral_owner != context_.store.session_id()) return;
   if (request.state == RequestState::fulfilled || request.state == RequestState::failed) {
-    scope_.spawn("min-ready request " + change.id, attend_to(change.id));
+    scope_.spawn("min-ready request " + change.id, serve(change.id));
   }
 }
 
-void MinReadyWorker::look_at(const std::string& label) {
+void MinReadyWorker::reevaluate(const std::string& label) {
   if (stocks_[label].wanted == 0) return;
   to_look_at_.insert(label);
   wake_.set();
 }
 
-void MinReadyWorker::look_at_all() {
-  for (const auto& [label, stock] : stocks_) look_at(label);
+void MinReadyWorker::reevaluate_all() {
+  for (const auto& [label, stock] : stocks_) reevaluate(label);
 }
 
 // --- asking
@@ -127,7 +127,7 @@ Task<> MinReadyWorker::run() {
       co_await wake_.wait_until(context_.runtime.clock, offers_due_);
     }
     if (context_.runtime.clock.now() >= offers_due_) to_look_at_.merge(unavailable_);
-    co_await context_.runtime.clock.sleep_for(settling_time(context_.runtime.random));
+    co_await context_.runtime.clock.sleep_for(consistency_delay(context_.runtime.random));
     if (!context_.records.ready()) continue;
     for (const std::string& label : std::exchange(to_look_at_, {})) co_await top_up(label);
   }
@@ -172,7 +172,7 @@ Task<> MinReadyWorker::top_up(std::string label) {
   if (failure.empty()) co_return;
   log_.warning("Could not request nodes with label {}: {}", label, failure);
   co_await context_.runtime.clock.sleep_for(kAskAgainPause);
-  look_at(label);
+  reevaluate(label);
 }
 
 Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
@@ -200,7 +200,7 @@ Task<> MinReadyWorker::ask(std::string label, std::int64_t count) {
 // --- answers
 
 // Until the answered request is gone.
-Task<> MinReadyWorker::attend_to(std::string request_id) {
+Task<> MinReadyWorker::serve(std::string request_id) {
   while (const NodeRequest* request = context_.records.requests.find(request_id)) {
     std::string failure;
     try {
@@ -269,7 +269,7 @@ Task<> MinReadyWorker::give_up(std::string request_id, std::string label) {
 Task<> MinReadyWorker::try_again_later(std::string label, async::Duration pause) {
   co_await context_.runtime.clock.sleep_for(pause);
   stocks_[label].pausing = false;
-  look_at(label);
+  reevaluate(label);
 }
 
 Task<> MinReadyWorker::remove(std::string request_id) {

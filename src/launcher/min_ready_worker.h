@@ -53,12 +53,12 @@ class MinReadyWorker {
 
   void on_node(const model::NodeTable::Change& change);
   void on_request(const model::RequestTable::Change& change);
-  void look_at(const std::string& label);
-  void look_at_all();
+  void reevaluate(const std::string& label);
+  void reevaluate_all();
   Task<> run();
   Task<> top_up(std::string label);
   Task<> ask(std::string label, std::int64_t count);
-  Task<> attend_to(std::string request_id);
+  Task<> serve(std::string request_id);
   Task<> take_over(model::NodeRequest request);
   Task<bool> free_node(model::NodeRequest request);
   Task<bool> try_to_free(model::NodeRequest request, coordination::Lock& lock);

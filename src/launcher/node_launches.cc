@@ -38,7 +38,7 @@ class NodeLaunches::Launch final : public driver::NodeLaunch {
   Node& node() override { return node_; }
   const model::NodeRequest& request() const override { return request_; }
 
-  void attempt_ended(const driver::LaunchAccount& account) override {
+  void attempt_ended(const driver::LaunchTrace& account) override {
     context_.history.attempt_ended(node_.id, request_.id, account);
   }
 
@@ -161,7 +161,7 @@ bool NodeLaunches::exceeds(const QuotaBounds& bounds) const {
   const auto is_beyond = [](const driver::Limits& limits, const Resources& taken) {
     return excess(limits, taken, {}).has_value();
   };
-  const Usage& usage = context_.usage;
+  const ResourceUsage& usage = context_.usage;
   const std::string& provider = pool_.provider;
   const std::string tenant = launches_.front()->node().tenant_name.value_or("");
   const std::string& last = launches_.back()->node().id;

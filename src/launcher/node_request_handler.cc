@@ -8,7 +8,7 @@
 #include "async/finally.h"
 #include "coordination/tree.h"
 #include "coordination/with_lock.h"
-#include "launcher/lost_machines.h"
+#include "launcher/terminated_machine_detector.h"
 #include "model/failure_text.h"
 #include "model/paths.h"
 #include "planning/decision.h"
@@ -108,12 +108,12 @@ Task<bool> NodeRequestHandler::all_usable(driver::Provider& provider) {
     Node copy = *node;
     if (co_await provider.is_usable(copy)) continue;
     usable = false;
-    const std::optional<std::string> reason = co_await provider.end_of(copy);
+    const std::optional<std::string> reason = co_await provider.termination_reason(copy);
     context_.about(log_, request_id_, copy.id)
         .warning("Node {} is not usable, taking it out of service{}{}",
                  copy.hostname.value_or(copy.id), reason ? ": " : "", reason.value_or(""));
     if (reason) {
-      say_why(copy, *reason);
+      set_termination_reason(copy, *reason);
       context_.history.machine_ended(copy.id, *reason);
     }
     co_await take_out_of_service(std::move(copy), wanted.lock);
@@ -193,10 +193,10 @@ Task<Outcome> NodeRequestHandler::launch_and_hand_out(ProviderInService provider
   const bool resumes = driver::resumes(*provider.provider);
   NodeLaunches launches(context_, provider, pool_, locks_, log_);
   Task<bool> beginning = begin(*provider.provider, launches, std::move(bounds));
-  const auto undo = [this] { return put_back(); };
+  const auto undo = [this] { return revert_to_requested(); };
   const bool begun = co_await async::undo_on_failure(std::move(beginning), undo);
   if (begun) co_return co_await finish(launches, resumes);
-  co_await put_back();
+  co_await revert_to_requested();
   co_return Outcome::try_again;
 }
 
@@ -214,14 +214,14 @@ Task<bool> NodeRequestHandler::begin(driver::Provider& provider, NodeLaunches& l
   co_return co_await launches.begin();
 }
 
-Task<> NodeRequestHandler::put_back() {
-  if (is_pending_ && locks_.held(request_lock_)) co_await let_go({});
+Task<> NodeRequestHandler::revert_to_requested() {
+  if (is_pending_ && locks_.held(request_lock_)) co_await rollback({});
 }
 
 Task<Outcome> NodeRequestHandler::finish(NodeLaunches& launches, bool resumes) {
   Rest rest;
   Task<Outcome> working = launch_to_the_end(launches, resumes, rest);
-  const auto end = [this, &rest] { return let_go_of(rest); };
+  const auto end = [this, &rest] { return rollback_unless_resumable(rest); };
   co_return co_await async::finally(std::move(working), end);
 }
 
@@ -246,9 +246,9 @@ Task<Outcome> NodeRequestHandler::launch_to_the_end(NodeLaunches& launches, bool
   co_return Outcome::try_again;
 }
 
-Task<> NodeRequestHandler::let_go_of(Rest& rest) {
+Task<> NodeRequestHandler::rollback_unless_resumable(Rest& rest) {
   if (locks_.held(request_lock_) && !rest.is_left_for_later) {
-    co_await let_go(std::move(rest.declining));
+    co_await rollback(std::move(rest.declining));
   }
 }
 
@@ -298,7 +298,7 @@ Task<bool> NodeRequestHandler::prepare(driver::Provider& provider, NodeLaunches&
   for (RequestedNode& wanted : requested_) {
     if (wanted.node_id.empty()) wanted = *next++;
   }
-  context_.usage.unbook(pool_.id, request_id_);  // the records say it from now on
+  context_.usage.release(pool_.id, request_id_);  // the records say it from now on
   co_return true;
 }
 
@@ -320,11 +320,11 @@ Task<Outcome> NodeRequestHandler::resume(ProviderInService provider) {
   // The request's alone: whoever is at work on it after all finds the nodes' locks as they were.
   const LockSet::Outcome taken = co_await take_locks();
   if (taken.kind != LockSet::Outcome::Kind::acquired) co_return Outcome::locked;
-  Task<Outcome> going_on = go_on(std::move(provider));
+  Task<Outcome> going_on = resume_launches(std::move(provider));
   co_return co_await coordination::with_lock(locks_, std::move(going_on));
 }
 
-Task<Outcome> NodeRequestHandler::go_on(ProviderInService provider) {
+Task<Outcome> NodeRequestHandler::resume_launches(ProviderInService provider) {
   if (!find_requested()) co_return Outcome::done;
   co_return co_await take_over(std::move(provider));
 }
@@ -378,18 +378,18 @@ Task<Outcome> NodeRequestHandler::take_over(ProviderInService provider) {
 // and not taken from one that has been answered meanwhile. If something has changed (the requestor
 // has withdrawn the request, somebody has deleted a node) each goes on its own. A lost lock leaves
 // its record to whoever has the lock now.
-Task<> NodeRequestHandler::let_go(Reason declining) {
+Task<> NodeRequestHandler::rollback(Reason declining) {
   RecordBatch batch;
-  for (const RequestedNode& wanted : requested_) free_in(batch, wanted);
-  put_back_in(batch, declining);
-  if (co_await commit_letting_go(std::move(batch))) {
+  for (const RequestedNode& wanted : requested_) add_node_release(batch, wanted);
+  add_request_reset(batch, declining);
+  if (co_await commit_reset(std::move(batch))) {
     locks_.released();
   } else {
-    co_await let_go_one_by_one(std::move(declining));
+    co_await reset_one_by_one(std::move(declining));
   }
 }
 
-Task<> NodeRequestHandler::let_go_one_by_one(Reason declining) {
+Task<> NodeRequestHandler::reset_one_by_one(Reason declining) {
   const std::string path = model::request_path(request_id_);
   // A request that is gone does not come back: nothing is taken from anybody.
   const bool is_gone = !co_await context_.store.exists(path);
@@ -399,15 +399,15 @@ Task<> NodeRequestHandler::let_go_one_by_one(Reason declining) {
     RecordBatch alone;
     const NodeRequest* request = context_.records.requests.find(request_id_);
     if (request != nullptr) alone.transaction().check(path, request->stat.version);
-    free_in(alone, wanted);
-    if (co_await commit_letting_go(std::move(alone))) locks_.released(wanted.lock);
+    add_node_release(alone, wanted);
+    if (co_await commit_reset(std::move(alone))) locks_.released(wanted.lock);
   }
   RecordBatch alone;
-  put_back_in(alone, declining);
-  if (co_await commit_letting_go(std::move(alone))) locks_.released(request_lock_);
+  add_request_reset(alone, declining);
+  if (co_await commit_reset(std::move(alone))) locks_.released(request_lock_);
 }
 
-Task<bool> NodeRequestHandler::commit_letting_go(RecordBatch batch) {
+Task<bool> NodeRequestHandler::commit_reset(RecordBatch batch) {
   try {
     co_await batch.commit_until_known(context_.runtime, context_.store);
   } catch (const StoreError& error) {
@@ -420,7 +420,7 @@ Task<bool> NodeRequestHandler::commit_letting_go(RecordBatch batch) {
 // A node that has not been locked has no machine: its record goes. One that is not ready is taken
 // back by its provider once it is unlocked. Of a request that has been answered, or put back, by
 // somebody else nothing is touched.
-void NodeRequestHandler::free_in(RecordBatch& batch, const RequestedNode& wanted) const {
+void NodeRequestHandler::add_node_release(RecordBatch& batch, const RequestedNode& wanted) const {
   if (wanted.node_id.empty()) return;  // it has no record yet
   const NodeRequest* request = context_.records.requests.find(request_id_);
   const Node* node = context_.records.nodes.find(wanted.node_id);
@@ -440,7 +440,7 @@ void NodeRequestHandler::free_in(RecordBatch& batch, const RequestedNode& wanted
   locks_.release_in(batch.transaction(), wanted.lock);
 }
 
-void NodeRequestHandler::put_back_in(RecordBatch& batch, const Reason& declining) const {
+void NodeRequestHandler::add_request_reset(RecordBatch& batch, const Reason& declining) const {
   const NodeRequest* current = context_.records.requests.find(request_id_);
   if (current != nullptr && current->state == RequestState::pending) {
     NodeRequest request = *current;

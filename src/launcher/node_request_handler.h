@@ -63,19 +63,19 @@ class NodeRequestHandler {
   Task<bool> prepare(driver::Provider& provider, NodeLaunches& launches);
   std::optional<std::string> choose_zone(driver::Provider& provider) const;
   Task<bool> begin(driver::Provider& provider, NodeLaunches& launches, QuotaBounds bounds);
-  Task<> put_back();
+  Task<> revert_to_requested();
   Task<Outcome> finish(NodeLaunches& launches, bool resumes);
   Task<Outcome> launch_to_the_end(NodeLaunches& launches, bool resumes, Rest& rest);
-  Task<> let_go_of(Rest& rest);
-  Task<Outcome> go_on(ProviderInService provider);
+  Task<> rollback_unless_resumable(Rest& rest);
+  Task<Outcome> resume_launches(ProviderInService provider);
   bool find_requested();
   Task<Outcome> take_over(ProviderInService provider);
   Task<Outcome> hand_out();
-  Task<> let_go(planning::Reason declining);
-  Task<> let_go_one_by_one(planning::Reason declining);
-  Task<bool> commit_letting_go(model::RecordBatch batch);
-  void free_in(model::RecordBatch& batch, const RequestedNode& wanted) const;
-  void put_back_in(model::RecordBatch& batch, const planning::Reason& declining) const;
+  Task<> rollback(planning::Reason declining);
+  Task<> reset_one_by_one(planning::Reason declining);
+  Task<bool> commit_reset(model::RecordBatch batch);
+  void add_node_release(model::RecordBatch& batch, const RequestedNode& wanted) const;
+  void add_request_reset(model::RecordBatch& batch, const planning::Reason& declining) const;
   Task<Outcome> write_decline(planning::Reason reason);
 
   void add_decline(model::NodeRequest& request, const planning::Reason& reason) const;

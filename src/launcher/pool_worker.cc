@@ -46,13 +46,13 @@ PoolWorker::PoolWorker(const ServingContext& context, ProviderInService provider
       log_(context.log.child(fmt::format("PoolWorker.{}-{}", identity_.provider, pool))),
       registration_(context.runtime, context.store, log_, component()),
       stock_(context.records.nodes, identity_),
-      idle_nodes_(context, log_, scope_,
-                  [this] {
-                    line_.limits_may_allow_more();
-                    wake_.set();
-                  }),
+      idle_node_evictor_(context, log_, scope_,
+                         [this] {
+                           queue_.limits_may_allow_more();
+                           wake_.set();
+                         }),
       left_to_peer_(context.runtime, scope_, "request",
-                    [this](const std::string& id) { look_at_again(id); }),
+                    [this](const std::string& id) { enqueue_again(id); }),
       scope_(context.runtime, context.report_to(log_)) {
   stock_.reconfigure(provider_.provider);
 }
@@ -78,7 +78,7 @@ void PoolWorker::reconfigure(ProviderInService provider) {
   stock_.reconfigure(provider_.provider);
   registration_.update(component());
   observe_provider();
-  look_at_everything();
+  enqueue_all();
 }
 
 Task<> PoolWorker::stop() {
@@ -86,12 +86,12 @@ Task<> PoolWorker::stop() {
   provider_subscription_.reset();
   co_await scope_.stop();
   // Of these the tasks were cancelled, or dropped before they began.
-  while (!accepted_.empty()) put_down(accepted_.begin()->first);
+  while (!accepted_.empty()) drop_reservation(accepted_.begin()->first);
   co_await registration_.stop();
 }
 
 Task<> PoolWorker::unregister() {
-  context_.absent_pools.dismiss(identity_.id);
+  context_.departed_pools.forget(identity_.id);
   co_await stop();
   co_await registration_.unregister();
   context_.own_pools.erase(identity_.id);
@@ -114,7 +114,7 @@ model::Component PoolWorker::component() const {
   component.supported_labels.assign(pool.labels.begin(), pool.labels.end());
   component.priority = pool.priority;
   // A pool that only hands out never pauses: its requests wait for it, whoever else could.
-  component.paused = provider_.provider->launches() && line_.is_short_of_room();
+  component.paused = provider_.provider->launches() && queue_.is_short_of_capacity();
   return component;
 }
 
@@ -134,47 +134,47 @@ void PoolWorker::observe() {
       context_.records.nodes.observe_locks([this](const std::string& id) { on_node(id); }));
   subscriptions_.push_back(
       context_.records.components.observe([this](const model::ComponentTable::Change& change) {
-        line_.registry_has_changed();
+        queue_.registry_has_changed();
         // Its launcher can delete idle nodes that nobody could before.
-        if (change.before == nullptr) line_.limits_may_allow_more();
+        if (change.before == nullptr) queue_.limits_may_allow_more();
         wake_.set();
       }));
-  subscriptions_.push_back(context_.absent_pools.observe([this] {
-    line_.registry_has_changed();
+  subscriptions_.push_back(context_.departed_pools.observe([this] {
+    queue_.registry_has_changed();
     wake_.set();
   }));
-  subscriptions_.push_back(context_.usage.observe([this](const Usage::Less& less) {
-    if (less.provider == identity_.provider) line_.there_is_more_room();
-    if (!less.tenant.empty()) line_.tenant_takes_less(less.tenant);
+  subscriptions_.push_back(context_.usage.observe([this](const ResourceUsage::Decrease& less) {
+    if (less.provider == identity_.provider) queue_.capacity_has_grown();
+    if (!less.tenant.empty()) queue_.tenant_takes_less(less.tenant);
     wake_.set();
   }));
-  subscriptions_.push_back(context_.records.observe_ready([this] { look_at_everything(); }));
+  subscriptions_.push_back(context_.records.observe_ready([this] { enqueue_all(); }));
   observe_provider();
-  look_at_everything();
+  enqueue_all();
 }
 
 void PoolWorker::observe_provider() {
   provider_subscription_ = provider_.quota->observe([this] {
-    line_.launch_has_ended();
-    line_.provider_has_answered();
-    line_.there_is_more_room();
+    queue_.launch_has_ended();
+    queue_.provider_has_answered();
+    queue_.capacity_has_grown();
     wake_.set();
   });
 }
 
-void PoolWorker::look_at_everything() {
-  for (const auto& [order, id] : context_.records.requests.waiting()) line_.look_at(order);
+void PoolWorker::enqueue_all() {
+  for (const auto& [key, id] : context_.records.requests.waiting()) queue_.enqueue(key);
   for (const std::string& id : context_.records.requests.pending()) {
-    look_at_nodes_of(*context_.records.requests.find(id));
+    reevaluate_nodes_of(*context_.records.requests.find(id));
   }
   wake_.set();
 }
 
 void PoolWorker::on_request(const model::RequestTable::Change& change) {
-  if (change.before != nullptr) line_.remove(change.before->order());
+  if (change.before != nullptr) queue_.remove(change.before->service_key());
   const bool waits = change.after != nullptr && change.after->state == RequestState::requested;
   if (waits) {
-    line_.look_at(change.after->order());
+    queue_.enqueue(change.after->service_key());
   } else {
     left_to_peer_.forget(change.id);
     refused_.erase(change.id);
@@ -188,16 +188,16 @@ bool PoolWorker::is_own(const Node& node) const {
 
 void PoolWorker::on_node(const std::string& id) {
   const Node* node = context_.records.nodes.find(id);
-  if (node != nullptr && node->allocated_to) look_at_launch(*node);
+  if (node != nullptr && node->allocated_to) reevaluate_launch(*node);
   if (node == nullptr || !context_.records.nodes.is_free(*node)) return;
   if (is_own(*node)) {
-    for (const std::string& label : node->type) line_.label_is_free(label);
+    for (const std::string& label : node->type) queue_.label_is_free(label);
   }
   // It may be deleted to make room.
   if (provider_.provider->launches() && node->provider == identity_.provider) {
-    line_.there_is_more_room();
+    queue_.capacity_has_grown();
   }
-  if (node->tenant_name) line_.tenant_takes_less(*node->tenant_name);
+  if (node->tenant_name) queue_.tenant_takes_less(*node->tenant_name);
   wake_.set();
 }
 
@@ -207,75 +207,76 @@ Task<> PoolWorker::run() {
   while (true) {
     co_await wake_.wait();
     if (!context_.records.ready()) continue;  // their readiness brings everything back
-    while (const std::optional<Order> order = line_.next()) consider(*order);
+    while (const std::optional<ServiceKey> key = queue_.next()) consider(*key);
     publish_whether_paused();
   }
 }
 
-void PoolWorker::consider(const Order& order) {
-  const auto waiting = context_.records.requests.waiting().find(order);
+void PoolWorker::consider(const ServiceKey& key) {
+  const auto waiting = context_.records.requests.waiting().find(key);
   if (waiting == context_.records.requests.waiting().end()) return;
   const NodeRequest* request = context_.records.requests.find(waiting->second);
   if (request == nullptr || in_hand_.contains(request->id)) return;
-  carry_out(order, *request, planning::decide(*request, facts()));
+  carry_out(key, *request, planning::decide(*request, facts()));
 }
 
-void PoolWorker::carry_out(const Order& order, const NodeRequest& request, Verdict verdict) {
+void PoolWorker::carry_out(const ServiceKey& key, const NodeRequest& request, Verdict verdict) {
   const Decision& decision = verdict.decision;
   const auto log = log_.about(request.event_id.value_or(""), request.id);
   switch (decision.kind) {
     case Decision::Kind::ignore:
-      line_.remove(order);
+      queue_.remove(key);
       return;
     case Decision::Kind::wait:
       log.debug("Waiting: {}", sentence(decision.reason));
       context_.history.decided(request.id, identity_.id, decision);
-      line_.wait(order, request, decision);
-      make_room(request, decision, std::move(verdict.claim.plan));
+      queue_.wait(key, request, decision);
+      choose_eviction(request, decision, std::move(verdict.reservation.plan));
       return;
     case Decision::Kind::accept:
-      if (leaves_to_peer(request)) return;
+      if (defers_to_peer(request)) return;
       log.info("Assigning node request");
       context_.history.decided(request.id, identity_.id, decision);
       accept(request, std::move(verdict));
       return;
     case Decision::Kind::decline:
     case Decision::Kind::fail:
-      line_.remove(order);
+      queue_.remove(key);
       in_hand_.insert(request.id);
       scope_.spawn("request " + request.id, decline(request.id, decision.reason));
   }
 }
 
-void PoolWorker::make_room(const NodeRequest& request, const Decision& decision,
-                           std::vector<std::string> plan) {
-  if (idle_nodes_.is_busy()) return;
-  const planning::RoomWanted wanted{
+void PoolWorker::choose_eviction(const NodeRequest& request, const Decision& decision,
+                                 std::vector<std::string> plan) {
+  if (idle_node_evictor_.is_busy()) return;
+  const planning::CapacityWanted wanted{
       .shortage = decision.shortage,
       .tenant = request.tenant_name.value_or(""),
       .plan = std::move(plan),
       .since = static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
-  idle_nodes_.carry_out(planning::make_room(wanted, {.now = context_.runtime.clock.wall_seconds(),
-                                                     .pool = identity_,
-                                                     .pools = context_.records.components.pools(),
-                                                     .stock = stock_,
-                                                     .usage = context_.usage,
-                                                     .deletions = context_.deletions,
-                                                     .nodes = context_.records.nodes}));
+  idle_node_evictor_.carry_out(
+      planning::choose_eviction(wanted, {.now = context_.runtime.clock.wall_seconds(),
+                                         .pool = identity_,
+                                         .pools = context_.records.components.pools(),
+                                         .stock = stock_,
+                                         .usage = context_.usage,
+                                         .deletions = context_.deletions,
+                                         .nodes = context_.records.nodes}));
 }
 
 void PoolWorker::accept(const NodeRequest& request, Verdict verdict) {
   in_hand_.insert(request.id);
-  reserve(request, std::move(verdict.claim));
-  line_.remove(request.order());
+  reserve(request, std::move(verdict.reservation));
+  queue_.remove(request.service_key());
   scope_.spawn("request " + request.id, fulfil(request.id, std::move(verdict.bounds)));
 }
 
-void PoolWorker::reserve(const NodeRequest& request, planning::Claim claim) {
+void PoolWorker::reserve(const NodeRequest& request, planning::ReservationSpec reservation) {
   accepted_[request.id] = {
       provider_, std::make_unique<planning::Reservation>(
                      stock_, context_.usage, provider_.quota->launches(), identity_, request.id,
-                     request.tenant_name.value_or(""), std::move(claim))};
+                     request.tenant_name.value_or(""), std::move(reservation))};
 }
 
 Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) {
@@ -284,7 +285,7 @@ Task<> PoolWorker::fulfil(std::string request_id, planning::QuotaBounds bounds) 
   Task<Outcome> serving =
       handler.fulfil(accepted.provider, accepted.reservation->plan(), std::move(bounds));
   const Result result = co_await result_of(request_id, std::move(serving));
-  put_down(request_id);
+  drop_reservation(request_id);
   if (result == Result::too_large) {
     co_await decline(std::move(request_id), Reason{Reason::Code::too_large_for_transaction});
   } else {
@@ -317,7 +318,7 @@ Task<PoolWorker::Result> PoolWorker::result_of(std::string request_id, Task<Outc
 }
 
 // What was set aside and not taken is free again, though no record has changed.
-void PoolWorker::put_down(const std::string& request_id) {
+void PoolWorker::drop_reservation(const std::string& request_id) {
   const auto accepted = accepted_.find(request_id);
   const std::vector<std::string> plan = accepted->second.reservation->plan();
   accepted_.erase(accepted);
@@ -340,10 +341,10 @@ Task<> PoolWorker::decline(std::string request_id, planning::Reason reason) {
 // If the request still waits, whatever came of this, it is to be looked at again.
 Task<> PoolWorker::end(std::string request_id, Result result) {
   in_hand_.erase(request_id);
-  line_.launch_has_ended();  // where a handler counts as a launch
+  queue_.launch_has_ended();  // where a handler counts as a launch
   wake_.set();
   const async::Duration pause = pause_after(request_id, result);
-  co_await look_again(std::move(request_id), pause);
+  co_await reevaluate_in(std::move(request_id), pause);
 }
 
 async::Duration PoolWorker::pause_after(const std::string& request_id, Result result) {
@@ -363,19 +364,19 @@ async::Duration PoolWorker::pause_after(const std::string& request_id, Result re
   return kFailurePause;
 }
 
-Task<> PoolWorker::look_again(std::string request_id, async::Duration pause) {
+Task<> PoolWorker::reevaluate_in(std::string request_id, async::Duration pause) {
   if (pause > async::Duration::zero()) co_await context_.runtime.clock.sleep_for(pause);
-  look_at_again(request_id);
+  enqueue_again(request_id);
 }
 
-void PoolWorker::look_at_again(const std::string& request_id) {
+void PoolWorker::enqueue_again(const std::string& request_id) {
   const NodeRequest* request = context_.records.requests.find(request_id);
   if (request == nullptr || request->state != RequestState::requested) {
     refused_.erase(request_id);
-    if (request != nullptr) look_at_nodes_of(*request);
+    if (request != nullptr) reevaluate_nodes_of(*request);
     return;
   }
-  line_.look_at(request->order());
+  queue_.enqueue(request->service_key());
   wake_.set();
 }
 
@@ -383,7 +384,7 @@ void PoolWorker::look_at_again(const std::string& request_id) {
 
 // Whether nobody works on a pending request of this pool, as far as its nodes show, and all of them
 // have been begun: what is still `init` is decided anew, by whoever knows the limits now.
-bool PoolWorker::is_left_behind(const NodeRequest& request) const {
+bool PoolWorker::is_stranded(const NodeRequest& request) const {
   if (request.state != RequestState::pending || in_hand_.contains(request.id)) return false;
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   if (nodes.size() != request.node_types.size()) return false;
@@ -395,15 +396,15 @@ bool PoolWorker::is_left_behind(const NodeRequest& request) const {
   });
 }
 
-void PoolWorker::look_at_nodes_of(const NodeRequest& request) {
+void PoolWorker::reevaluate_nodes_of(const NodeRequest& request) {
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
-  if (!nodes.empty()) look_at_launch(*context_.records.nodes.find(*nodes.begin()));
+  if (!nodes.empty()) reevaluate_launch(*context_.records.nodes.find(*nodes.begin()));
 }
 
-void PoolWorker::look_at_launch(const Node& node) {
+void PoolWorker::reevaluate_launch(const Node& node) {
   if (!driver::resumes(*provider_.provider) || !is_own(node)) return;
   const NodeRequest* request = context_.records.requests.find(*node.allocated_to);
-  if (request == nullptr || !is_left_behind(*request)) return;
+  if (request == nullptr || !is_stranded(*request)) return;
   in_hand_.insert(request->id);
   scope_.spawn("request " + request->id, resume(request->id));
 }
@@ -418,8 +419,9 @@ Task<> PoolWorker::resume(std::string request_id) {
   co_await context_.runtime.clock.sleep_for(falls_to_us ? kResumePause : kPeerPause);
   in_hand_.erase(request_id);
   const NodeRequest* request = context_.records.requests.find(request_id);
-  if (request == nullptr || !context_.records.ready() || !is_left_behind(*request)) {
-    if (request != nullptr) line_.look_at(request->order());  // nothing was done about it meanwhile
+  if (request == nullptr || !context_.records.ready() || !is_stranded(*request)) {
+    if (request != nullptr)
+      queue_.enqueue(request->service_key());  // nothing was done about it meanwhile
     wake_.set();
     co_return;
   }
@@ -429,7 +431,7 @@ Task<> PoolWorker::resume(std::string request_id) {
   NodeRequestHandler handler(context_, identity_, request_id);
   Task<Outcome> resuming = handler.resume(accepted_.at(request_id).provider);
   const Result result = co_await result_of(request_id, std::move(resuming));
-  put_down(request_id);
+  drop_reservation(request_id);
   if (result == Result::too_large) {
     context_.about(log_, request_id).error("What is to be written about the request is too large");
   }
@@ -437,7 +439,7 @@ Task<> PoolWorker::resume(std::string request_id) {
 }
 
 // Returns whether the request is left to another launcher's worker of this pool for the moment.
-bool PoolWorker::leaves_to_peer(const NodeRequest& request) {
+bool PoolWorker::defers_to_peer(const NodeRequest& request) {
   const auto peers =
       planning::peers(request, registration_.component(), context_.records.components.pools());
   if (planning::preferred(request.id, peers) == identity_.id) {
@@ -456,7 +458,7 @@ planning::Facts PoolWorker::facts() {
           .tenant_limits = context_.tenant_limits,
           .usage = context_.usage,
           .stock = stock_,
-          .line = line_,
+          .line = queue_,
           .nodes = context_.records.nodes,
           .requests = context_.records.requests,
           .in_hand = in_hand_.size(),

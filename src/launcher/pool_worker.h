@@ -10,20 +10,20 @@
 #include "async/event.h"
 #include "async/task_scope.h"
 #include "launcher/context.h"
-#include "launcher/idle_nodes.h"
-#include "launcher/left_to_others.h"
+#include "launcher/idle_node_evictor.h"
 #include "launcher/node_request_handler.h"
+#include "launcher/peer_deferral.h"
 #include "model/registration.h"
 #include "planning/decision.h"
 #include "planning/pool_stock.h"
-#include "planning/waiting_line.h"
+#include "planning/request_queue.h"
 
 namespace nodepool::launcher {
 
 using planning::Decision;
 using planning::PoolStock;
+using planning::RequestQueue;
 using planning::Verdict;
-using planning::WaitingLine;
 
 // Serves requests from one pool of one provider. It sleeps until a record changes that concerns it,
 // decides (planning/decision.h), and lets a NodeRequestHandler carry the decision out.
@@ -56,7 +56,7 @@ class PoolWorker {
   const std::string& id() const { return identity_.id; }
 
  private:
-  using Order = WaitingLine::Order;
+  using ServiceKey = RequestQueue::ServiceKey;
 
   // What has been set aside for a request that was accepted, and from which provider: a reload may
   // replace it.
@@ -78,30 +78,30 @@ class PoolWorker {
   void observe_provider();
   void on_request(const model::RequestTable::Change& change);
   void on_node(const std::string& id);
-  void look_at_everything();
+  void enqueue_all();
 
   Task<> run();
-  void consider(const Order& order);
-  void carry_out(const Order& order, const model::NodeRequest& request, Verdict verdict);
-  void make_room(const model::NodeRequest& request, const Decision& decision,
-                 std::vector<std::string> plan);
+  void consider(const ServiceKey& key);
+  void carry_out(const ServiceKey& key, const model::NodeRequest& request, Verdict verdict);
+  void choose_eviction(const model::NodeRequest& request, const Decision& decision,
+                       std::vector<std::string> plan);
   void accept(const model::NodeRequest& request, Verdict verdict);
   Task<> fulfil(std::string request_id, planning::QuotaBounds bounds);
-  void reserve(const model::NodeRequest& request, planning::Claim claim);
-  void put_down(const std::string& request_id);
+  void reserve(const model::NodeRequest& request, planning::ReservationSpec reservation);
+  void drop_reservation(const std::string& request_id);
   Task<> decline(std::string request_id, planning::Reason reason);
-  bool is_left_behind(const model::NodeRequest& request) const;
-  void look_at_nodes_of(const model::NodeRequest& request);
-  void look_at_launch(const model::Node& node);
+  bool is_stranded(const model::NodeRequest& request) const;
+  void reevaluate_nodes_of(const model::NodeRequest& request);
+  void reevaluate_launch(const model::Node& node);
   Task<> resume(std::string request_id);
   Task<Result> result_of(std::string request_id, Task<NodeRequestHandler::Outcome> work);
   Task<> end(std::string request_id, Result result);
   async::Duration pause_after(const std::string& request_id, Result result);
-  Task<> look_again(std::string request_id, async::Duration pause);
-  void look_at_again(const std::string& request_id);
+  Task<> reevaluate_in(std::string request_id, async::Duration pause);
+  void enqueue_again(const std::string& request_id);
 
   planning::Facts facts();
-  bool leaves_to_peer(const model::NodeRequest& request);
+  bool defers_to_peer(const model::NodeRequest& request);
   void publish_whether_paused();
 
   bool is_own(const model::Node& node) const;
@@ -113,15 +113,15 @@ class PoolWorker {
   PoolIdentity identity_;
   telemetry::Logger log_;
 
-  WaitingLine line_;
+  RequestQueue queue_;
   model::Registration registration_;
   async::Event wake_{"a request, node or pool changed"};
   PoolStock stock_;
-  IdleNodes idle_nodes_;
+  IdleNodeEvictor idle_node_evictor_;
   std::set<std::string, std::less<>> in_hand_;             // requests that a handler works on
   std::map<std::string, Accepted, std::less<>> accepted_;  // by request
   std::set<std::string, std::less<>> refused_;  // requests whose last attempt the store refused
-  LeftToOthers left_to_peer_;  // requests, to another launcher's worker of the same pool
+  PeerDeferral left_to_peer_;  // requests, to another launcher's worker of the same pool
   std::vector<coordination::Subscription> subscriptions_;
   coordination::Subscription provider_subscription_;
   async::TaskScope scope_;

@@ -66,10 +66,10 @@ void ProviderQuota::machine_gone() {
 
 void ProviderQuota::end_refusal_at(async::Clock::TimePoint when) {
   refusing_until_ = when;
-  scope_.spawn("refusal of provider " + provider_->config().name(), look_again_at(when));
+  scope_.spawn("refusal of provider " + provider_->config().name(), refresh_at(when));
 }
 
-Task<> ProviderQuota::look_again_at(async::Clock::TimePoint when) {
+Task<> ProviderQuota::refresh_at(async::Clock::TimePoint when) {
   co_await runtime_.clock.sleep_until(when);
   if (!is_refusing()) changes_.notify();
 }

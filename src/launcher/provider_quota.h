@@ -72,7 +72,7 @@ class ProviderQuota {
   Task<> keep_fresh();
   Task<> ask();
   void end_refusal_at(async::Clock::TimePoint when);
-  Task<> look_again_at(async::Clock::TimePoint when);
+  Task<> refresh_at(async::Clock::TimePoint when);
 
   async::Runtime runtime_;
   std::shared_ptr<driver::Provider> provider_;

@@ -13,7 +13,7 @@ Reconciler::Reconciler(const WorkerContext& context, HistoryRecorder& history,
     : runtime_(context.runtime),
       provider_(std::move(provider)),
       log_(std::move(log)),
-      lost_machines_(context, history, *provider_, log_),
+      terminated_machines_(context, history, *provider_, log_),
       scope_(runtime_, [logger = log_](const std::string& name, const std::string& error) {
         logger.error("{}: {}", name, error);
       }) {}
@@ -29,7 +29,7 @@ Task<> Reconciler::stop() {
 // Side by side in time: both look at the same listing.
 Task<> Reconciler::run() {
   while (true) {
-    co_await attempt("machines that have ended", lost_machines_.look());
+    co_await attempt("machines that have ended", terminated_machines_.look());
     co_await attempt("leaked resources", provider_->launching()->remove_leaks());
     co_await runtime_.clock.sleep_for(kInterval);
   }

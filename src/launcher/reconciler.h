@@ -7,7 +7,7 @@
 #include "driver/driver.h"
 #include "launcher/context.h"
 #include "launcher/history_recorder.h"
-#include "launcher/lost_machines.h"
+#include "launcher/terminated_machine_detector.h"
 
 namespace nodepool::launcher {
 
@@ -33,7 +33,7 @@ class Reconciler {
   async::Runtime runtime_;
   std::shared_ptr<driver::Provider> provider_;
   telemetry::Logger log_;
-  LostMachines lost_machines_;
+  TerminatedMachineDetector terminated_machines_;
   async::TaskScope scope_;
 };
 

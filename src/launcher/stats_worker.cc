@@ -58,8 +58,8 @@ StatsWorker::StatsWorker(const WorkerContext& context, const Providers& provider
 
 void StatsWorker::start() {
   if (!metrics_.has_statsd()) return;
-  scope_.spawn("limits for statsd", tell_now_and_then(kLimitsPause, &StatsWorker::limits));
-  scope_.spawn("queues for statsd", tell_now_and_then(kQueuesPause, &StatsWorker::queues));
+  scope_.spawn("limits for statsd", report_periodically(kLimitsPause, &StatsWorker::limits));
+  scope_.spawn("queues for statsd", report_periodically(kQueuesPause, &StatsWorker::queues));
   scope_.spawn("StatsWorker", stand_for_election());
 }
 
@@ -67,8 +67,8 @@ Task<> StatsWorker::stop() {
   co_await scope_.stop();
 }
 
-Task<> StatsWorker::tell_now_and_then(async::Duration pause,
-                                      Gauges (StatsWorker::*gauges)() const) {
+Task<> StatsWorker::report_periodically(async::Duration pause,
+                                        Gauges (StatsWorker::*gauges)() const) {
   while (true) {
     {
       telemetry::MetricsBatch batch(metrics_);
@@ -109,13 +109,14 @@ StatsWorker::Gauges StatsWorker::queues() const {
   return gauges;
 }
 
-void StatsWorker::add_figures(telemetry::Figures& figures) {
+void StatsWorker::add_metrics(telemetry::MetricsRegistry& figures) {
   for (const Gauges& gauges : {limits(), queues()}) {
     for (const auto& [series, value] : gauges) figures.gauge(series, value);
   }
   if (context_.records.ready()) {
-    if (!asked_census_) asked_census_.emplace(context_.records.nodes, context_.records.requests);
-    for (const auto& [series, count] : asked_census_->figures(
+    if (!current_counts_)
+      current_counts_.emplace(context_.records.nodes, context_.records.requests);
+    for (const auto& [series, count] : current_counts_->values(
              context_.records.components.pools(), context_.runtime.clock.wall_seconds())) {
       figures.gauge(series, static_cast<double>(count));
     }
@@ -140,7 +141,7 @@ Task<> StatsWorker::stand_for_election() {
 
 Task<> StatsWorker::lead() {
   log_.info("Elected to tell statsd of all nodes and requests");
-  const Census census(context_.records.nodes, context_.records.requests);
+  const NodeCounts node_counts(context_.records.nodes, context_.records.requests);
   async::Event changed("nodes or requests changed");
   const coordination::Subscription subscriptions[] = {
       context_.records.nodes.observe(
@@ -149,9 +150,9 @@ Task<> StatsWorker::lead() {
           [&changed](const model::RequestTable::Change&) { changed.set(); }),
       context_.records.components.observe(
           [&changed](const model::ComponentTable::Change&) { changed.set(); })};
-  Census::Figures told;
+  NodeCounts::Values told;
   while (true) {
-    if (context_.records.ready()) tell_counts(census, told);
+    if (context_.records.ready()) report_counts(node_counts, told);
     co_await context_.runtime.clock.sleep_for(kShortestCountsPause);
     co_await changed.wait_until(context_.runtime.clock,
                                 context_.runtime.clock.now() + kLongestSilence);
@@ -159,15 +160,15 @@ Task<> StatsWorker::lead() {
 }
 
 // What has vanished is told once more, as 0.
-void StatsWorker::tell_counts(const Census& census, Census::Figures& told) const {
-  const Census::Figures figures =
-      census.figures(context_.records.components.pools(), context_.runtime.clock.wall_seconds());
+void StatsWorker::report_counts(const NodeCounts& node_counts, NodeCounts::Values& told) const {
+  const NodeCounts::Values values = node_counts.values(context_.records.components.pools(),
+                                                       context_.runtime.clock.wall_seconds());
   telemetry::MetricsBatch batch(metrics_);
   for (const auto& [nodes, count] : told) {
-    if (!figures.contains(nodes)) batch.gauge(nodes, 0);
+    if (!values.contains(nodes)) batch.gauge(nodes, 0);
   }
-  for (const auto& [nodes, count] : figures) batch.gauge(nodes, static_cast<double>(count));
-  told = figures;
+  for (const auto& [nodes, count] : values) batch.gauge(nodes, static_cast<double>(count));
+  told = values;
 }
 
 }  // namespace nodepool::launcher

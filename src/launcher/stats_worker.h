@@ -7,8 +7,8 @@
 #include <string>
 
 #include "async/task_scope.h"
-#include "launcher/census.h"
 #include "launcher/context.h"
+#include "launcher/node_counts.h"
 #include "launcher/providers.h"
 
 namespace nodepool::launcher {
@@ -29,7 +29,7 @@ class StatsWorker {
               const planning::TenantLimits& tenant_limits, Options options);
 
   // Adds how things stand now.
-  void add_figures(telemetry::Figures& figures);
+  void add_metrics(telemetry::MetricsRegistry& figures);
 
   // Begins to work, if there is a statsd server.
   void start();
@@ -40,19 +40,19 @@ class StatsWorker {
  private:
   using Gauges = std::map<telemetry::Series, double>;
 
-  Task<> tell_now_and_then(async::Duration pause, Gauges (StatsWorker::*gauges)() const);
+  Task<> report_periodically(async::Duration pause, Gauges (StatsWorker::*gauges)() const);
   Gauges limits() const;
   Gauges queues() const;
   Task<> stand_for_election();
   Task<> lead();
-  void tell_counts(const Census& census, Census::Figures& told) const;
+  void report_counts(const NodeCounts& node_counts, NodeCounts::Values& told) const;
 
   const WorkerContext& context_;
   const Providers& providers_;
   const planning::TenantLimits& tenant_limits_;
   Options options_;
-  telemetry::Metrics metrics_;          // for statsd
-  std::optional<Census> asked_census_;  // once somebody has asked
+  telemetry::Metrics metrics_;                // for statsd
+  std::optional<NodeCounts> current_counts_;  // once somebody has asked
   telemetry::Logger log_;
   async::TaskScope scope_;
 };

@@ -48,7 +48,7 @@ Task<> LauncherWeb::start(const config::Config& config) {
   co_await open(
       {.host = config.webapp.listen_address, .port = config.webapp.port, .names = api.host_names});
   if (api.port) {
-    co_await open({.kind = web::Door::Kind::tls,
+    co_await open({.kind = web::ListenAddress::Kind::tls,
                    .host = api.listen_address,
                    .port = *api.port,
                    .names = api.host_names,
@@ -56,15 +56,16 @@ Task<> LauncherWeb::start(const config::Config& config) {
                    .key = api.tls_key});
   }
   if (!api.socket.empty()) {
-    co_await open({.kind = web::Door::Kind::local, .path = api.socket, .mode = api.socket_mode});
+    co_await open(
+        {.kind = web::ListenAddress::Kind::local, .path = api.socket, .mode = api.socket_mode});
   }
 }
 
-Task<> LauncherWeb::open(web::Door door) {
+Task<> LauncherWeb::open(web::ListenAddress listen_address) {
   servers_.push_back(std::make_unique<web::Server>(
       runtime_, log_, [this](web::Request request) { return answer(std::move(request)); },
       web::Server::Limits(), client_limits_));
-  co_await servers_.back()->start(std::move(door));
+  co_await servers_.back()->start(std::move(listen_address));
 }
 
 Task<> LauncherWeb::stop() {
@@ -101,7 +102,7 @@ Task<web::Response> LauncherWeb::answer(web::Request request) {
 Task<web::Response> LauncherWeb::answer_reader(web::Request request, page::StatusPage::Part page) {
   if (request.path == "/metrics") {
     if (!api_ && !anonymous_read_) co_return readiness(request);
-    co_return web::text_page(sources_.figures().prometheus_text(), web::kPrometheusText);
+    co_return web::text_page(sources_.registry().prometheus_text(), web::kPrometheusText);
   }
   Task<web::Response> answering = page == page::StatusPage::Part::data
                                       ? status_page_->answer(std::move(request))

@@ -9,8 +9,8 @@
 #include "api/api.h"
 #include "config/config.h"
 #include "page/status_page.h"
-#include "telemetry/figures.h"
 #include "telemetry/health.h"
+#include "telemetry/metrics_registry.h"
 #include "web/client_limits.h"
 #include "web/reference_pages.h"
 #include "web/server.h"
@@ -25,7 +25,7 @@ class LauncherWeb {
   // What the launcher has for it. All outlives this.
   struct Sources {
     std::function<telemetry::Health()> health;
-    std::function<telemetry::Figures()> figures;
+    std::function<telemetry::MetricsRegistry()> registry;
   };
 
   LauncherWeb(const async::Runtime& runtime, const telemetry::Logger& log, Sources sources);
@@ -43,7 +43,7 @@ class LauncherWeb {
  private:
   async::Task<web::Response> answer(web::Request request);
   async::Task<web::Response> answer_reader(web::Request request, page::StatusPage::Part page);
-  async::Task<> open(web::Door door);
+  async::Task<> open(web::ListenAddress listen_address);
   bool may_read(const web::Request& request);
   web::Response readiness(const web::Request& request);
 

@@ -29,7 +29,7 @@ class LauncherDaemon final : public program::Daemon {
       : Daemon(options, std::move(log), "nodepool.NodePool"),
         drivers_(drivers::all_drivers()),
         has_webapp_(options.webapp) {
-    if (has_webapp_) keep_figures();
+    if (has_webapp_) enable_registry();
   }
 
  private:
@@ -39,7 +39,7 @@ class LauncherDaemon final : public program::Daemon {
     if (!has_webapp_) co_return;
     web_.emplace(runtime(), log().child("WebApp"),
                  LauncherWeb::Sources{.health = [this] { return all_health(); },
-                                      .figures = [this] { return all_figures(); }});
+                                      .registry = [this] { return all_metrics(); }});
     co_await web_->start(config);
   }
 
@@ -65,7 +65,7 @@ class LauncherDaemon final : public program::Daemon {
           .max_lease = [this] { return max_lease(); }};
       const telemetry::Logger audit(log_sink(), "nodepool.audit");
       page::StatusPage::Options page{
-          .sources = page_sources(*launcher_, *metrics().figures(), *site_problems_),
+          .sources = page_sources(*launcher_, *metrics().registry(), *site_problems_),
           .journal = program::journal_of(config),
           .build_logs = config.build_log_dir};
       web_->show(launcher_->records(), store(), audit, std::move(api), std::move(page));
@@ -122,13 +122,13 @@ class LauncherDaemon final : public program::Daemon {
     return all;
   }
 
-  telemetry::Figures all_figures() {
-    telemetry::Figures all = figures();
+  telemetry::MetricsRegistry all_metrics() {
+    telemetry::MetricsRegistry all = registry();
     const telemetry::Health health = all_health();
     all.gauge(telemetry::series<telemetry::kReady>(), health.obstacles.empty() ? 1 : 0);
-    all.gauge(telemetry::series<telemetry::kWarnings>(),
+    all.gauge(telemetry::series<telemetry::kProblems>(),
               static_cast<double>(health.warnings.size()));
-    if (launcher_) launcher_->add_figures(all);
+    if (launcher_) launcher_->add_metrics(all);
     return all;
   }
 

@@ -67,12 +67,12 @@ ProviderFacts provider_facts(const launcher::Launcher& launcher,
 // Sums of a metric: of each provider, by the value of one of its labels.
 using Sums = std::map<std::string, std::map<std::string, CallFacts>>;
 
-Sums sums_of(const telemetry::Figures& figures, const telemetry::Metric& metric,
+Sums sums_of(const telemetry::MetricsRegistry& registry, const telemetry::Metric& metric,
              std::string_view label) {
   Sums sums;
   const std::size_t provider = telemetry::label_index(metric, "provider");
   const std::size_t name = telemetry::label_index(metric, label);
-  figures.visit(metric, [&](const telemetry::Series& series, double value, std::uint64_t count) {
+  registry.visit(metric, [&](const telemetry::Series& series, double value, std::uint64_t count) {
     CallFacts& sum = sums[series.values.at(provider)][series.values.at(name)];
     sum.name = series.values.at(name);
     const bool is_counter = metric.kind == telemetry::Metric::Kind::counter;
@@ -95,10 +95,10 @@ bool is_error(const CallFacts& answer) {
 }
 
 std::vector<ProviderFacts> all_providers(const launcher::Launcher& launcher,
-                                         const telemetry::Figures& figures) {
-  const Sums calls = sums_of(figures, telemetry::kCloudCalls, "call");
-  const Sums answers = sums_of(figures, telemetry::kCloudAnswers, "status");
-  const Sums launches = sums_of(figures, driver::kLaunches, "result");
+                                         const telemetry::MetricsRegistry& registry) {
+  const Sums calls = sums_of(registry, telemetry::kCloudCalls, "call");
+  const Sums answers = sums_of(registry, telemetry::kCloudResponses, "status");
+  const Sums launches = sums_of(registry, driver::kLaunches, "result");
   std::vector<ProviderFacts> list;
   for (const auto& [name, service] : launcher.providers()) {
     ProviderFacts& facts = list.emplace_back(provider_facts(launcher, service));
@@ -136,9 +136,9 @@ std::vector<page::Opinion> opinions_about(launcher::Launcher& launcher,
 
 }  // namespace
 
-page::Sources page_sources(launcher::Launcher& launcher, const telemetry::Figures& figures,
+page::Sources page_sources(launcher::Launcher& launcher, const telemetry::MetricsRegistry& registry,
                            SiteProblems& problems) {
-  return {.providers = [&] { return all_providers(launcher, figures); },
+  return {.providers = [&] { return all_providers(launcher, registry); },
           .problems = [&] { return page_problems(problems); },
           .opinions = [&](const std::string& id) { return opinions_about(launcher, id); },
           .observe_opinions =

@@ -12,7 +12,7 @@
 namespace nodepool {
 
 // What needs attention in the whole installation: the list that `nodepool status` computes, for
-// `/ready?detail`, the metric nodepool_warnings and the status page.
+// `/ready?detail`, the metric nodepool_problems and the status page.
 class SiteProblems {
  public:
   // Both outlive it. The records have to include those of hosts.

@@ -30,11 +30,11 @@ Task<> FollowedInstallation::run() {
       std::string(kInstallationPath), [this](const coordination::WatchEvent&) { changed_.set(); });
   while (true) {
     co_await changed_.wait();
-    co_await look_until_known();
+    co_await wait_until_known();
   }
 }
 
-Task<> FollowedInstallation::look_until_known() {
+Task<> FollowedInstallation::wait_until_known() {
   while (true) {
     bool is_away = false;
     std::string failure;

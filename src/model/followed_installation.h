@@ -30,7 +30,7 @@ class FollowedInstallation {
 
  private:
   coordination::Task<> look();
-  coordination::Task<> look_until_known();
+  coordination::Task<> wait_until_known();
 
   async::Runtime runtime_;
   coordination::Store& store_;

@@ -8,8 +8,8 @@
 
 namespace nodepool::model {
 
-// That a host which stands for nodes is out of order, as one launcher sees it:
-// /nodepool/hosts/<any name>, ephemeral, and only there while the host is out of order. Times are
+// That a host which stands for nodes is unhealthy, as one launcher sees it:
+// /nodepool/hosts/<any name>, ephemeral, and only there while the host is unhealthy. Times are
 // seconds.
 struct HostReport {
   std::string provider;

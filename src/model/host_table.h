@@ -9,7 +9,7 @@
 
 namespace nodepool::model {
 
-// The reports of all launchers about hosts that are out of order. Pages and lists show them; no
+// The reports of all launchers about hosts that are unhealthy. Pages and lists show them; no
 // decision is based on them.
 class HostTable final : public RecordTable<HostReport> {
  public:

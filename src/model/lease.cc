@@ -57,7 +57,7 @@ std::optional<Lease> lease_of(const Node& node) {
   if (expires == found->end() || !expires->is_number()) return std::nullopt;
   return Lease{id->get<std::string>(),     expires->get<double>(), text_at(*found, "holder"),
                text_at(*found, "owner"),   text_at(*found, "key"), text_at(*found, "label"),
-               integer_at(*found, "place")};
+               integer_at(*found, "index")};
 }
 
 Json lease_user_data(const Lease& lease) {
@@ -67,7 +67,7 @@ Json lease_user_data(const Lease& lease) {
   content["holder"] = lease.holder;
   if (!lease.label.empty()) {
     content["label"] = lease.label;
-    content["place"] = lease.place;
+    content["index"] = lease.index;
   }
   if (!lease.owner.empty()) content["owner"] = lease.owner;
   if (!lease.key.empty()) content["key"] = lease.key;

@@ -15,7 +15,7 @@ namespace nodepool::model {
 // session:
 //
 //   {"nodepool_lease": {"id": "200-0000000007", "expires": 1700003600.0, "holder": "nodepool:a@b",
-//                       "label": "debian-12", "place": 0, "owner": "gitlab", "key": "9f86d0…"}}
+//                       "label": "debian-12", "index": 0, "owner": "gitlab", "key": "9f86d0…"}}
 //
 // The last two are there if the request API made it. Once it has expired, the launcher takes the
 // nodes back.
@@ -24,10 +24,10 @@ struct Lease {
   double expires = 0;      // seconds since the epoch
   std::string holder;      // for people
   std::string owner = {};  // the client of the request API that it belongs to; empty: nobody's
-  std::string key = {};    // of the order that it answers (model/lease_order.h); empty: none
+  std::string key = {};    // of the order that it answers (model/lease_request.h); empty: none
   // Of the node: what it was asked for as, and where in the request. Older leases do not say.
   std::string label = {};
-  std::int64_t place = 0;
+  std::int64_t index = 0;
 
   friend bool operator==(const Lease&, const Lease&) = default;
 };

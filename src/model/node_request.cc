@@ -51,7 +51,7 @@ bool NodeRequest::declined(std::string_view pool_id) const {
   return std::ranges::find(declined_by, pool_id) != declined_by.end();
 }
 
-NodeRequest::Order NodeRequest::order() const {
+NodeRequest::ServiceKey NodeRequest::service_key() const {
   const std::size_t dash = id.find('-');
   return {id.substr(0, dash), relative_priority, id.substr(dash + 1)};
 }

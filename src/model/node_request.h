@@ -57,8 +57,8 @@ struct NodeRequest {
   bool declined(std::string_view pool_id) const;
 
   // Requests are served in ascending order of this: priority, relative priority, sequence.
-  using Order = std::tuple<std::string, std::int64_t, std::string>;
-  Order order() const;
+  using ServiceKey = std::tuple<std::string, std::int64_t, std::string>;
+  ServiceKey service_key() const;
 };
 
 // Reads the record of request `id`. Throws RecordError, also for an id without exactly one '-'.

@@ -60,7 +60,7 @@ class RecordSet {
   }
 
   // … or a record of its own making.
-  void take_in(Record record) {
+  void insert(Record record) {
     const std::string id = record.id;
     replace(id, std::move(record));
   }

@@ -26,7 +26,7 @@ class RecordTable : public FollowedTree, protected RecordSet<Record> {
   // The record is what was written, `stat` what the store answered.
   void written(Record record, const coordination::Stat& stat) {
     record.stat = stat;
-    if (cache().apply_version(record.id, stat)) this->take_in(std::move(record));
+    if (cache().apply_version(record.id, stat)) this->insert(std::move(record));
   }
   // … of a record that was read from the store.
   void seen(std::string_view id, const coordination::Entry& entry) { cache().apply(id, entry); }

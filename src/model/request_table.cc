@@ -25,12 +25,12 @@ NodeRequest RequestTable::parse(std::string id, const coordination::Entry& entry
 }
 
 void RequestTable::unindex(const NodeRequest& request) {
-  waiting_.erase(request.order());
+  waiting_.erase(request.service_key());
   pending_.erase(request.id);
 }
 
 void RequestTable::index(const NodeRequest& request) {
-  if (request.state == RequestState::requested) waiting_.emplace(request.order(), request.id);
+  if (request.state == RequestState::requested) waiting_.emplace(request.service_key(), request.id);
   if (request.state == RequestState::pending) pending_.insert(request.id);
 }
 

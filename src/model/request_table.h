@@ -11,8 +11,8 @@ namespace nodepool::model {
 // All node requests; those that wait for a launcher in the order in which they are to be served.
 class RequestTable final : public RecordTable<NodeRequest> {
  public:
-  // Order of service -> request id.
-  using Line = std::map<NodeRequest::Order, std::string>;
+  // ServiceKey of service -> request id.
+  using Line = std::map<NodeRequest::ServiceKey, std::string>;
 
   RequestTable(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
 

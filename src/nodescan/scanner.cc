@@ -5,9 +5,9 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "async/call_tracer.h"
 #include "async/deadline.h"
 #include "async/slots.h"
-#include "async/task_witness.h"
 #include "nodescan/address.h"
 #include "nodescan/connection.h"
 
@@ -56,8 +56,8 @@ std::string to_string(const Target& target) {
 
 // Tells the task's witness what came of one connection.
 async::Task<> tell_witness(const Target& target, std::string outcome) {
-  const auto witness = async::witness_of(co_await boost::asio::this_coro::executor);
-  if (witness) witness->connected(to_string(target), outcome);
+  const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
+  if (tracer) tracer->connected(to_string(target), outcome);
 }
 
 // What came back says more than that the time was over.

@@ -82,7 +82,7 @@ std::string Feed::revision() const {
   return changes_ ? changes_->revision() : std::string();
 }
 
-Task<> Feed::until_news(async::Clock::TimePoint when) {
+Task<> Feed::wait_for_changes(async::Clock::TimePoint when) {
   co_await news_.wait_until(runtime_.clock, when);
 }
 
@@ -102,7 +102,7 @@ void Feed::begin() {
             .components = ids_of(records_.components.all()),
             .hosts = ids_of(records_.hosts.all())};
   render_stale();
-  tell_sources();
+  publish_sources();
   changes_->commit(runtime_.clock.now());
   scope_.spawn("status page", run());
   if (!journal_) return;
@@ -157,7 +157,7 @@ void Feed::subscribe() {
   }));
 }
 
-bool Feed::is_looked_at() const {
+bool Feed::is_evaluated() const {
   return viewers_ > 0 || runtime_.clock.now() < looked_at_ + kPatience;
 }
 
@@ -174,10 +174,10 @@ Task<> Feed::run() {
 
 Task<> Feed::follow() {
   async::Clock::TimePoint figures_due = runtime_.clock.now();
-  while (is_looked_at()) {
+  while (is_evaluated()) {
     render_stale();
     if (runtime_.clock.now() >= figures_due) {
-      tell_sources();
+      publish_sources();
       figures_due = runtime_.clock.now() + kFiguresPause;
     }
     if (changes_->commit(runtime_.clock.now())) news_.set();
@@ -233,7 +233,7 @@ void Feed::render_host(const std::string& id) {
   changes_->set("host", id, host_row(id, *report));
 }
 
-void Feed::tell_sources() {
+void Feed::publish_sources() {
   Ids gone = std::exchange(providers_, {});
   for (const ProviderFacts& provider : sources_.providers()) {
     gone.erase(provider.name);

@@ -52,7 +52,7 @@ class Feed {
   std::string revision() const;
 
   // Returns when there are changes, or at that time. Throws Cancelled.
-  async::Task<> until_news(async::Clock::TimePoint when);
+  async::Task<> wait_for_changes(async::Clock::TimePoint when);
 
   async::Task<> stop();
 
@@ -73,13 +73,13 @@ class Feed {
   void subscribe();
   async::Task<> run();
   async::Task<> follow();
-  bool is_looked_at() const;
+  bool is_evaluated() const;
   void render_stale();
   void render_node(const std::string& id);
   void render_request(const std::string& id);
   void render_host(const std::string& id);
   void render_problems();
-  void tell_sources();
+  void publish_sources();
   async::Task<> follow_failures(std::shared_ptr<history::JournalNews> news);
   void add_failures(std::vector<history::Entry>& entries);
 

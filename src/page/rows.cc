@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/lease.h"
-#include "model/lease_order.h"
+#include "model/lease_request.h"
 #include "page/row_text.h"
 
 namespace nodepool::page {
@@ -26,7 +26,7 @@ RowText lease_text(const Node& node) {
 
 RowText order_text(const NodeRequest& request) {
   RowText row;
-  const std::optional<model::LeaseOrder> order = model::lease_order_of(request);
+  const std::optional<model::LeaseRequest> order = model::lease_request_of(request);
   if (!order) return row;
   row.text("owner", order->owner).text("holder", order->holder).time("expires", order->expires);
   return row;

@@ -122,7 +122,7 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
       co_return;
     }
     revision = feed_.revision();
-    const bool is_news = !messages->empty();
+    const bool is_newer = !messages->empty();
     // A slow client must not keep old messages in memory: the log forgets them, and it starts over.
     const std::vector<std::weak_ptr<const std::string>> rest(messages->begin(), messages->end());
     messages->clear();
@@ -134,9 +134,9 @@ Task<> StatusPage::stream_changes(std::string revision, web::StreamSink& sink) {
       }
       is_taken = is_taken && co_await sink.send(std::move(text));
     }
-    if (is_news) continue;
+    if (is_newer) continue;
     const async::Clock::TimePoint ping = runtime_.clock.now() + kPing;
-    co_await feed_.until_news(ping);
+    co_await feed_.wait_for_changes(ping);
     if (runtime_.clock.now() >= ping) is_taken = co_await sink.send(":\n\n");
   }
 }

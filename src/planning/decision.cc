@@ -12,7 +12,7 @@ namespace nodepool::planning {
 
 namespace {
 
-using driver::Excess;
+using driver::LimitExceeded;
 using model::Component;
 using model::NodeRequest;
 using Code = Reason::Code;
@@ -36,16 +36,16 @@ Decision wait_for_pool(const Component& pool, Code why) {
 }
 
 Decision wait_for_room(Reason reason, Shortage shortage = Shortage::none) {
-  return {Kind::wait, Until::there_is_room, std::move(reason), shortage};
+  return {Kind::wait, Until::capacity_is_free, std::move(reason), shortage};
 }
 
-Reason about(Code code, Excess figures) {
+Reason about(Code code, LimitExceeded figures) {
   return {.code = code, .figures = std::move(figures)};
 }
 
 // Another pool that should serve the request rather than this one, and why.
-std::optional<Decision> yield(const NodeRequest& request, const Component& own,
-                              const std::vector<const Component*>& candidates) {
+std::optional<Decision> defer_to_better_pool(const NodeRequest& request, const Component& own,
+                                             const std::vector<const Component*>& candidates) {
   for (const Component* pool : candidates) {
     if (request.provider && own.provider_name != *request.provider &&
         pool->provider_name == *request.provider) {
@@ -64,17 +64,17 @@ std::optional<Decision> yield(const NodeRequest& request, const Component& own,
 }
 
 // Why a pool that only hands out can never serve the request; nothing if it can.
-std::optional<Reason> beyond_stock(const NodeRequest& request, const Prospects& prospects) {
+std::optional<Reason> beyond_stock(const NodeRequest& request, const EvaluationInput& input) {
   for (const auto& [label, wanted] : count(request.node_types)) {
-    const auto capacity = prospects.capacity.find(label);
-    if (capacity != prospects.capacity.end() && capacity->second && *capacity->second < wanted) {
+    const auto capacity = input.capacity.find(label);
+    if (capacity != input.capacity.end() && capacity->second && *capacity->second < wanted) {
       Reason reason{.code = Code::beyond_stock, .subject = label};
       reason.figures.needed = static_cast<double>(wanted);
       reason.figures.limit = static_cast<double>(*capacity->second);
       return reason;
     }
   }
-  if (!prospects.has_all_at_once) {
+  if (!input.has_all_at_once) {
     return about_labels(Code::labels_not_at_once, request.node_types);
   }
   if (!request.reuse) return Reason{Code::wants_new_nodes};
@@ -82,17 +82,17 @@ std::optional<Reason> beyond_stock(const NodeRequest& request, const Prospects& 
 }
 
 // The limit that the request alone exceeds; nothing if there is none.
-std::optional<Reason> beyond_limits(const Prospects& prospects) {
-  if (auto over = excess(prospects.pool_limits, {}, prospects.need_of_all)) {
+std::optional<Reason> beyond_limits(const EvaluationInput& input) {
+  if (auto over = excess(input.pool_limits, {}, input.needs_of_all)) {
     return about(Code::beyond_limit_of_pool, std::move(*over));
   }
-  if (prospects.tenant_limits) {
-    if (auto over = excess(*prospects.tenant_limits, {}, prospects.need_of_all)) {
+  if (input.tenant_limits) {
+    if (auto over = excess(*input.tenant_limits, {}, input.needs_of_all)) {
       return about(Code::beyond_limit_of_tenant, std::move(*over));
     }
   }
-  if (!prospects.provider_limits) return std::nullopt;
-  if (auto over = excess(*prospects.provider_limits, {}, prospects.need_of_all)) {
+  if (!input.provider_limits) return std::nullopt;
+  if (auto over = excess(*input.provider_limits, {}, input.needs_of_all)) {
     return about(Code::beyond_limit_of_provider, std::move(*over));
   }
   return std::nullopt;
@@ -100,9 +100,9 @@ std::optional<Reason> beyond_limits(const Prospects& prospects) {
 
 // Why this pool can never serve the request; nothing if it can.
 std::optional<Reason> decline_reason(const NodeRequest& request, const Component& own,
-                                     const Prospects& prospects) {
-  const auto instances = prospects.pool_limits.find("instances");
-  if (instances != prospects.pool_limits.end() && instances->second <= 0) {
+                                     const EvaluationInput& input) {
+  const auto instances = input.pool_limits.find("instances");
+  if (instances != input.pool_limits.end() && instances->second <= 0) {
     return Reason{Code::pool_disabled};
   }
   if (request.node_types.size() > kMostNodes) {
@@ -116,20 +116,20 @@ std::optional<Reason> decline_reason(const NodeRequest& request, const Component
     if (!own.supports(label)) missing.push_back(label);
   }
   if (!missing.empty()) return about_labels(Code::labels_not_offered, missing);
-  if (!prospects.label_problem.empty()) {
-    return Reason{Code::label_unserviceable, prospects.label_problem};
+  if (!input.label_problem.empty()) {
+    return Reason{Code::label_unserviceable, input.label_problem};
   }
-  if (!prospects.launches) {
-    if (std::optional<Reason> reason = beyond_stock(request, prospects)) return reason;
+  if (!input.launches) {
+    if (std::optional<Reason> reason = beyond_stock(request, input)) return reason;
   }
-  return beyond_limits(prospects);
+  return beyond_limits(input);
 }
 
 // What a pool that only hands out lacks now.
-Decision wait_for_free_node(const NodeRequest& request, const Prospects& prospects) {
-  const std::string& label = prospects.missing.front();
+Decision wait_for_free_node(const NodeRequest& request, const EvaluationInput& input) {
+  const std::string& label = input.missing.front();
   const auto wanted = std::ranges::count(request.node_types, label);
-  const auto missing = std::ranges::count(prospects.missing, label);
+  const auto missing = std::ranges::count(input.missing, label);
   Reason reason{Code::nodes_not_free, label};
   reason.figures.used = static_cast<double>(wanted - missing);
   reason.figures.needed = static_cast<double>(wanted);
@@ -137,23 +137,23 @@ Decision wait_for_free_node(const NodeRequest& request, const Prospects& prospec
 }
 
 // Whether the missing nodes may be launched now; if not, why.
-std::optional<Decision> short_of_room(const NodeRequest& request, const Prospects& prospects) {
-  if (!prospects.provider_limits) {
-    if (prospects.why_unknown.empty()) {  // not asked yet: there may be room
+std::optional<Decision> short_of_capacity(const NodeRequest& request,
+                                          const EvaluationInput& input) {
+  if (!input.provider_limits) {
+    if (input.why_unknown.empty()) {  // not asked yet: there may be room
       return Decision{Kind::wait, Until::quota_is_known, {Code::quota_not_asked}};
     }
-    return wait_for_room({Code::quota_unknown, prospects.why_unknown});
+    return wait_for_room({Code::quota_unknown, input.why_unknown});
   }
   Reason reason;
   auto shortage = Shortage::provider;
-  if (prospects.refused) {
+  if (input.refused) {
     reason.code = Code::launch_refused;
-  } else if (auto over =
-                 excess(prospects.pool_limits, prospects.used_by_pool, prospects.need_of_missing)) {
+  } else if (auto over = excess(input.pool_limits, input.used_by_pool, input.needs_of_missing)) {
     reason = about(Code::pool_full, std::move(*over));
     shortage = Shortage::pool;
-  } else if (auto beyond = excess(*prospects.provider_limits, prospects.used_by_provider,
-                                  prospects.need_of_missing)) {
+  } else if (auto beyond =
+                 excess(*input.provider_limits, input.used_by_provider, input.needs_of_missing)) {
     reason = about(Code::provider_full, std::move(*beyond));
   }
   if (reason.code == Code::none) return std::nullopt;
@@ -193,7 +193,7 @@ std::string_view to_string(Until until) {
       return "a pool goes, pauses or declines";
     case Until::quota_is_known:
       return "the provider has answered";
-    case Until::there_is_room:
+    case Until::capacity_is_free:
       return "a node is free or gone";
     case Until::tenant_takes_less:
       return "the tenant gives nodes back";
@@ -221,8 +221,8 @@ std::string to_json(const Decision& decision, std::string_view pool_id) {
   if (!reason.subject.empty()) json["subject"] = reason.subject;
   if (!reason.provider.empty()) json["provider"] = reason.provider;
   if (!reason.labels.empty()) json["labels"] = reason.labels;
-  const Excess& figures = reason.figures;
-  if (figures != Excess()) {
+  const LimitExceeded& figures = reason.figures;
+  if (figures != LimitExceeded()) {
     json["figures"] = {
         {"used", figures.used}, {"needed", figures.needed}, {"limit", figures.limit}};
     if (!figures.resource.empty()) json["figures"]["resource"] = figures.resource;
@@ -230,9 +230,9 @@ std::string to_json(const Decision& decision, std::string_view pool_id) {
   return text_of(json);
 }
 
-std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
-                               const std::vector<const Component*>& pools,
-                               std::string_view expected) {
+std::optional<Decision> check_eligibility(const NodeRequest& request, const PoolView& own,
+                                          const std::vector<const Component*>& pools,
+                                          std::string_view expected) {
   if (own.max_concurrency == 0) {
     return Decision{Kind::ignore, {}, {Code::provider_accepts_nothing}};
   }
@@ -256,34 +256,33 @@ std::optional<Decision> screen(const NodeRequest& request, const PoolView& own,
       candidates.push_back(pool);
     }
   }
-  return yield(request, *own.component, candidates);
+  return defer_to_better_pool(request, *own.component, candidates);
 }
 
-Decision judge(const NodeRequest& request, const PoolView& own, const Prospects& prospects) {
-  if (std::optional<Reason> reason = decline_reason(request, *own.component, prospects)) {
+Decision evaluate(const NodeRequest& request, const PoolView& own, const EvaluationInput& input) {
+  if (std::optional<Reason> reason = decline_reason(request, *own.component, input)) {
     return {Kind::decline, {}, std::move(*reason)};
   }
-  if (prospects.tenant_limits) {
-    if (auto over =
-            excess(*prospects.tenant_limits, prospects.used_by_tenant, prospects.need_of_tenant)) {
+  if (input.tenant_limits) {
+    if (auto over = excess(*input.tenant_limits, input.used_by_tenant, input.needs_of_tenant)) {
       Reason reason = about(Code::tenant_full, std::move(*over));
       reason.subject = request.tenant_name.value_or("");
       return {Kind::wait, Until::tenant_takes_less, std::move(reason), Shortage::tenant};
     }
   }
-  if (!prospects.behind.empty()) {
-    return {Kind::wait, Until::earlier_one_is_served, {Code::comes_after, prospects.behind}};
+  if (!input.behind.empty()) {
+    return {Kind::wait, Until::earlier_one_is_served, {Code::comes_after, input.behind}};
   }
-  if (!prospects.missing.empty() && !prospects.launches) {
-    return wait_for_free_node(request, prospects);
+  if (!input.missing.empty() && !input.launches) {
+    return wait_for_free_node(request, input);
   }
-  if (!prospects.missing.empty()) {
-    if (std::optional<Decision> decision = short_of_room(request, prospects)) return *decision;
+  if (!input.missing.empty()) {
+    if (std::optional<Decision> decision = short_of_capacity(request, input)) return *decision;
   }
-  const bool is_work = !prospects.missing.empty() || !prospects.launches;
-  if (is_work && own.max_concurrency > 0 && prospects.active_launches >= own.max_concurrency) {
+  const bool is_work = !input.missing.empty() || !input.launches;
+  if (is_work && own.max_concurrency > 0 && input.active_launches >= own.max_concurrency) {
     Reason reason{Code::launches_under_way};
-    reason.figures.used = static_cast<double>(prospects.active_launches);
+    reason.figures.used = static_cast<double>(input.active_launches);
     reason.figures.limit = static_cast<double>(own.max_concurrency);
     return {Kind::wait, Until::launch_ends, std::move(reason)};
   }

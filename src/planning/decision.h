@@ -36,7 +36,7 @@ struct Decision {
     nothing,
     registry_changes,  // another pool should serve it: it may go away, pause, or decline
     quota_is_known,    // of the provider
-    there_is_room,     // a node that would do becomes free, or nodes take less than now
+    capacity_is_free,  // a node that would do becomes free, or nodes take less than now
     tenant_takes_less,
     earlier_one_is_served,  // that of the reason, or it goes, or waits for something else
     launch_ends,            // of the provider
@@ -71,12 +71,12 @@ struct PoolView {
 // The rules that look at the registered pools only: who is to serve the request? Nothing if it is
 // this pool's turn to judge what it can do. `pools` are all registered pools, this one among them.
 // `expected`: a pool that is gone, and may be back to serve the request; empty: none.
-std::optional<Decision> screen(const model::NodeRequest& request, const PoolView& own,
-                               const std::vector<const model::Component*>& pools,
-                               std::string_view expected = {});
+std::optional<Decision> check_eligibility(const model::NodeRequest& request, const PoolView& own,
+                                          const std::vector<const model::Component*>& pools,
+                                          std::string_view expected = {});
 
 // What serving one request would take, and what there is.
-struct Prospects {
+struct EvaluationInput {
   bool launches = false;  // false: the pool only hands out nodes that exist
   // Labels without a free node: to be launched, or to wait for.
   std::vector<std::string> missing;
@@ -89,9 +89,9 @@ struct Prospects {
   bool has_all_at_once = true;
 
   // Quotas. `used` counts what has been promised to other requests as well.
-  driver::Resources need_of_all;      // all the wanted nodes
-  driver::Resources need_of_missing;  // those that are missing
-  driver::Resources need_of_tenant;   // those that do not count for the request's tenant already
+  driver::Resources needs_of_all;      // all the wanted nodes
+  driver::Resources needs_of_missing;  // those that are missing
+  driver::Resources needs_of_tenant;   // those that do not count for the request's tenant already
   driver::Limits pool_limits;
   driver::Resources used_by_pool;
   std::optional<driver::Limits> provider_limits;  // nothing: not known yet, see below
@@ -106,8 +106,9 @@ struct Prospects {
   std::string behind;
 };
 
-// What the pool does about a request that screen() has left to it.
-Decision judge(const model::NodeRequest& request, const PoolView& own, const Prospects& prospects);
+// What the pool does about a request that check_eligibility() has left to it.
+Decision evaluate(const model::NodeRequest& request, const PoolView& own,
+                  const EvaluationInput& input);
 
 // Whether all registered pools have declined the request. If there are none, who knows?
 bool declined_by_all(const model::NodeRequest& request,

@@ -102,7 +102,7 @@ std::string_view name_of(Code code) {
 }
 
 std::string sentence(const Reason& reason) {
-  const driver::Excess& figures = reason.figures;
+  const driver::LimitExceeded& figures = reason.figures;
   const std::string excess =
       fmt::format("{} {:g}, the limit is {:g}", figures.resource, figures.needed, figures.limit);
   return fmt::format(fmt::runtime(wording_of(reason.code).sentence),

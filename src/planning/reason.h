@@ -50,7 +50,7 @@ struct Reason {
   std::string subject = {};
   std::string provider = {};
   std::vector<std::string> labels = {};  // the first ones; figures.needed is how many there are
-  driver::Excess figures = {};
+  driver::LimitExceeded figures = {};
 
   friend bool operator==(const Reason&, const Reason&) = default;
 };

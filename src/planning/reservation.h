@@ -9,7 +9,7 @@
 #include "driver/resources.h"
 #include "model/observers.h"
 #include "planning/pool_stock.h"
-#include "planning/usage.h"
+#include "planning/resource_usage.h"
 
 namespace nodepool::planning {
 
@@ -31,7 +31,7 @@ class LaunchCount {
 };
 
 // What a request is promised that no record tells yet.
-struct Claim {
+struct ReservationSpec {
   // For each of its labels the existing node; empty where one is to be launched.
   std::vector<std::string> plan = {};
   std::int64_t launches = 0;
@@ -44,22 +44,22 @@ struct Claim {
 // taken. All of that is given back when it goes, however it goes. What it is made from outlives it.
 class Reservation {
  public:
-  Reservation(PoolStock& stock, Usage& usage, std::shared_ptr<LaunchCount> launches,
+  Reservation(PoolStock& stock, ResourceUsage& usage, std::shared_ptr<LaunchCount> launches,
               const PoolIdentity& pool, std::string request_id, const std::string& tenant,
-              Claim claim);
+              ReservationSpec reservation);
   ~Reservation();
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
 
-  const std::vector<std::string>& plan() const { return claim_.plan; }
+  const std::vector<std::string>& plan() const { return spec_.plan; }
 
  private:
   PoolStock& stock_;
-  Usage& usage_;
+  ResourceUsage& usage_;
   std::shared_ptr<LaunchCount> launches_;
   std::string pool_id_;
   std::string request_id_;
-  Claim claim_;
+  ReservationSpec spec_;
 };
 
 }  // namespace nodepool::planning

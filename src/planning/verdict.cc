@@ -9,7 +9,7 @@ namespace {
 using driver::Resources;
 using model::Node;
 using model::NodeRequest;
-using Order = WaitingLine::Order;
+using ServiceKey = RequestQueue::ServiceKey;
 
 const driver::PoolConfig& pool_config(const Facts& facts) {
   return facts.provider.config().pools().at(facts.own.name);
@@ -25,12 +25,12 @@ std::vector<std::string> choose_nodes(const NodeRequest& request, const Facts& f
 
 // The first request that waits for what this one would take, and has done so for long.
 std::string who_comes_first(const NodeRequest& request, const Facts& facts, bool takes_room) {
-  std::optional<Order> first;
+  std::optional<ServiceKey> first;
   if (takes_room) {
-    first = facts.line.first_patient(request.order(), facts.now, nullptr);
+    first = facts.line.first_starved(request.service_key(), facts.now, nullptr);
   } else {
     const auto labels = facts.stock.rivals(request.node_types);
-    first = facts.line.first_patient(request.order(), facts.now, &labels);
+    first = facts.line.first_starved(request.service_key(), facts.now, &labels);
   }
   if (!first) return {};
   const auto waiting = facts.requests.waiting().find(*first);
@@ -38,63 +38,62 @@ std::string who_comes_first(const NodeRequest& request, const Facts& facts, bool
 }
 
 // What each of the wanted nodes takes, and whether the pool can have it at all.
-void add_needs(Prospects& prospects, const NodeRequest& request, const Facts& facts,
+void add_needs(EvaluationInput& input, const NodeRequest& request, const Facts& facts,
                const std::vector<std::string>& plan) {
   const std::string& pool = facts.own.name;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const std::string& label = request.node_types[i];
     if (!pool_config(facts).labels.contains(label)) continue;  // declined for that
-    if (prospects.label_problem.empty()) {
-      prospects.label_problem = facts.provider.label_problem(pool, label).value_or("");
+    if (input.label_problem.empty()) {
+      input.label_problem = facts.provider.label_problem(pool, label).value_or("");
     }
     const Resources need = facts.provider.need(pool, label);
-    prospects.need_of_all += need;
+    input.needs_of_all += need;
     const Node* node = plan[i].empty() ? nullptr : facts.nodes.find(plan[i]);
     const bool counts_already = node != nullptr && request.tenant_name &&
                                 node->tenant_name == request.tenant_name &&
-                                !Usage::of_tenant(*node).empty();
-    if (!counts_already) prospects.need_of_tenant += need;
+                                !ResourceUsage::of_tenant(*node).empty();
+    if (!counts_already) input.needs_of_tenant += need;
     if (plan[i].empty()) {
-      prospects.missing.push_back(label);
-      prospects.need_of_missing += need;
+      input.missing.push_back(label);
+      input.needs_of_missing += need;
     }
-    if (!prospects.launches) prospects.capacity.try_emplace(label, facts.stock.capacity(label));
+    if (!input.launches) input.capacity.try_emplace(label, facts.stock.capacity(label));
   }
 }
 
-Prospects prospects_of(const NodeRequest& request, const Facts& facts,
-                       const std::vector<std::string>& plan) {
-  Prospects prospects;
-  prospects.launches = facts.provider.launches();
-  add_needs(prospects, request, facts, plan);
-  if (!prospects.launches) {
-    prospects.has_all_at_once = facts.stock.has_all_at_once(request.node_types);
+EvaluationInput evaluation_input_of(const NodeRequest& request, const Facts& facts,
+                                    const std::vector<std::string>& plan) {
+  EvaluationInput input;
+  input.launches = facts.provider.launches();
+  add_needs(input, request, facts, plan);
+  if (!input.launches) {
+    input.has_all_at_once = facts.stock.has_all_at_once(request.node_types);
   }
   const driver::PoolConfig& pool = pool_config(facts);
   const std::string& provider = facts.own.provider_name;
-  prospects.pool_limits = pool.limits;
-  prospects.used_by_pool = facts.usage.of_pool(provider, facts.own.name);
-  prospects.used_by_provider = facts.usage.of_provider(provider);
-  if (prospects.launches) {
-    prospects.provider_limits = facts.quota.available;
-    prospects.why_unknown = facts.quota.why_unknown;
+  input.pool_limits = pool.limits;
+  input.used_by_pool = facts.usage.of_pool(provider, facts.own.name);
+  input.used_by_provider = facts.usage.of_provider(provider);
+  if (input.launches) {
+    input.provider_limits = facts.quota.available;
+    input.why_unknown = facts.quota.why_unknown;
   }
   // Without an answer nothing is known of the provider at all, not even what a label takes.
-  const bool has_answered = prospects.provider_limits.has_value();
-  if (!prospects.launches || (pool.ignore_provider_quota && has_answered)) {
-    prospects.provider_limits.emplace();
+  const bool has_answered = input.provider_limits.has_value();
+  if (!input.launches || (pool.ignore_provider_quota && has_answered)) {
+    input.provider_limits.emplace();
   }
-  prospects.refused = facts.quota.is_refusing;
+  input.refused = facts.quota.is_refusing;
   const auto tenant = facts.tenant_limits.find(request.tenant_name.value_or(""));
   if (tenant != facts.tenant_limits.end()) {
-    prospects.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());
-    prospects.used_by_tenant = facts.usage.of_tenant(tenant->first);
+    input.tenant_limits.emplace(tenant->second.limits.begin(), tenant->second.limits.end());
+    input.used_by_tenant = facts.usage.of_tenant(tenant->first);
   }
-  prospects.active_launches = prospects.launches ? facts.quota.launches_under_way
-                                                 : static_cast<std::int64_t>(facts.in_hand);
-  prospects.behind =
-      who_comes_first(request, facts, prospects.launches && !prospects.missing.empty());
-  return prospects;
+  input.active_launches =
+      input.launches ? facts.quota.launches_under_way : static_cast<std::int64_t>(facts.in_hand);
+  input.behind = who_comes_first(request, facts, input.launches && !input.missing.empty());
+  return input;
 }
 
 }  // namespace
@@ -103,20 +102,20 @@ Verdict decide(const NodeRequest& request, const Facts& facts) {
   const PoolView view{&facts.own, facts.provider.config().max_concurrency()};
   const std::string expected =
       declined_by_all(request, facts.pools) ? facts.expected_pool(request) : std::string();
-  if (auto screened = screen(request, view, facts.pools, expected)) return {std::move(*screened)};
+  if (auto ineligible = check_eligibility(request, view, facts.pools, expected))
+    return {std::move(*ineligible)};
   Verdict verdict;
-  verdict.claim.plan = choose_nodes(request, facts);
-  Prospects prospects = prospects_of(request, facts, verdict.claim.plan);
-  verdict.decision = judge(request, view, prospects);
+  verdict.reservation.plan = choose_nodes(request, facts);
+  EvaluationInput input = evaluation_input_of(request, facts, verdict.reservation.plan);
+  verdict.decision = evaluate(request, view, input);
   if (verdict.decision.kind != Decision::Kind::accept) return verdict;
-  if (prospects.launches) {
-    verdict.claim.launches = static_cast<std::int64_t>(prospects.missing.size());
-    verdict.claim.of_provider = std::move(prospects.need_of_missing);
-    verdict.claim.of_tenant = std::move(prospects.need_of_tenant);
+  if (input.launches) {
+    verdict.reservation.launches = static_cast<std::int64_t>(input.missing.size());
+    verdict.reservation.of_provider = std::move(input.needs_of_missing);
+    verdict.reservation.of_tenant = std::move(input.needs_of_tenant);
   }
-  verdict.bounds = {prospects.provider_limits.value_or(driver::Limits()),
-                    std::move(prospects.pool_limits),
-                    prospects.tenant_limits.value_or(driver::Limits())};
+  verdict.bounds = {input.provider_limits.value_or(driver::Limits()), std::move(input.pool_limits),
+                    input.tenant_limits.value_or(driver::Limits())};
   return verdict;
 }
 

@@ -16,9 +16,9 @@
 #include "model/request_table.h"
 #include "planning/decision.h"
 #include "planning/pool_stock.h"
+#include "planning/request_queue.h"
 #include "planning/reservation.h"
-#include "planning/usage.h"
-#include "planning/waiting_line.h"
+#include "planning/resource_usage.h"
 
 namespace nodepool::planning {
 
@@ -42,9 +42,9 @@ struct Facts {
   const driver::Provider& provider;
   QuotaFacts quota;
   const TenantLimits& tenant_limits;
-  const Usage& usage;
+  const ResourceUsage& usage;
   const PoolStock& stock;
-  WaitingLine& line;
+  RequestQueue& line;
   const model::NodeTable& nodes;
   const model::RequestTable& requests;
   std::size_t in_hand = 0;  // requests that the pool is serving
@@ -64,7 +64,7 @@ struct Verdict {
   Decision decision;
   // What serving the request takes; only the plan if it is not accepted, empty if it was not asked
   // what there is.
-  Claim claim = {};
+  ReservationSpec reservation = {};
   QuotaBounds bounds = {};
 };
 

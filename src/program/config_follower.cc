@@ -107,9 +107,9 @@ Task<> ConfigFollower::try_reload(bool is_asked) {
     failure = error.what();
   }
   report(failure, is_waiting, is_asked);
-  const bool is_news = failure.empty() || failure != failure_;
+  const bool is_newer = failure.empty() || failure != failure_;
   failure_ = std::move(failure);
-  if (is_news && source_.told) source_.told(failure_);
+  if (is_newer && source_.told) source_.told(failure_);
 }
 
 // Each failure once, however often it is met; but who asks gets an answer.

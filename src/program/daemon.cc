@@ -22,8 +22,8 @@
 #include "coordination/outage.h"
 #include "program/log_config.h"
 #include "telemetry/harmless_text.h"
-#include "telemetry/process_figures.h"
 #include "telemetry/process_metrics.h"
+#include "telemetry/process_values.h"
 #include "telemetry/version.h"
 
 namespace nodepool::program {
@@ -101,27 +101,27 @@ Daemon::Daemon(const Options& options, std::shared_ptr<telemetry::Log> log,
   state_.started = telemetry::process_start();
 }
 
-void Daemon::keep_figures() {
-  figures_ = std::make_shared<telemetry::Figures>();
-  figures_->count(telemetry::series<telemetry::kLoopStalls>(),
-                  0);  // so that the first is an increase
-  metrics_ = metrics_.also_to(figures_);
+void Daemon::enable_registry() {
+  registry_ = std::make_shared<telemetry::MetricsRegistry>();
+  registry_->count(telemetry::series<telemetry::kLoopStalls>(),
+                   0);  // so that the first is an increase
+  metrics_ = metrics_.also_to(registry_);
 }
 
-telemetry::Figures Daemon::figures() const {
-  telemetry::Figures figures = *figures_;
-  telemetry::add_process_figures(figures);
-  figures.gauge(telemetry::series<telemetry::kConfigurationLoaded>(), state_.configuration_loaded);
-  figures.gauge(telemetry::series<telemetry::kConfigurationRefused>(),
-                state_.configuration_problem.empty() ? 0 : 1);
-  figures.count(telemetry::series<telemetry::kLogMessagesLost>(),
-                static_cast<std::int64_t>(log_sink_->losses().messages));
-  return figures;
+telemetry::MetricsRegistry Daemon::registry() const {
+  telemetry::MetricsRegistry registry = *registry_;
+  telemetry::add_process_values(registry);
+  registry.gauge(telemetry::series<telemetry::kConfigurationLoaded>(), state_.configuration_loaded);
+  registry.gauge(telemetry::series<telemetry::kConfigurationRejected>(),
+                 state_.configuration_problem.empty() ? 0 : 1);
+  registry.count(telemetry::series<telemetry::kLogMessagesDropped>(),
+                 static_cast<std::int64_t>(log_sink_->losses().messages));
+  return registry;
 }
 
 telemetry::Health Daemon::health() const {
   telemetry::Health health;
-  if (std::string trouble = store_.trouble(); !trouble.empty()) {
+  if (std::string trouble = store_.problem(); !trouble.empty()) {
     health.obstacles.push_back(std::move(trouble));
   }
   if (store_.is_open() && !serves_) health.obstacles.emplace_back("the start is not over");

@@ -20,10 +20,10 @@
 #include "program/daemon_store.h"
 #include "program/options.h"
 #include "program/service_manager.h"
-#include "telemetry/figures.h"
 #include "telemetry/health.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "telemetry/metrics_registry.h"
 #include "telemetry/stack_dump.h"
 
 namespace nodepool::program {
@@ -75,9 +75,9 @@ class Daemon {
   const telemetry::Logger& log() const { return log_; }
   const telemetry::Metrics& metrics() const { return metrics_; }
   // Keeps figures for whoever asks, from now on: to be called before it runs.
-  void keep_figures();
-  // Those, with the process' own. Only after keep_figures().
-  telemetry::Figures figures() const;
+  void enable_registry();
+  // Those, with the process' own. Only after enable_registry().
+  telemetry::MetricsRegistry registry() const;
   // How many operations of the store have been asked for and not been answered.
   std::size_t store_operations_under_way() const { return store_.operations_under_way(); }
   // What it knows of itself.
@@ -108,7 +108,7 @@ class Daemon {
   Options options_;
   std::shared_ptr<telemetry::Log> log_sink_;
   telemetry::Logger log_;
-  std::shared_ptr<telemetry::Figures> figures_;  // nullptr: nobody asks
+  std::shared_ptr<telemetry::MetricsRegistry> registry_;  // nullptr: nobody asks
   telemetry::Metrics metrics_;
   model::DaemonState state_;
   async::EventLoop loop_;

@@ -124,7 +124,7 @@ void DaemonStore::on_session(SessionState state) {
   switch (state) {
     case SessionState::suspended:
       away_since_ = now;
-      log_.warning("The connection to ZooKeeper is lost: {}", zookeeper_->trouble());
+      log_.warning("The connection to ZooKeeper is lost: {}", zookeeper_->problem());
       break;
     case SessionState::expired:
       has_new_session_ = true;
@@ -145,13 +145,13 @@ void DaemonStore::on_session(SessionState state) {
   }
 }
 
-std::string DaemonStore::trouble() const {
+std::string DaemonStore::problem() const {
   if (!is_open()) {
     return waiting_.empty() ? "the store is not open yet" : "waiting for the store: " + waiting_;
   }
   if (!away_since_) return {};
   return fmt::format("there has been no connection to ZooKeeper for {:.0f} s: {}",
-                     seconds(runtime_.clock.now() - *away_since_), zookeeper_->trouble());
+                     seconds(runtime_.clock.now() - *away_since_), zookeeper_->problem());
 }
 
 Task<> DaemonStore::close() {

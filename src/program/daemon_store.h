@@ -47,7 +47,7 @@ class DaemonStore {
   coordination::Store& store() { return *opened_.measured; }
 
   // Why it cannot be used now, in a sentence; empty: it can.
-  std::string trouble() const;
+  std::string problem() const;
 
   // What it works in spite of, in a sentence; empty: all is well.
   std::string warning() const;

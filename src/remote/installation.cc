@@ -122,9 +122,9 @@ Installation::Progress read_progress(const Json& document) {
   const auto state = model::parse_request_state(text_at(document, "state"));
   if (!state) throw not_understood("it has no state");
   progress.state = *state;
-  const auto place = document.find("place");
-  if (place != document.end() && place->is_number_unsigned()) {
-    progress.place = place->get<std::size_t>();
+  const auto position = document.find("position");
+  if (position != document.end() && position->is_number_unsigned()) {
+    progress.position = position->get<std::size_t>();
   }
   const auto declined = document.find("declined");
   if (declined != document.end() && declined->is_array()) {
@@ -207,9 +207,9 @@ report::Explanation read_explanation(const Json& document) {
   if (others != document.end()) {
     for (const Json& other : *others) explanation.others.push_back(read_explanation(other));
   }
-  const auto not_shown = document.find("not_shown");
-  if (not_shown != document.end() && not_shown->is_number_unsigned()) {
-    explanation.not_shown = not_shown->get<std::size_t>();
+  const auto omitted = document.find("omitted");
+  if (omitted != document.end() && omitted->is_number_unsigned()) {
+    explanation.omitted = omitted->get<std::size_t>();
   }
   return explanation;
 }
@@ -270,38 +270,39 @@ Task<Installation::Answer> Installation::call(std::string method, std::string pa
 }
 
 Task<Installation::Outcome> Installation::request(
-    Order order, std::function<void(const Progress&)> on_progress) {
-  Json body = {{"labels", order.labels}, {"timeout", order.timeout.count()}};
-  if (order.lease) body["lease"] = order.lease->count();
-  if (!order.holder.empty()) body["holder"] = order.holder;
-  const async::Clock::TimePoint deadline = runtime_.clock.now() + order.timeout;
-  const std::string key = order.key.empty() ? runtime_.random.uuid_hex() : order.key;
+    LeaseRequest lease_request, std::function<void(const Progress&)> on_progress) {
+  Json body = {{"labels", lease_request.labels}, {"timeout", lease_request.timeout.count()}};
+  if (lease_request.lease) body["lease"] = lease_request.lease->count();
+  if (!lease_request.holder.empty()) body["holder"] = lease_request.holder;
+  const async::Clock::TimePoint deadline = runtime_.clock.now() + lease_request.timeout;
+  const std::string key =
+      lease_request.key.empty() ? runtime_.random.uuid_hex() : lease_request.key;
   Task<Outcome> asking = place_and_follow(body.dump(), key, deadline, std::move(on_progress));
   try {
     co_return co_await std::move(asking);
   } catch (const async::Cancelled&) {
-    giving_up_.spawn("giving up", take_back(body.dump(), key));
+    giving_up_.spawn("giving up", reclaim(body.dump(), key));
     throw;
   }
 }
 
 Task<Installation::Outcome> Installation::place_and_follow(
-    std::string order, std::string key, async::Clock::TimePoint deadline,
+    std::string lease_request, std::string key, async::Clock::TimePoint deadline,
     std::function<void(const Progress&)> on_progress) {
-  Answer placed = co_await place(std::move(order), std::move(key));
+  Answer placed = co_await submit(std::move(lease_request), std::move(key));
   co_return co_await follow(std::move(placed), deadline, std::move(on_progress));
 }
 
-Task<Installation::Answer> Installation::place(std::string order, std::string key) {
-  Answer placed = co_await call("POST", "requests", std::move(order), std::move(key));
+Task<Installation::Answer> Installation::submit(std::string lease_request, std::string key) {
+  Answer placed = co_await call("POST", "requests", std::move(lease_request), std::move(key));
   if (placed.status == kGone) throw RequestError("the request has ended already");
   co_return placed;
 }
 
 // Nobody knows how far it has come: sent once more it has the id that it got, if it did.
-Task<> Installation::take_back(std::string order, std::string key) {
+Task<> Installation::reclaim(std::string lease_request, std::string key) {
   try {
-    const Answer placed = co_await place(std::move(order), std::move(key));
+    const Answer placed = co_await submit(std::move(lease_request), std::move(key));
     co_await give_up(text_at(placed.document, "id"));
   } catch (const RequestError&) {
     // It was refused, or has ended, or nobody answers: then its time to wait will end it.

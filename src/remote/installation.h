@@ -41,7 +41,7 @@ class Installation {
   // Throws RequestError for an address that is none.
   Installation(const async::Runtime& runtime, const Address& address, const telemetry::Logger& log);
 
-  struct Order {
+  struct LeaseRequest {
     std::vector<std::string> labels;
     std::optional<std::chrono::seconds> lease = {};  // nothing: the API's usual one
     std::chrono::seconds timeout = std::chrono::minutes(10);
@@ -54,7 +54,7 @@ class Installation {
   struct Progress {
     std::string id;
     model::RequestState state = model::RequestState::requested;
-    std::optional<std::size_t> place = {};                           // in line
+    std::optional<std::size_t> position = {};                        // in line
     std::vector<std::pair<std::string, std::string>> declined = {};  // pools, and their reasons
   };
 
@@ -71,7 +71,8 @@ class Installation {
   // Asks for nodes and waits for them, as long as the order says. A request that is not fulfilled
   // by then, or whose wait is cancelled, is given up. Throws RequestError also if it is
   // removed before its time.
-  Task<Outcome> request(Order order, std::function<void(const Progress&)> on_progress);
+  Task<Outcome> request(LeaseRequest lease_request,
+                        std::function<void(const Progress&)> on_progress);
 
   // Returns when the lease ends now.
   Task<model::Lease> renew(std::string lease, std::optional<std::chrono::seconds> duration);
@@ -105,11 +106,11 @@ class Installation {
   Task<Answer> call(std::string method, std::string path, std::string body, std::string key);
   Task<Outcome> follow(Answer answer, async::Clock::TimePoint deadline,
                        std::function<void(const Progress&)> on_progress);
-  Task<Answer> place(std::string order, std::string key);
-  Task<Outcome> place_and_follow(std::string order, std::string key,
+  Task<Answer> submit(std::string lease_request, std::string key);
+  Task<Outcome> place_and_follow(std::string lease_request, std::string key,
                                  async::Clock::TimePoint deadline,
                                  std::function<void(const Progress&)> on_progress);
-  Task<> take_back(std::string order, std::string key);
+  Task<> reclaim(std::string lease_request, std::string key);
   Task<> give_up(std::string id);
 
   async::Runtime runtime_;

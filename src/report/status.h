@@ -30,7 +30,7 @@ struct StatusSources {
   const model::RequestTable& requests;
   const model::ComponentTable& components;
   const model::ImageTable& images;
-  std::vector<model::HostReport> hosts;  // that are out of order
+  std::vector<model::HostReport> hosts;  // that are unhealthy
   StoreDescription store;
   // As configured where the status is asked for.
   std::set<std::string> providers;

@@ -73,14 +73,13 @@ void add_hosts(Problems& to, const StatusSources& sources) {
   std::size_t count = 0;
   for (const model::HostReport& host : sources.hosts) {
     if (++count > kMostOfOneKind) continue;
-    add(to, "host-out-of-order",
-        fmt::format("host {} of pool {}-{} is out of order: {}", host.host, host.provider,
-                    host.pool, host.problem),
+    add(to, "unhealthy-host",
+        fmt::format("host {} of pool {}-{} is unhealthy: {}", host.host, host.provider, host.pool,
+                    host.problem),
         "host", host.provider + "/" + host.host);
   }
   if (count > kMostOfOneKind) {
-    add(to, "hosts-out-of-order",
-        fmt::format("{} more hosts are out of order", count - kMostOfOneKind));
+    add(to, "unhealthy-hosts", fmt::format("{} more hosts are unhealthy", count - kMostOfOneKind));
   }
 }
 

@@ -22,7 +22,7 @@ struct StatusProblem {
 };
 
 // All that needs attention, the worst first: the one list of `nodepool status`, of the status page,
-// of `/ready?detail` and of the metric nodepool_warnings.
+// of `/ready?detail` and of the metric nodepool_problems.
 std::vector<StatusProblem> status_problems(const StatusSources& sources);
 
 // The requests that have waited for longer than StatusSources::patience, the longest first.

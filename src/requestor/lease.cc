@@ -47,9 +47,9 @@ Task<> take(const async::Runtime& runtime, Store& store, LockedNodes& locked, co
   Lease as_asked = lease;
   for (Node& node : locked.nodes()) {
     node.set_state(NodeState::in_use, runtime.clock.wall_seconds());
-    as_asked.label = locked.request().node_types.at(static_cast<std::size_t>(as_asked.place));
+    as_asked.label = locked.request().node_types.at(static_cast<std::size_t>(as_asked.index));
     node.user_data = lease_user_data(as_asked);
-    ++as_asked.place;
+    ++as_asked.index;
     transaction.set(model::node_path(node.id), to_record(node), node.stat.version);
     Lock leased(store, runtime.random, model::node_lock_path(node.id),
                 model::lease_contender(lease.id), Lock::Lifetime::persistent);

@@ -86,14 +86,14 @@ Task<bool> follow(const async::Runtime& runtime, Store& store, const std::string
 
 }  // namespace
 
-model::NodeRequest request_for(const async::Runtime& runtime, Wish wish) {
+model::NodeRequest request_for(const async::Runtime& runtime, NodeRequestSpec request_spec) {
   model::NodeRequest request;
   request.set_state(model::RequestState::requested, runtime.clock.wall_seconds());
-  request.node_types = std::move(wish.labels);
-  request.requestor = std::move(wish.requestor);
-  request.relative_priority = wish.relative_priority;
-  request.tenant_name = std::move(wish.tenant);
-  request.requestor_data = std::move(wish.data);
+  request.node_types = std::move(request_spec.labels);
+  request.requestor = std::move(request_spec.requestor);
+  request.relative_priority = request_spec.relative_priority;
+  request.tenant_name = std::move(request_spec.tenant);
+  request.requestor_data = std::move(request_spec.data);
   request.created_time = request.state_time;
   request.event_id = runtime.random.uuid_hex();
   return request;
@@ -119,9 +119,9 @@ Task<std::optional<model::NodeRequest>> find_by_event(Store& store, Priority pri
   co_return std::nullopt;
 }
 
-Task<std::string> ask(async::Runtime runtime, Store& store, Wish wish) {
-  const Priority priority = wish.priority;
-  const model::NodeRequest request = request_for(runtime, std::move(wish));
+Task<std::string> ask(async::Runtime runtime, Store& store, NodeRequestSpec request_spec) {
+  const Priority priority = request_spec.priority;
+  const model::NodeRequest request = request_for(runtime, std::move(request_spec));
   const std::string record = model::to_record(request);
   while (true) {
     bool root_missing = false;

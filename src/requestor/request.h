@@ -19,7 +19,7 @@ using async::Task;
 // What is served first, as Zuul's pipelines have it; the beginning of a request's id.
 enum class Priority { high = 100, normal = 200, low = 300 };
 
-struct Wish {
+struct NodeRequestSpec {
   std::vector<std::string> labels;  // one for each node, in order
   std::string requestor;            // who asks, for people: "nodepool:ada@build1"
   Priority priority = Priority::normal;
@@ -29,7 +29,7 @@ struct Wish {
 };
 
 // The record of the wish, as of now.
-model::NodeRequest request_for(const async::Runtime& runtime, Wish wish);
+model::NodeRequest request_for(const async::Runtime& runtime, NodeRequestSpec request_spec);
 
 // "/nodepool/requests/200-": the store adds what makes it an id.
 std::string request_prefix(Priority priority);
@@ -41,7 +41,8 @@ Task<std::optional<model::NodeRequest>> find_by_event(coordination::Store& store
 // Puts the wish before the launchers; returns the request's id. The request vanishes with this
 // session, so nobody works for a requestor that has died. Throws StoreError: there is no request
 // then; Cancelled, while the store is out of reach and nobody knows whether there is one.
-Task<std::string> ask(async::Runtime runtime, coordination::Store& store, Wish wish);
+Task<std::string> ask(async::Runtime runtime, coordination::Store& store,
+                      NodeRequestSpec request_spec);
 
 struct Answer {
   enum class Kind {

@@ -11,13 +11,13 @@ inline constexpr Metric kCloudCalls{.name = "nodepool_cloud_call_seconds",
                                     .statsd = {"nodepool.task.<provider>.<call>"},
                                     .help = "calls of the cloud; for HTTP each attempt"};
 
-inline constexpr Metric kCloudAnswers{
-    .name = "nodepool_cloud_answers_total",
+inline constexpr Metric kCloudResponses{
+    .name = "nodepool_cloud_responses_total",
     .kind = Metric::Kind::counter,
     .labels = {{{"provider"}, {"call", KeyPart::words}, {"status"}}},
     .statsd = {"nodepool.task.<provider>.<call>.<status>"},
     .help = "answers of HTTP by their status; 0: no answer"};
 
-inline constexpr const Metric* kCloudCallMetrics[] = {&kCloudCalls, &kCloudAnswers};
+inline constexpr const Metric* kCloudCallMetrics[] = {&kCloudCalls, &kCloudResponses};
 
 }  // namespace nodepool::telemetry

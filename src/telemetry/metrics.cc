@@ -92,15 +92,15 @@ Metrics Metrics::to_statsd(const std::string& host, const std::string& port) {
       [socket = std::move(socket)](std::string_view datagram) { socket->send(datagram); });
 }
 
-Metrics Metrics::also_to(std::shared_ptr<Figures> figures) const {
+Metrics Metrics::also_to(std::shared_ptr<MetricsRegistry> registry) const {
   Metrics both = *this;
-  both.figures_ = std::move(figures);
+  both.registry_ = std::move(registry);
   return both;
 }
 
 Metrics Metrics::to_statsd_alone() const {
   Metrics one = *this;
-  one.figures_ = nullptr;
+  one.registry_ = nullptr;
   return one;
 }
 
@@ -136,14 +136,14 @@ void MetricsBatch::add(std::string_view lines) {
 
 void MetricsBatch::count(const Series& series, std::int64_t increment) {
   assert(series.metric->kind == Metric::Kind::counter);
-  if (metrics_.figures_) metrics_.figures_->count(series, increment);
+  if (metrics_.registry_) metrics_.registry_->count(series, increment);
   if (!metrics_.has_statsd()) return;
   for (const std::string& key : statsd_keys(series)) add(count_line(key, increment));
 }
 
 void MetricsBatch::gauge(const Series& series, double value) {
   assert(series.metric->kind == Metric::Kind::gauge);
-  if (metrics_.figures_) metrics_.figures_->gauge(series, value);
+  if (metrics_.registry_) metrics_.registry_->gauge(series, value);
   if (!metrics_.has_statsd()) return;
   for (const std::string& key : statsd_keys(series)) add(gauge_lines(key, value));
 }
@@ -151,7 +151,7 @@ void MetricsBatch::gauge(const Series& series, double value) {
 void MetricsBatch::time(const Series& series, std::chrono::nanoseconds duration) {
   const bool is_counted = series.metric->kind == Metric::Kind::counted_timer;
   assert(is_counted || series.metric->kind == Metric::Kind::timer);
-  if (metrics_.figures_) metrics_.figures_->time(series, duration);
+  if (metrics_.registry_) metrics_.registry_->time(series, duration);
   if (!metrics_.has_statsd()) return;
   for (const std::string& key : statsd_keys(series)) {
     add(time_line(key, duration));

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "telemetry/figures.h"
 #include "telemetry/metric.h"
+#include "telemetry/metrics_registry.h"
 
 namespace nodepool::telemetry {
 
@@ -22,7 +22,7 @@ class Metrics {
   // Takes lines of the statsd protocol, joined by '\n'.
   using Send = std::function<void(std::string_view datagram)>;
 
-  // Figures that go nowhere.
+  // MetricsRegistry that go nowhere.
   Metrics() = default;
 
   // Hands every datagram to `send`: for tests.
@@ -35,16 +35,16 @@ class Metrics {
   static Metrics to_statsd(const std::string& host, const std::string& port);
 
   // These, and to whoever asks for them, from now on.
-  Metrics also_to(std::shared_ptr<Figures> figures) const;
+  Metrics also_to(std::shared_ptr<MetricsRegistry> registry) const;
 
   // Only to the statsd server, if there is one.
   Metrics to_statsd_alone() const;
 
   // What is told of them to whoever asks; null: nobody asks.
-  const Figures* figures() const { return figures_.get(); }
+  const MetricsRegistry* registry() const { return registry_.get(); }
 
   // Whether anybody wants them.
-  bool enabled() const { return has_statsd() || figures_ != nullptr; }
+  bool enabled() const { return has_statsd() || registry_ != nullptr; }
 
   // Whether there is a statsd server.
   bool has_statsd() const { return send_ != nullptr; }
@@ -58,11 +58,11 @@ class Metrics {
   friend class MetricsBatch;
   void send(std::string_view datagram) const;
 
-  std::shared_ptr<const Send> send_;  // nullptr: nowhere
-  std::shared_ptr<Figures> figures_;  // nullptr: nobody asks
+  std::shared_ptr<const Send> send_;           // nullptr: nowhere
+  std::shared_ptr<MetricsRegistry> registry_;  // nullptr: nobody asks
 };
 
-// Figures that belong together, in as few datagrams as they fit into. Its end sends them.
+// MetricsRegistry that belong together, in as few datagrams as they fit into. Its end sends them.
 class MetricsBatch {
  public:
   explicit MetricsBatch(const Metrics& metrics) : metrics_(metrics) {}

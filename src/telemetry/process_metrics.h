@@ -33,7 +33,7 @@ inline constexpr Metric kReady{.name = "nodepool_ready",
                                .kind = Metric::Kind::gauge,
                                .help = "1: requests are served, as `/ready` says; else 0"};
 
-inline constexpr Metric kWarnings{.name = "nodepool_warnings",
+inline constexpr Metric kProblems{.name = "nodepool_problems",
                                   .kind = Metric::Kind::gauge,
                                   .help = "how many problems `/ready?detail` lists"};
 
@@ -42,8 +42,8 @@ inline constexpr Metric kConfigurationLoaded{
     .kind = Metric::Kind::gauge,
     .help = "when the configuration in force was read, in seconds since 1970"};
 
-inline constexpr Metric kConfigurationRefused{
-    .name = "nodepool_configuration_refused",
+inline constexpr Metric kConfigurationRejected{
+    .name = "nodepool_configuration_rejected",
     .kind = Metric::Kind::gauge,
     .help = "1: a newer configuration is on the disk and could not be taken over; else 0"};
 
@@ -58,8 +58,8 @@ inline constexpr Metric kLoopStalls{
     .kind = Metric::Kind::counter,
     .help = "how often the event loop has stood still for 5 s or more; the log says where"};
 
-inline constexpr Metric kLogMessagesLost{
-    .name = "nodepool_log_messages_lost_total",
+inline constexpr Metric kLogMessagesDropped{
+    .name = "nodepool_log_messages_dropped_total",
     .kind = Metric::Kind::counter,
     .help =
         "messages that could not be written to the log: for want of room on the disk, above all"};
@@ -80,12 +80,12 @@ inline constexpr const Metric* kProcessMetrics[] = {&kBuildInfo,
                                                     &kProcessFiles,
                                                     &kProcessMostFiles,
                                                     &kReady,
-                                                    &kWarnings,
+                                                    &kProblems,
                                                     &kConfigurationLoaded,
-                                                    &kConfigurationRefused,
+                                                    &kConfigurationRejected,
                                                     &kLoopLag,
                                                     &kLoopStalls,
-                                                    &kLogMessagesLost,
+                                                    &kLogMessagesDropped,
                                                     &kStoreCalls};
 
 }  // namespace nodepool::telemetry

@@ -4,7 +4,7 @@
 
 namespace nodepool::web {
 
-// A file of the source tree whose text is part of the program; nodepool_embed (cmake/Rooms.cmake)
+// A file of the source tree whose text is part of the program; nodepool_embed (cmake/Modules.cmake)
 // makes them.
 struct EmbeddedFile {
   std::string_view name;  // "app.js"

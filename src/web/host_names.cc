@@ -30,13 +30,13 @@ bool is_loopback(std::string_view name) {
 
 }  // namespace
 
-bool is_host_allowed(const Request& request, const Door& door) {
+bool is_host_allowed(const Request& request, const ListenAddress& listen_address) {
   if (request.path == "/live" || request.path == "/ready") return true;
   const std::string* host = request.header("host");
   if (host == nullptr) return true;
   const std::string_view name = name_of(*host);
-  return is_loopback(name) || is_same(name, door.host) ||
-         std::ranges::any_of(door.names,
+  return is_loopback(name) || is_same(name, listen_address.host) ||
+         std::ranges::any_of(listen_address.names,
                              [name](const auto& known) { return is_same(name, known); });
 }
 

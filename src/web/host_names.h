@@ -1,6 +1,6 @@
 #pragma once
 
-#include "web/door.h"
+#include "web/listen_address.h"
 #include "web/message.h"
 
 namespace nodepool::web {
@@ -9,6 +9,6 @@ namespace nodepool::web {
 // loopback name or address, the listener's own host, one of its names, or missing. This stops DNS
 // rebinding: an attacker's page, whose host name resolves to 127.0.0.1 by now, would read the
 // answer. /live and /ready are always answered, because load balancers send any Host.
-bool is_host_allowed(const Request& request, const Door& door);
+bool is_host_allowed(const Request& request, const ListenAddress& listen_address);
 
 }  // namespace nodepool::web

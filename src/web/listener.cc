@@ -60,8 +60,8 @@ bool is_served(const std::string& path) {
 
 }  // namespace
 
-Listener::Listener(const async::Executor& executor, Door door)
-    : door_(std::move(door)), acceptor_(executor), local_(executor) {}
+Listener::Listener(const async::Executor& executor, ListenAddress listen_address)
+    : door_(std::move(listen_address)), acceptor_(executor), local_(executor) {}
 
 Listener::~Listener() {
   if (local_.is_open()) ::unlink(door_.path.c_str());
@@ -98,8 +98,8 @@ std::string Listener::open_local() {
 }
 
 Task<std::string> Listener::open() {
-  if (door_.kind == Door::Kind::local) co_return open_local();
-  if (door_.kind == Door::Kind::tls) {
+  if (door_.kind == ListenAddress::Kind::local) co_return open_local();
+  if (door_.kind == ListenAddress::Kind::tls) {
     std::string problem = read_certificate();
     if (!problem.empty()) co_return problem;
   }
@@ -130,7 +130,7 @@ Task<std::unique_ptr<Connection>> Listener::accept(std::string& problem) {
   problem.clear();
   boost::system::error_code error;
   std::unique_ptr<Connection> connection;
-  if (door_.kind == Door::Kind::local) {
+  if (door_.kind == ListenAddress::Kind::local) {
     auto [failure, socket] = co_await local_.async_accept(kAccepted);
     error = failure;
     if (!error) {
@@ -145,8 +145,8 @@ Task<std::unique_ptr<Connection>> Listener::accept(std::string& problem) {
       boost::system::error_code ignored;
       std::ignore = socket.set_option(tcp::no_delay(true), ignored);
       std::ignore = socket.set_option(asio::socket_base::send_buffer_size(kSendBuffer), ignored);
-      connection = door_.kind == Door::Kind::tls ? tls_connection(std::move(socket), tls_)
-                                                 : plain_connection(std::move(socket));
+      connection = door_.kind == ListenAddress::Kind::tls ? tls_connection(std::move(socket), tls_)
+                                                          : plain_connection(std::move(socket));
     }
   }
   if (error == asio::error::operation_aborted) throw async::Cancelled();

@@ -10,20 +10,20 @@
 
 #include "async/task.h"
 #include "web/connection.h"
-#include "web/door.h"
+#include "web/listen_address.h"
 
 namespace nodepool::web {
 
 // A door that connections come in by.
 class Listener {
  public:
-  Listener(const async::Executor& executor, Door door);
+  Listener(const async::Executor& executor, ListenAddress listen_address);
   // Takes the socket's file away.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  const Door& door() const { return door_; }
+  const ListenAddress& listen_address() const { return door_; }
 
   // Opens the door. Returns why that did not work; empty if it did.
   async::Task<std::string> open();
@@ -44,7 +44,7 @@ class Listener {
  private:
   std::string open_local();
 
-  Door door_;
+  ListenAddress door_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::local::stream_protocol::acceptor local_;
   std::shared_ptr<boost::asio::ssl::context> tls_;  // null until a certificate has been read

@@ -97,11 +97,11 @@ Server::Server(const async::Runtime& runtime, const telemetry::Logger& log, Hand
 
 Server::~Server() = default;
 
-Task<> Server::start(Door door) {
-  listener_ = std::make_unique<Listener>(runtime_.executor, std::move(door));
+Task<> Server::start(ListenAddress listen_address) {
+  listener_ = std::make_unique<Listener>(runtime_.executor, std::move(listen_address));
   co_await listen();
   scope_.spawn("web server", serve());
-  if (listener_->door().kind == Door::Kind::tls) {
+  if (listener_->listen_address().kind == ListenAddress::Kind::tls) {
     scope_.spawn("web certificate", follow_certificate());
   }
 }
@@ -118,7 +118,7 @@ Task<> Server::stop() {
 
 Task<bool> Server::listen() {
   const std::string problem = co_await listener_->open();
-  const std::string where = listener_->door().text();
+  const std::string where = listener_->listen_address().text();
   if (problem.empty()) {
     log_.info("Listening at {}", where);
     co_return true;
@@ -130,13 +130,13 @@ Task<bool> Server::listen() {
 }
 
 Task<> Server::follow_certificate() {
-  const Door& door = listener_->door();
-  async::FileWatch files(runtime_.executor, {door.certificate, door.key});
+  const ListenAddress& listen_address = listener_->listen_address();
+  async::FileWatch files(runtime_.executor, {listen_address.certificate, listen_address.key});
   while (true) {
     co_await files.changed();
     const std::string problem = listener_->read_certificate();
     if (problem.empty()) {
-      log_.info("The certificate {} was read again", door.certificate);
+      log_.info("The certificate {} was read again", listen_address.certificate);
     } else {
       log_.error("The certificate before stays in use: {}", problem);
     }
@@ -214,7 +214,8 @@ Task<bool> Server::serve_request(Connection& connection, ClientLimits::Connectio
   Request request;
   request.peer = connection.peer();
   std::optional<Refusal> refusal = read_request(error, parser.get(), request);
-  if (!refusal && listener_->is_on_loopback() && !is_host_allowed(request, listener_->door())) {
+  if (!refusal && listener_->is_on_loopback() &&
+      !is_host_allowed(request, listener_->listen_address())) {
     refusal = Refusal{421, "Ask this machine by a name that it is known by here."};
   }
   Response response = refusal ? error_page(refusal->status, refusal->why, request) : Response();

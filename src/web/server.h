@@ -11,7 +11,7 @@
 #include "async/task_scope.h"
 #include "telemetry/log.h"
 #include "web/client_limits.h"
-#include "web/door.h"
+#include "web/listen_address.h"
 #include "web/message.h"
 #include "web/rate_limited_log.h"
 
@@ -45,7 +45,7 @@ class Server {
   // Listens there. What cannot be had now is tried again for as long as it takes: whoever hands out
   // nodes does not end because of its status pages. A socket that a dead process has left behind is
   // replaced.
-  async::Task<> start(Door door);
+  async::Task<> start(ListenAddress listen_address);
 
   // The TCP port where it listens; 0 if it does not yet.
   std::uint16_t port() const;

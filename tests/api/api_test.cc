@@ -49,7 +49,7 @@ TEST_F(ApiTest, a_request_that_waits_says_so_and_outlives_its_launcher) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   const Got placed = call("POST", "/api/v1/requests", "gitlab", kSmall);
   EXPECT_EQ(placed.body.at("state"), "requested");
-  EXPECT_EQ(placed.body.at("place"), 1);
+  EXPECT_EQ(placed.body.at("position"), 1);
   run(first_->die());
   settle();
   EXPECT_THAT(run(launcher_.requests()), SizeIs(1));
@@ -306,17 +306,17 @@ TEST_F(ApiTest, those_without_a_token_have_a_pace_for_each_address) {
 }
 
 TEST(PaceTest, addresses_without_end_take_no_memory_without_end) {
-  Pace pace;
-  const auto others_share = [&pace](double now) {
+  TokenBucket bucket;
+  const auto others_share = [&bucket](double now) {
     bool is_allowed = true;
     for (int i = 0; i < 10'100; ++i) {
-      is_allowed = pace.allows(std::to_string(now) + " " + std::to_string(i), 1, now);
+      is_allowed = bucket.allows(std::to_string(now) + " " + std::to_string(i), 1, now);
     }
     return !is_allowed;
   };
   EXPECT_TRUE(others_share(100));
   EXPECT_TRUE(others_share(200)) << "those before are forgotten";
-  EXPECT_TRUE(pace.allows("200.000000 7", 1, 200)) << "who was there has its own";
+  EXPECT_TRUE(bucket.allows("200.000000 7", 1, 200)) << "who was there has its own";
 }
 
 TEST_F(ApiTest, refusals_are_counted_and_not_written_down_one_by_one) {

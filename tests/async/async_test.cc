@@ -68,7 +68,7 @@ TEST_F(AsyncTest, wall_time_follows_and_jumps_without_moving_deadlines) {
   clock_.advance_by(seconds(5));
   EXPECT_DOUBLE_EQ(clock_.wall_seconds(), before + 5);
   const auto now = clock_.now();
-  clock_.jump_wall(-3600);
+  clock_.shift_wall_clock(-3600);
   EXPECT_DOUBLE_EQ(clock_.wall_seconds(), before + 5 - 3600);
   EXPECT_EQ(clock_.now(), now);
 }

@@ -177,13 +177,13 @@ TEST(BuildDecision, says_when_an_image_is_to_be_built) {
     image.rebuild_age = 100;
     image.pause = one.paused_in_file;
     image.formats = one.own;
-    const BuildVerdict verdict = judge_build({.image = image,
-                                              .formats = one.wants,
-                                              .paused = one.paused,
-                                              .requested = one.requested,
-                                              .being_built = one.being_built,
-                                              .builds = records.builds(),
-                                              .local = one.local ? &*one.local : nullptr});
+    const BuildVerdict verdict = evaluate_build({.image = image,
+                                                 .formats = one.wants,
+                                                 .paused = one.paused,
+                                                 .requested = one.requested,
+                                                 .being_built = one.being_built,
+                                                 .builds = records.builds(),
+                                                 .local = one.local ? &*one.local : nullptr});
     EXPECT_EQ(verdict.due, one.due) << one.what;
     if (one.due) EXPECT_EQ(verdict.reason, one.reason) << one.what;
   }
@@ -242,12 +242,12 @@ TEST(UploadDecision, says_whether_the_newest_build_is_to_be_uploaded) {
     Records records;
     records.build("b1", BuildState::ready, 1, {"qcow2", "raw"});
     if (one.upload) records.upload("b1", "sky", "1", *one.upload);
-    EXPECT_EQ(judge_upload({.paused = one.paused,
-                            .build = one.has_build ? records.builds().front() : nullptr,
-                            .format = one.format,
-                            .local = one.local ? &*one.local : nullptr,
-                            .uploads = records.uploads(),
-                            .being_uploaded = one.being_uploaded}),
+    EXPECT_EQ(evaluate_upload({.paused = one.paused,
+                               .build = one.has_build ? records.builds().front() : nullptr,
+                               .format = one.format,
+                               .local = one.local ? &*one.local : nullptr,
+                               .uploads = records.uploads(),
+                               .being_uploaded = one.being_uploaded}),
               one.verdict)
         << one.what;
   }

@@ -49,7 +49,7 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
       throw CloudError(CloudError::Kind::transient, "there is no sky");
     }
   }
-  void idle() override {}
+  void quiesce() override {}
   Task<> stop() override { co_return; }
   driver::ImageSupport* images() override { return this; }
   Task<> remove_leaks() override { co_return; }
@@ -72,7 +72,7 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
     node.username = "ci";
     node.host_keys = {"ssh-ed25519 AAAA"};
   }
-  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
+  Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override {
     const model::Node node = record.node();
     if (sky_->cannot_take_back) throw CloudError(CloudError::Kind::transient, "it stays");
     sky_->machines.erase(node.id);

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "builder/gearman_door.h"
+#include "builder/gearman_frontend.h"
 #include "model/image_paths.h"
 #include "model/node.h"
 #include "tests/builder/builder_fixture.h"
@@ -42,7 +42,7 @@ int connections_for(const std::string& function) {
   return function.starts_with("image-upload:") ? 4 : 1;
 }
 
-class GearmanDoorTest : public BuilderFixture {
+class GearmanFrontendTest : public BuilderFixture {
  protected:
   std::string yaml(const std::string& images = kClientsDeb,
                    const std::string& providers = kClientsSky) const {
@@ -102,7 +102,7 @@ class GearmanDoorTest : public BuilderFixture {
   Gearmand gearmand_;
 };
 
-TEST_F(GearmanDoorTest, offers_what_there_is_and_takes_it_back) {
+TEST_F(GearmanFrontendTest, offers_what_there_is_and_takes_it_back) {
   start(yaml());
   const std::string id = ready_build();
   until_offered("image-build:deb");
@@ -121,7 +121,7 @@ TEST_F(GearmanDoorTest, offers_what_there_is_and_takes_it_back) {
   until_offered("image-build:deb", 0);
 }
 
-TEST_F(GearmanDoorTest, builds_with_the_id_that_it_is_given) {
+TEST_F(GearmanFrontendTest, builds_with_the_id_that_it_is_given) {
   start(yaml());
   until_offered("image-build:deb");
   workshop_->build_time = std::chrono::minutes(5);
@@ -148,7 +148,7 @@ TEST_F(GearmanDoorTest, builds_with_the_id_that_it_is_given) {
   EXPECT_THAT(workshop_->built, SizeIs(2));
 }
 
-TEST_F(GearmanDoorTest, takes_ids_as_people_write_them) {
+TEST_F(GearmanFrontendTest, takes_ids_as_people_write_them) {
   EXPECT_EQ(requested_build_id("01234567-89AB-cdef-0123-456789abcdef\n"), kClientsId);
   EXPECT_EQ(requested_build_id(std::string(R"({"image-id": ")") + kClientsId + R"("})"),
             kClientsId);
@@ -163,7 +163,7 @@ TEST_F(GearmanDoorTest, takes_ids_as_people_write_them) {
   EXPECT_THROW(requested_provider("{}"), std::runtime_error);
 }
 
-TEST_F(GearmanDoorTest, chooses_an_id_itself) {
+TEST_F(GearmanFrontendTest, chooses_an_id_itself) {
   start(yaml());
   until_offered("image-build:deb");
   const std::string id = result("image-build:deb", "");
@@ -171,7 +171,7 @@ TEST_F(GearmanDoorTest, chooses_an_id_itself) {
   EXPECT_EQ(ready_build(), id);
 }
 
-TEST_F(GearmanDoorTest, says_why_there_is_no_build) {
+TEST_F(GearmanFrontendTest, says_why_there_is_no_build) {
   start(yaml());
   until_offered("image-build:deb");
   EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the id of an image has to be"));
@@ -196,7 +196,7 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_build) {
   EXPECT_EQ(result("image-build:deb", ""), "failed: image deb is paused");
 }
 
-TEST_F(GearmanDoorTest, uploads_and_says_the_clouds_id) {
+TEST_F(GearmanFrontendTest, uploads_and_says_the_clouds_id) {
   start(yaml());
   const std::string id = ready_build();
   until("the builder's own upload", [&] { return uploads(UploadState::ready).size() == 1; });
@@ -212,7 +212,7 @@ TEST_F(GearmanDoorTest, uploads_and_says_the_clouds_id) {
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
 }
 
-TEST_F(GearmanDoorTest, uploads_an_older_build) {
+TEST_F(GearmanFrontendTest, uploads_an_older_build) {
   start(yaml());
   const std::string older = ready_build();
   pass(std::chrono::minutes(1));
@@ -230,7 +230,7 @@ TEST_F(GearmanDoorTest, uploads_an_older_build) {
   EXPECT_EQ(result("image-upload:" + older, "sky"), "image-1");
 }
 
-TEST_F(GearmanDoorTest, says_why_there_is_no_upload) {
+TEST_F(GearmanFrontendTest, says_why_there_is_no_upload) {
   start(
       yaml(kClientsDeb, std::string(kClientsSky) +
                             "  - {name: sea, driver: sky, diskimages: [{name: deb, pause: true}]}\n"
@@ -245,7 +245,7 @@ TEST_F(GearmanDoorTest, says_why_there_is_no_upload) {
 }
 
 // An older build, which the builder does not upload by itself.
-TEST_F(GearmanDoorTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
+TEST_F(GearmanFrontendTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
   const std::string raw =
       "  - {name: sky, driver: sky, image-format: raw, diskimages: [{name: deb}]}\n";
   start(yaml(kClientsDeb, raw));
@@ -278,7 +278,7 @@ TEST_F(GearmanDoorTest, converts_what_an_upload_needs_and_says_how_far_it_is) {
   EXPECT_THAT(workshop_->built, SizeIs(2));
 }
 
-TEST_F(GearmanDoorTest, a_flood_of_builds_leaves_room_for_uploads_and_deletions) {
+TEST_F(GearmanFrontendTest, a_flood_of_builds_leaves_room_for_uploads_and_deletions) {
   start(yaml());
   const std::string id = ready_build();
   until_offered("image-upload:" + id);
@@ -290,7 +290,7 @@ TEST_F(GearmanDoorTest, a_flood_of_builds_leaves_room_for_uploads_and_deletions)
   EXPECT_EQ(result("image-delete:" + id, ""), "");
 }
 
-TEST_F(GearmanDoorTest, a_flood_of_uploads_leaves_room_for_builds) {
+TEST_F(GearmanFrontendTest, a_flood_of_uploads_leaves_room_for_builds) {
   start(yaml());
   const std::string id = ready_build();
   until_offered("image-upload:" + id);
@@ -308,7 +308,7 @@ TEST_F(GearmanDoorTest, a_flood_of_uploads_leaves_room_for_builds) {
   until_offered("image-upload:" + id);
 }
 
-TEST_F(GearmanDoorTest, who_has_asked_for_a_build_that_goes_is_answered) {
+TEST_F(GearmanFrontendTest, who_has_asked_for_a_build_that_goes_is_answered) {
   start(yaml());
   const std::string id = ready_build();
   until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
@@ -325,7 +325,7 @@ TEST_F(GearmanDoorTest, who_has_asked_for_a_build_that_goes_is_answered) {
   until_offered("image-delete:" + id, 0);
 }
 
-TEST_F(GearmanDoorTest, says_what_it_cannot_convert) {
+TEST_F(GearmanFrontendTest, says_what_it_cannot_convert) {
   start(yaml());
   const std::string id = ready_build();
   put(model::image_pause_path("deb"));
@@ -344,7 +344,7 @@ TEST_F(GearmanDoorTest, says_what_it_cannot_convert) {
   EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("qemu-img could not make"));
 }
 
-TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
+TEST_F(GearmanFrontendTest, deletes_the_files_and_what_nobody_can_use) {
   start(yaml());
   const std::string id = ready_build();
   until("the upload", [&] { return uploads(UploadState::ready).size() == 1; });
@@ -368,7 +368,7 @@ TEST_F(GearmanDoorTest, deletes_the_files_and_what_nobody_can_use) {
 }
 
 // The files are what is left of an attempt with the same id.
-TEST_F(GearmanDoorTest, does_not_upload_files_of_a_build_that_was_made_elsewhere) {
+TEST_F(GearmanFrontendTest, does_not_upload_files_of_a_build_that_was_made_elsewhere) {
   std::filesystem::create_directories(directory_.path() / "nb1");
   directory_.write("nb1/deb-" + std::string(kClientsId) + ".qcow2", "half");
   ImageBuild elsewhere;
@@ -384,7 +384,7 @@ TEST_F(GearmanDoorTest, does_not_upload_files_of_a_build_that_was_made_elsewhere
   EXPECT_EQ(sky_->uploads, 0);
 }
 
-TEST_F(GearmanDoorTest, does_not_delete_what_is_being_uploaded) {
+TEST_F(GearmanFrontendTest, does_not_delete_what_is_being_uploaded) {
   sky_->upload_time = std::chrono::minutes(1);
   start(yaml());
   const std::string id = ready_build();
@@ -394,7 +394,7 @@ TEST_F(GearmanDoorTest, does_not_delete_what_is_being_uploaded) {
   EXPECT_THAT(files(), testing::Not(IsEmpty()));
 }
 
-TEST_F(GearmanDoorTest, builders_share_a_server) {
+TEST_F(GearmanFrontendTest, builders_share_a_server) {
   const std::string images = "  - {name: deb}\n  - {name: raw}\n";
   start(yaml(images, kClientsSky), "nb1");
   start(yaml(images, "  - {name: sea, driver: sky, diskimages: [{name: raw}]}\n"), "nb2");
@@ -414,7 +414,7 @@ TEST_F(GearmanDoorTest, builders_share_a_server) {
   until_offered("image-build:deb");
 }
 
-TEST_F(GearmanDoorTest, outlives_the_server) {
+TEST_F(GearmanFrontendTest, outlives_the_server) {
   start(yaml());
   const std::string id = ready_build();
   until_offered("image-upload:" + id);
@@ -425,7 +425,7 @@ TEST_F(GearmanDoorTest, outlives_the_server) {
   EXPECT_EQ(result("image-build:deb", kClientsId), kClientsId);
 }
 
-TEST_F(GearmanDoorTest, a_build_whose_builder_stops_is_for_another_one) {
+TEST_F(GearmanFrontendTest, a_build_whose_builder_stops_is_for_another_one) {
   start(yaml(), "nb1");
   workshop_->build_time = std::chrono::hours(1);
   until_offered("image-build:deb");
@@ -440,7 +440,7 @@ TEST_F(GearmanDoorTest, a_build_whose_builder_stops_is_for_another_one) {
   EXPECT_THAT(client.seen("WORK_COMPLETE"), ElementsAre(ready_build()));
 }
 
-TEST_F(GearmanDoorTest, a_reload_adds_servers_and_disturbs_no_other) {
+TEST_F(GearmanFrontendTest, a_reload_adds_servers_and_disturbs_no_other) {
   start(BuilderFixture::yaml(kClientsDeb, kClientsSky));
   const std::string id = ready_build();
   EXPECT_THAT(gearmand_.peers(), IsEmpty());
@@ -460,7 +460,7 @@ TEST_F(GearmanDoorTest, a_reload_adds_servers_and_disturbs_no_other) {
   EXPECT_EQ(gearmand_.peers(), connections);
 }
 
-TEST_F(GearmanDoorTest, a_reload_takes_servers_away_and_disturbs_no_other) {
+TEST_F(GearmanFrontendTest, a_reload_takes_servers_away_and_disturbs_no_other) {
   const Gearmand other;
   start(served_at({&gearmand_, &other}));
   until_offered("image-build:deb");
@@ -478,7 +478,7 @@ TEST_F(GearmanDoorTest, a_reload_takes_servers_away_and_disturbs_no_other) {
   until_offered("image-build:deb", 0);
 }
 
-TEST_F(GearmanDoorTest, the_job_of_a_server_that_is_gone_is_still_done) {
+TEST_F(GearmanFrontendTest, the_job_of_a_server_that_is_gone_is_still_done) {
   const Gearmand other;
   start(served_at({&gearmand_, &other}));
   until_offered("image-build:deb");
@@ -502,7 +502,7 @@ TEST_F(GearmanDoorTest, the_job_of_a_server_that_is_gone_is_still_done) {
   });
 }
 
-TEST_F(GearmanDoorTest, who_stops_gives_also_jobs_of_a_server_that_is_gone_back) {
+TEST_F(GearmanFrontendTest, who_stops_gives_also_jobs_of_a_server_that_is_gone_back) {
   start(yaml(), "nb1");
   until_offered("image-build:deb");
   GearmanClient client(gearmand_.port());

@@ -506,10 +506,10 @@ TEST(Conversion, needs_a_source_and_a_format_that_is_known) {
   EXPECT_EQ(conversion_source({"qcow2", "vhd"}, "raw"), "qcow2");
   EXPECT_EQ(conversion_source({"vhd"}, "raw"), std::nullopt);
   EXPECT_EQ(conversion_source({"raw"}, "tgz"), std::nullopt);
-  EXPECT_TRUE(is_at_hand({"tgz"}, "tgz"));
-  EXPECT_TRUE(is_at_hand({"raw"}, "vdi"));
-  EXPECT_FALSE(is_at_hand({"vdi"}, "raw"));
-  EXPECT_FALSE(is_at_hand({}, "raw"));
+  EXPECT_TRUE(is_obtainable({"tgz"}, "tgz"));
+  EXPECT_TRUE(is_obtainable({"raw"}, "vdi"));
+  EXPECT_FALSE(is_obtainable({"vdi"}, "raw"));
+  EXPECT_FALSE(is_obtainable({}, "raw"));
 }
 
 TEST(ImageStore, knows_builds_by_their_names) {

@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "cli/spelling.h"
+#include "cli/argument_normalizer.h"
 #include "tests/cli/cli_test.h"
 
 namespace nodepool::cli {
@@ -84,8 +84,8 @@ std::vector<std::string> found_in(const std::string& text, const std::regex& exp
 }
 
 TEST(DocsNameTest, commands_of_examples_can_be_understood) {
-  // A line of its own, as far as a pipe or a comment.
-  const std::regex example(R"((?:^|\n) {4}(?:\$ )?nodepool ((?:[^\n|#\\]|\\\n)*))");
+  // An indented line, also in a list, up to a pipe or a comment.
+  const std::regex example(R"((?:^|\n) {4,8}(?:\$ )?nodepool ((?:[^\n|#\\]|\\\n)*))");
   std::size_t count = 0;
   for (const std::filesystem::path& page : pages()) {
     for (std::string line : found_in(read_file(page.string()), example)) {
@@ -112,7 +112,7 @@ TEST(DocsNameTest, commands_and_options_that_sentences_name_exist) {
     for (const std::string& text : found_in(read_file(page.string()), named)) {
       // "[--detail]" is optional, "LEASE\|NODE…" stands for something.
       const std::vector<std::string> words = found_in(text, std::regex(R"(([^\s\[\]]+))"));
-      EXPECT_NO_THROW(spelled_out(words)) << page << ": " << text;
+      EXPECT_NO_THROW(normalize_arguments(words)) << page << ": " << text;
       ++count;
     }
   }

@@ -27,7 +27,7 @@ class ProviderDouble final : public driver::Provider {
     co_return;
   }
 
-  void idle() override { log_->lines.emplace_back("idle"); }
+  void quiesce() override { log_->lines.emplace_back("idle"); }
 
   Task<> stop() override {
     log_->lines.emplace_back("stop");
@@ -46,7 +46,7 @@ class ProviderDouble final : public driver::Provider {
 
   Task<bool> is_usable(model::Node /*node*/) override { co_return true; }
 
-  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
+  Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override {
     model::Node node = record.node();
     log_->lines.push_back("take back " + node.id + " " + std::string(to_string(node.state)));
     if (log_->meanwhile) co_await log_->meanwhile();

@@ -12,9 +12,9 @@ namespace nodepool::cli {
 // What the providers of a DriverDouble were told to do.
 struct DriverLog {
   std::vector<std::string> lines;
-  bool replaces = false;                          // take_back() returns a record to register
-  bool fails = false;                             // take_back() throws
-  std::function<async::Task<>()> meanwhile = {};  // what happens during take_back()
+  bool replaces = false;                          // reclaim() returns a record to register
+  bool fails = false;                             // reclaim() throws
+  std::function<async::Task<>()> meanwhile = {};  // what happens during reclaim()
   bool cannot_ask = false;                        // missing_in_cloud() throws
 };
 

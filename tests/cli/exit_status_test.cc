@@ -87,7 +87,7 @@ class ExitStatusTest : public CliTest, public testing::WithParamInterface<Way> {
   }
 
   // What the API waits for before it says that something is not there: it may just not be seen yet.
-  Task<> let_time_pass(const bool& is_answered) {
+  Task<> advance_time(const bool& is_answered) {
     while (!is_answered) {
       clock_.advance_by(std::chrono::milliseconds(10));
       co_await boost::asio::post(boost::asio::use_awaitable);
@@ -103,7 +103,7 @@ class ExitStatusTest : public CliTest, public testing::WithParamInterface<Way> {
     async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
       ADD_FAILURE() << name << ": " << error;
     });
-    scope.spawn("time", let_time_pass(is_answered));
+    scope.spawn("time", advance_time(is_answered));
     Task<web::Response> answering = launchers_.api().answer(std::move(call));
     const auto stop = [&scope, &is_answered] {
       is_answered = true;

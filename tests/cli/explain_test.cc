@@ -255,7 +255,7 @@ TEST_F(ExplainTest, a_label_says_who_offers_it_and_who_waits) {
   EXPECT_THAT(explain("large"), HasSubstr("No registered pool offers it"));
 }
 
-TEST_F(ExplainTest, hosts_out_of_order_are_told_with_the_reason_and_the_next_look) {
+TEST_F(ExplainTest, hosts_unhealthy_are_told_with_the_reason_and_the_next_look) {
   add_pool("rack", {"small"});
   model::HostReport report;
   report.provider = "rack";
@@ -271,19 +271,18 @@ TEST_F(ExplainTest, hosts_out_of_order_are_told_with_the_reason_and_the_next_loo
   run(coordination::ensure_path(store_, "/nodepool/hosts"));
   run(store_.create("/nodepool/hosts/1", to_record(report), coordination::CreateMode::ephemeral));
   run(store_.create("/nodepool/hosts/2", "garbage", coordination::CreateMode::ephemeral));
-  EXPECT_THAT(
-      explain("small"),
-      HasSubstr("    host host7 on port 2222 is out of order for 0:10:00: Could not contact "
-                "host7 on port 2222: Connection refused; l1 looks again within 0:01:00\n"));
+  EXPECT_THAT(explain("small"),
+              HasSubstr("    host host7 on port 2222 is unhealthy for 0:10:00: Could not contact "
+                        "host7 on port 2222: Connection refused; l1 looks again within 0:01:00\n"));
   EXPECT_THAT(explain("large"), Not(HasSubstr("host7")));
   EXPECT_EQ(explain("host7"),
             "Host host7\n"
             "  ci on port 2222, of pool rack-main, label(s) small\n"
-            "    out of order for 0:10:00: Could not contact host7 on port 2222: Connection "
+            "    unhealthy for 0:10:00: Could not contact host7 on port 2222: Connection "
             "refused; l1 looks again within 0:01:00\n");
   EXPECT_EQ(nodepool({"list"}), 0);
   EXPECT_THAT(out(), Not(HasSubstr("host7")));
-  EXPECT_EQ(err(), "nodepool: 1 host(s) out of order: host7; `nodepool explain HOST` says why\n");
+  EXPECT_EQ(err(), "nodepool: 1 unhealthy host(s): host7; `nodepool explain HOST` says why\n");
 }
 
 TEST_F(ExplainTest, a_host_in_good_order_is_known_by_its_nodes) {
@@ -365,7 +364,7 @@ TEST_F(ExplainTest, programs_get_json) {
   EXPECT_EQ(all[0].at("statements")[0].at("details")[0].at("key"), "labels");
   EXPECT_EQ(all[0].at("statements")[0].at("details")[0].at("text"), "small");
   EXPECT_EQ(all[1].at("statements")[0].at("text"), "Label small");
-  EXPECT_EQ(all[1].at("not_shown"), 0);
+  EXPECT_EQ(all[1].at("omitted"), 0);
   EXPECT_EQ(nodepool({"explain", "nix", "--json"}), 1);
   EXPECT_EQ(out(), "[]\n");
 }

@@ -71,7 +71,7 @@ TEST_F(RequestCommandTest, fulfilled_nodes_are_shown_with_their_logins_and_their
                                           .expires = clock_.wall_seconds() + 3600,
                                           .holder = "nodepool:ada@build1",
                                           .label = node.type.front(),
-                                          .place = 0}));
+                                          .index = 0}));
   EXPECT_THAT(run(launcher_.lock_line("0000000000")), ElementsAre("lease 200-0000000000"));
 }
 

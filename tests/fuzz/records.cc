@@ -76,7 +76,7 @@ void read(std::string_view input) {
   });
   try_record(input, [](const auto& entry) {
     model::NodeRequest request = model::parse_node_request(kId, entry);
-    driver::backing_order_of(request);
+    driver::backing_purpose_of(request);
     return request;
   });
   try_record(input, [](const auto& entry) { return model::parse_image_build("i", kId, entry); });

@@ -105,7 +105,7 @@ TEST_F(HttpClientTest, what_is_secret_is_not_logged) {
 }
 
 // Keeps all that it is told, as text.
-class Listener final : public async::TaskWitness {
+class Listener final : public async::CallTracer {
  public:
   void called(const Call& call) override {
     told +=
@@ -122,8 +122,8 @@ TEST_F(HttpClientTest, the_witness_of_the_task_is_told_of_each_attempt_and_of_no
               answer(200, "hush", "X-Request-Id: no id: <b>\r\n")};
   const auto listener = std::make_shared<Listener>();
   const auto call = [](Client& client, std::string host,
-                       std::shared_ptr<async::TaskWitness> witness) -> Task<> {
-    async::set_witness(co_await boost::asio::this_coro::executor, witness);
+                       std::shared_ptr<async::CallTracer> tracer) -> Task<> {
+    async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
     Request request{.url = "http://hush:hush@" + host + "/a/hush/b?signature=hush#hush",
                     .headers = {{"X-Auth-Token", "hush"}},
                     .body = "hush",

@@ -52,18 +52,18 @@ TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
   EXPECT_THAT(page("/live"), HasSubstr("\r\n\r\nOK"));
   const std::string metrics = page("/metrics");
   for (const char* line :
-       {"\nnodepool_ready 1\n", "\nnodepool_configuration_refused 0\n",
+       {"\nnodepool_ready 1\n", "\nnodepool_configuration_rejected 0\n",
         "\nnodepool_loop_stalls_total 0\n",
         "\nnodepool_store_call_seconds_count{operation=\"get\"} ", "\nprocess_cpu_seconds_total ",
         "\nnodepool_requests{state=\"requested\"} 0\n", "\nnodepool_oldest_request_seconds 0\n"}) {
     EXPECT_THAT(metrics, HasSubstr(line));
   }
-  wait_for_page("/metrics", "nodepool_hosts_out_of_order{provider=\"rack\"} 1\n");
+  wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
 
   site_.configure("  - {name: rack, driver: nothing}\n");
   wait_for_page("/ready?detail", "warning: the configuration on the disk is not in force: ");
   EXPECT_THAT(page("/ready"), HasSubstr("\r\n\r\nOK")) << "the old one is";
-  wait_for_page("/metrics", "\nnodepool_configuration_refused 1\n");
+  wait_for_page("/metrics", "\nnodepool_configuration_rejected 1\n");
 
   site_.configure(kNobodysHost);
   site_.wait_until("it is", [&] { return !page("/ready?detail").contains("on the disk"); });
@@ -72,10 +72,10 @@ TEST_F(HealthTest, a_launcher_says_whether_it_serves_and_what_to_see_to) {
 
 TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
   site_.start_launcher();
-  wait_for_page("/metrics", "nodepool_hosts_out_of_order{provider=\"rack\"} 1\n");
+  wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
   site_.configure("  - {name: rack, driver: nothing}\n");
   wait_for_page("/ready?detail", "the configuration on the disk is not in force: ");
-  wait_for_page("/ready?detail", "of pool rack-main is out of order: ");
+  wait_for_page("/ready?detail", "of pool rack-main is unhealthy: ");
   const std::string rows = page("/page/rows");
   std::vector<std::string> told;
   const auto all = nlohmann::json::parse(rows.substr(rows.find("\r\n\r\n") + 4));
@@ -118,14 +118,14 @@ TEST_F(HealthTest, the_status_says_what_needs_somebody) {
   EXPECT_THAT(without_store.error, HasSubstr("there is no store"));
 
   site_.start_launcher();
-  wait_for_page("/metrics", "nodepool_hosts_out_of_order{provider=\"rack\"} 1\n");
+  wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
   site_.wait_until("the host is reported",
-                   [&] { return site_.nodepool({"status"}).output.contains("out of order"); });
+                   [&] { return site_.nodepool({"status"}).output.contains("unhealthy"); });
   const Completed done = site_.nodepool({"status", "-o", "json"});
   EXPECT_EQ(done.status, 1);
   const auto status = nlohmann::json::parse(done.output);
   EXPECT_EQ(status.at("status"), "attention");
-  EXPECT_EQ(status.at("problems").at(0).at("about"), "host-out-of-order");
+  EXPECT_EQ(status.at("problems").at(0).at("about"), "unhealthy-host");
   const auto& launcher = status.at("daemons").at(0);
   EXPECT_EQ(launcher.at("kind"), "launcher");
   EXPECT_EQ(launcher.at("configuration_refused"), false);

@@ -185,7 +185,7 @@ TEST_F(StaticHostsTest, a_wrong_host_key_and_an_unreachable_host_are_not_served)
   // The commands tell as well, until the host is well.
   site_.wait_until("the reports", [this] {
     return site_.nodepool({"explain", "127.0.0.1"}).output.contains("on port") &&
-           site_.nodepool({"explain", "b"}).output.contains("out of order");
+           site_.nodepool({"explain", "b"}).output.contains("unhealthy");
   });
   EXPECT_THAT(site_.nodepool({"explain", "b"}).output,
               HasSubstr("does not have the configured key '" + good.host_keys().at(0) +
@@ -194,7 +194,7 @@ TEST_F(StaticHostsTest, a_wrong_host_key_and_an_unreachable_host_are_not_served)
   EXPECT_THAT(unreachable, HasSubstr("Connection refused; "));
   EXPECT_THAT(unreachable, HasSubstr(" looks again within 0:0"));
   EXPECT_THAT(unreachable, testing::Not(HasSubstr("imeout")));
-  EXPECT_THAT(site_.nodepool({"list"}).error, HasSubstr("1 host(s) out of order: 127.0.0.1"));
+  EXPECT_THAT(site_.nodepool({"list"}).error, HasSubstr("1 unhealthy host(s): 127.0.0.1"));
   site_.configure(provider({host(good, "a"), host(impostor, "b")}));
   site_.wait_until("all well", [this] { return site_.nodepool({"list"}).error.empty(); });
 }

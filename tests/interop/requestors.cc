@@ -92,10 +92,10 @@ class Client {
   }
 
   Task<> one_request(coordination::Store& store) {
-    requestor::Wish wish;
-    wish.labels = {label_};
-    wish.requestor = "requestors";
-    const std::string id = co_await requestor::ask(runtime_, store, std::move(wish));
+    requestor::NodeRequestSpec request_spec;
+    request_spec.labels = {label_};
+    request_spec.requestor = "requestors";
+    const std::string id = co_await requestor::ask(runtime_, store, std::move(request_spec));
     requestor::Progress progress = [](const model::NodeRequest&) {};
     requestor::Answer answer = co_await requestor::await_answer(
         runtime_, store, id, runtime_.clock.now() + test_support::kPatience, std::move(progress));

@@ -37,7 +37,7 @@ class CloudProvider final : public driver::LaunchingProvider {
     if (!cloud_->start_failure.empty()) throw std::runtime_error(cloud_->start_failure);
     co_return;
   }
-  void idle() override {}
+  void quiesce() override {}
   Task<> stop() override { co_return; }
 
   Task<> remove_leaks() override { co_return; }
@@ -80,7 +80,7 @@ class CloudProvider final : public driver::LaunchingProvider {
   Task<bool> is_usable(model::Node node) override {
     co_return !cloud_->ended.contains(node.external_id_text());
   }
-  Task<std::optional<std::string>> end_of(model::Node node) override {
+  Task<std::optional<std::string>> termination_reason(model::Node node) override {
     const auto found = cloud_->ended.find(node.external_id_text());
     co_return found == cloud_->ended.end() ? std::nullopt : std::optional(found->second);
   }
@@ -94,7 +94,7 @@ class CloudProvider final : public driver::LaunchingProvider {
     cloud_->told.push_back("taken over from " + predecessor.config().name());
   }
 
-  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override {
+  Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override {
     const model::Node node = record.node();
     co_await context_.runtime.clock.sleep_for(cloud_->delete_time);
     cloud_->machines.erase(node.external_id_text());

@@ -244,12 +244,12 @@ TEST_F(HistoryTest, what_is_missing_in_it_is_counted_and_told_until_it_is_writte
   await([&] { return !problems().empty(); });
   EXPECT_THAT(problems(), ElementsAre(StartsWith("the history cannot be written: ")));
   const auto lost = [this] {
-    telemetry::Figures figures;
-    launcher().add_figures(figures);
+    telemetry::MetricsRegistry figures;
+    launcher().add_metrics(figures);
     return figures.prometheus_text();
   };
-  EXPECT_THAT(lost(), HasSubstr("nodepool_history_entries_lost_total "));
-  EXPECT_THAT(lost(), Not(HasSubstr("nodepool_history_entries_lost_total 0\n")));
+  EXPECT_THAT(lost(), HasSubstr("nodepool_history_entries_dropped_total "));
+  EXPECT_THAT(lost(), Not(HasSubstr("nodepool_history_entries_dropped_total 0\n")));
   std::filesystem::remove(directory_.path() / "journal");
   cancel(request({"b"}));
   pass(std::chrono::seconds(1));

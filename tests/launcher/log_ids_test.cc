@@ -41,8 +41,8 @@ TEST_F(LogIdsTest, every_line_of_a_requests_way_has_the_ids_of_the_event_and_the
   log_level_ = telemetry::LogLevel::debug;
   start(kLoggedSite);
   log_.clear();
-  const std::string id =
-      request({"small"}, [](model::NodeRequest& wish) { wish.event_id = "push-17"; });
+  const std::string id = request(
+      {"small"}, [](model::NodeRequest& request_spec) { request_spec.event_id = "push-17"; });
   pass(seconds(5));
   ASSERT_EQ(read_request(id).state, model::RequestState::fulfilled);
   const std::string ids = "[e: push-17] [node_request: " + id + "] ";

@@ -27,7 +27,7 @@ PartsFixture::PartsFixture()
                usage_,
                deletions_,
                tenant_limits_,
-               absent_pools_,
+               departed_pools_,
                own_pools_,
                std::make_shared<const model::Installation>()},
       scope_(runtime_, context_.report_to(log_)) {

@@ -56,10 +56,10 @@ class PartsFixture : public testing::Test {
   async::ThreadPool threads_{1, "blocking calls"};
   HistoryRecorder history_;
   std::map<std::string, Resources> needs_;  // by label: what a node takes
-  Usage usage_;
+  ResourceUsage usage_;
   planning::Deletions deletions_;
   planning::TenantLimits tenant_limits_;
-  AbsentPools absent_pools_;
+  DepartedPools departed_pools_;
   std::set<std::string> own_pools_;
   ServingContext context_;
   async::TaskScope scope_;

@@ -97,8 +97,9 @@ TEST_F(StatsdKeysTest, of_the_launchers_own_queues_are_there) {
 
 TEST_F(StatsdKeysTest, of_launches_are_there_by_provider_zone_and_requestor) {
   start(kMixedSite);
-  const std::string id =
-      request({"small"}, [](model::NodeRequest& wish) { wish.requestor = "NodePool:min.ready"; });
+  const std::string id = request({"small"}, [](model::NodeRequest& request_spec) {
+    request_spec.requestor = "NodePool:min.ready";
+  });
   pass(seconds(5));
   ASSERT_EQ(read_request(id).state, model::RequestState::fulfilled);
   EXPECT_THAT(sent_, IsSupersetOf(timed("nodepool.launch.ready")));

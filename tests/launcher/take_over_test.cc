@@ -118,9 +118,9 @@ TEST_F(TakeOverTest, a_launch_for_a_request_that_was_put_back_meanwhile_is_not_g
   serve_elsewhere(NodeState::building);
   fall_behind();
   const Node before = stored_node();
-  NodeRequest put_back = stored_request();
-  put_back.set_state(RequestState::requested, 1);
-  write_elsewhere(put_back);
+  NodeRequest revert_to_requested = stored_request();
+  revert_to_requested.set_state(RequestState::requested, 1);
+  write_elsewhere(revert_to_requested);
   EXPECT_EQ(resume(), NodeRequestHandler::Outcome::try_again);
   EXPECT_EQ(stored_node().stat.version, before.stat.version);
   EXPECT_EQ(stored_request().state, RequestState::requested);

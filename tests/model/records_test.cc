@@ -153,7 +153,7 @@ TEST(RequestRecordTest, requests_are_ordered_by_priority_then_relative_priority_
   const auto order = [](const char* id, int relative_priority) {
     NodeRequest request = parse_node_request(id, {R"({"state": "requested"})", {}});
     request.relative_priority = relative_priority;
-    return request.order();
+    return request.service_key();
   };
   EXPECT_LT(order("100-0000000009", 9), order("200-0000000001", 0));
   EXPECT_LT(order("200-0000000009", 0), order("200-0000000001", 1));

@@ -30,29 +30,30 @@ struct Situation {
   Component own = pool("own", "rack", {"small", "large"});
   std::vector<Component> others;
   std::int64_t max_concurrency = -1;
-  Prospects prospects;
+  EvaluationInput input;
 
   Situation() {
     request.id = "200-0000000001";
     request.node_types = {"small"};
-    prospects.provider_limits.emplace();
+    input.provider_limits.emplace();
   }
 
   // The pool launches nodes; the request's are all to be launched, and take one instance each.
   void launches() {
-    prospects.launches = true;
-    prospects.missing = request.node_types;
+    input.launches = true;
+    input.missing = request.node_types;
     const auto count = static_cast<double>(request.node_types.size());
-    prospects.need_of_all = driver::Resources({{"instances", count}});
-    prospects.need_of_missing = prospects.need_of_tenant = prospects.need_of_all;
+    input.needs_of_all = driver::Resources({{"instances", count}});
+    input.needs_of_missing = input.needs_of_tenant = input.needs_of_all;
   }
 
   Decision decide() const {
     const PoolView view{&own, max_concurrency};
     std::vector<const Component*> pools{&own};
     for (const Component& other : others) pools.push_back(&other);
-    if (std::optional<Decision> screened = screen(request, view, pools)) return *screened;
-    return judge(request, view, prospects);
+    if (std::optional<Decision> ineligible = check_eligibility(request, view, pools))
+      return *ineligible;
+    return evaluate(request, view, input);
   }
 };
 
@@ -91,11 +92,11 @@ TEST(DecisionTest, launches_beyond_max_concurrency_wait) {
   Situation situation;
   situation.launches();
   situation.max_concurrency = 2;
-  situation.prospects.active_launches = 1;
+  situation.input.active_launches = 1;
   EXPECT_EQ(situation.decide().kind, Kind::accept);
-  situation.prospects.active_launches = 2;
+  situation.input.active_launches = 2;
   EXPECT_EQ(situation.decide().until, Until::launch_ends);
-  situation.prospects.missing.clear();
+  situation.input.missing.clear();
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "existing nodes need no launch";
 }
 
@@ -110,19 +111,19 @@ TEST(DecisionTest, unknown_labels_are_declined_with_their_names) {
 TEST(DecisionTest, a_label_that_nobody_has_is_declined_even_while_another_one_is_used_up) {
   Situation situation;
   situation.request.node_types = {"small", "unknown"};
-  situation.prospects.missing = {"small", "unknown"};
+  situation.input.missing = {"small", "unknown"};
   EXPECT_EQ(situation.decide().kind, Kind::decline);
 }
 
 TEST(DecisionTest, a_disabled_pool_declines) {
   Situation situation;
-  situation.prospects.pool_limits["instances"] = 0;
+  situation.input.pool_limits["instances"] = 0;
   EXPECT_EQ(sentence(situation.decide().reason), "pool is disabled by max_servers");
 }
 
 TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
   Situation situation;
-  situation.prospects.capacity["small"] = 2;
+  situation.input.capacity["small"] = 2;
   situation.request.node_types = {"small", "small", "small"};
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::decline);
@@ -143,10 +144,10 @@ TEST(DecisionTest, a_request_for_more_than_a_thousand_nodes_is_declined) {
 TEST(DecisionTest, a_request_waits_until_all_its_nodes_are_free) {
   Situation situation;
   situation.request.node_types = {"small", "large", "small"};
-  situation.prospects.missing = {"small"};
+  situation.input.missing = {"small"};
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::wait);
-  EXPECT_EQ(decision.until, Until::there_is_room);
+  EXPECT_EQ(decision.until, Until::capacity_is_free);
   EXPECT_EQ(sentence(decision.reason), "1 of 2 nodes with label small are free");
   EXPECT_EQ(decision.shortage, Decision::Shortage::none);
 }
@@ -163,11 +164,11 @@ TEST(DecisionTest, what_can_never_fit_into_the_limits_is_declined) {
   Situation situation;
   situation.request.node_types = {"small", "small"};
   situation.launches();
-  situation.prospects.pool_limits["instances"] = 1;
+  situation.input.pool_limits["instances"] = 1;
   EXPECT_EQ(sentence(situation.decide().reason),
             "it would exceed quota: in this pool it needs instances 2, the limit is 1");
-  situation.prospects.pool_limits["instances"] = 2;
-  situation.prospects.provider_limits = driver::Limits{{"instances", 1}};
+  situation.input.pool_limits["instances"] = 2;
+  situation.input.provider_limits = driver::Limits{{"instances", 1}};
   EXPECT_EQ(sentence(situation.decide().reason),
             "it would exceed quota: in this provider it needs instances 2, the limit is 1");
 }
@@ -175,17 +176,17 @@ TEST(DecisionTest, what_can_never_fit_into_the_limits_is_declined) {
 TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
   Situation situation;
   situation.launches();
-  situation.prospects.pool_limits["instances"] = 3;
-  situation.prospects.used_by_pool = instances(2);
+  situation.input.pool_limits["instances"] = 3;
+  situation.input.used_by_pool = instances(2);
   EXPECT_EQ(situation.decide().kind, Kind::accept);
-  situation.prospects.used_by_pool = instances(3);
-  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+  situation.input.used_by_pool = instances(3);
+  EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
   EXPECT_NE(situation.decide().shortage, Decision::Shortage::none);
   EXPECT_EQ(sentence(situation.decide().reason),
             "the pool is full: instances: 3 used + 1 needed, limit 3");
-  situation.prospects.used_by_pool = instances(0);
-  situation.prospects.provider_limits = driver::Limits{{"instances", 5}};
-  situation.prospects.used_by_provider = instances(5);
+  situation.input.used_by_pool = instances(0);
+  situation.input.provider_limits = driver::Limits{{"instances", 5}};
+  situation.input.used_by_provider = instances(5);
   EXPECT_EQ(sentence(situation.decide().reason),
             "the provider is full: instances: 5 used + 1 needed, limit 5");
 }
@@ -193,38 +194,38 @@ TEST(DecisionTest, what_does_not_fit_now_waits_and_says_what_is_in_the_way) {
 TEST(DecisionTest, nodes_that_exist_already_need_no_room) {
   Situation situation;
   situation.launches();
-  situation.prospects.missing.clear();
-  situation.prospects.need_of_missing = {};
-  situation.prospects.pool_limits["instances"] = 3;
-  situation.prospects.used_by_pool = instances(3);
+  situation.input.missing.clear();
+  situation.input.needs_of_missing = {};
+  situation.input.pool_limits["instances"] = 3;
+  situation.input.used_by_pool = instances(3);
   EXPECT_EQ(situation.decide().kind, Kind::accept);
 }
 
 TEST(DecisionTest, a_provider_whose_quota_is_unknown_is_waited_for) {
   Situation situation;
   situation.launches();
-  situation.prospects.provider_limits.reset();
+  situation.input.provider_limits.reset();
   EXPECT_EQ(sentence(situation.decide().reason), "the quota of the provider is not known yet");
   EXPECT_EQ(situation.decide().until, Until::quota_is_known) << "no pool pauses for that";
-  situation.prospects.why_unknown = "no route to host";
+  situation.input.why_unknown = "no route to host";
   EXPECT_EQ(sentence(situation.decide().reason),
             "the quota of the provider is not known: no route to host");
-  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+  EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
 }
 
 TEST(DecisionTest, a_provider_that_has_refused_is_left_alone) {
   Situation situation;
   situation.launches();
-  situation.prospects.refused = true;
-  EXPECT_EQ(situation.decide().until, Until::there_is_room);
+  situation.input.refused = true;
+  EXPECT_EQ(situation.decide().until, Until::capacity_is_free);
 }
 
 TEST(DecisionTest, a_request_for_min_ready_does_not_wait_for_room) {
   Situation situation;
   situation.launches();
   situation.request.requestor = std::string(kMinReadyRequestor);
-  situation.prospects.pool_limits["instances"] = 1;
-  situation.prospects.used_by_pool = instances(1);
+  situation.input.pool_limits["instances"] = 1;
+  situation.input.used_by_pool = instances(1);
   EXPECT_EQ(situation.decide().kind, Kind::decline);
 }
 
@@ -232,15 +233,15 @@ TEST(DecisionTest, a_tenant_at_its_limit_waits) {
   Situation situation;
   situation.launches();
   situation.request.tenant_name = "acme";
-  situation.prospects.tenant_limits = driver::Limits{{"instances", 2}};
-  situation.prospects.used_by_tenant = instances(1);
+  situation.input.tenant_limits = driver::Limits{{"instances", 2}};
+  situation.input.used_by_tenant = instances(1);
   EXPECT_EQ(situation.decide().kind, Kind::accept);
-  situation.prospects.used_by_tenant = instances(2);
+  situation.input.used_by_tenant = instances(2);
   EXPECT_EQ(situation.decide().until, Until::tenant_takes_less);
   EXPECT_EQ(sentence(situation.decide().reason),
             "tenant acme has reached its limit: instances: 2 used + 1 needed, limit 2");
   EXPECT_EQ(situation.decide().shortage, Decision::Shortage::tenant);
-  situation.prospects.need_of_tenant = {};
+  situation.input.needs_of_tenant = {};
   EXPECT_EQ(situation.decide().kind, Kind::accept) << "it gets what counts for it already";
 }
 
@@ -254,7 +255,7 @@ TEST(DecisionTest, while_no_pool_is_known_to_be_registered_nothing_fails) {
 
 TEST(DecisionTest, who_has_waited_long_is_not_passed) {
   Situation situation;
-  situation.prospects.behind = "200-0000000000";
+  situation.input.behind = "200-0000000000";
   EXPECT_EQ(situation.decide().until, Until::earlier_one_is_served);
   EXPECT_EQ(situation.decide().reason.subject, "200-0000000000");
   EXPECT_EQ(situation.decide().shortage, Decision::Shortage::none);

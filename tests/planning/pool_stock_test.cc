@@ -23,7 +23,7 @@ class Rack final : public driver::Provider {
 
   const driver::ProviderConfig& config() const override { throw std::logic_error("not asked"); }
   async::Task<> start() override { co_return; }
-  void idle() override {}
+  void quiesce() override {}
   async::Task<> stop() override { co_return; }
   const driver::Inventory& inventory(std::string_view) const override { return inventory_; }
   std::optional<std::int64_t> capacity(std::string_view, std::string_view label) const override {
@@ -32,9 +32,7 @@ class Rack final : public driver::Provider {
     return count;
   }
   async::Task<bool> is_usable(Node) override { co_return true; }
-  async::Task<std::optional<Node>> take_back(driver::NodeRecord&) override {
-    co_return std::nullopt;
-  }
+  async::Task<std::optional<Node>> reclaim(driver::NodeRecord&) override { co_return std::nullopt; }
 
  private:
   driver::Inventory inventory_;

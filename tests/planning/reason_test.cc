@@ -26,7 +26,7 @@ TEST(ReasonTest, every_code_has_a_name_and_a_sentence_of_its_own) {
 }
 
 TEST(ReasonTest, a_sentence_gives_the_figures) {
-  const driver::Excess excess{.resource = "cores", .limit = 12, .used = 9, .needed = 4.5};
+  const driver::LimitExceeded excess{.resource = "cores", .limit = 12, .used = 9, .needed = 4.5};
   EXPECT_EQ(sentence({.code = Code::pool_full, .figures = excess}),
             "the pool is full: cores: 9 used + 4.5 needed, limit 12");
   EXPECT_EQ(sentence({.code = Code::beyond_limit_of_tenant, .figures = excess}),
@@ -48,7 +48,7 @@ TEST(ReasonTest, of_many_labels_the_first_are_named_and_the_others_counted) {
 TEST(DecisionTest, is_data_for_programs) {
   const Decision full{
       Decision::Kind::wait,
-      Decision::Until::there_is_room,
+      Decision::Until::capacity_is_free,
       {.code = Code::pool_full, .figures = {"instances", /*limit=*/3, /*used=*/3, /*needed=*/1}},
       Decision::Shortage::pool};
   EXPECT_EQ(to_json(full, "l1-PoolWorker.sky-main-1"),

@@ -12,7 +12,7 @@
 #include "coordination/memory/memory_store.h"
 #include "model/node_table.h"
 #include "model/request_table.h"
-#include "planning/usage.h"
+#include "planning/resource_usage.h"
 
 namespace nodepool::planning {
 
@@ -42,7 +42,7 @@ class RecordsFixture : public testing::Test {
   telemetry::Logger log_;
   model::NodeTable nodes_;
   std::map<std::string, Resources> needs_;  // by label: what a node takes
-  Usage usage_;
+  ResourceUsage usage_;
 
  private:
   std::int64_t transactions_ = 0;

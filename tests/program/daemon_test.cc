@@ -37,10 +37,10 @@ class TestDaemon final : public Daemon {
   std::function<void()> block_;    // is called on the loop
   std::function<Task<>()> begin_;  // in the start
 
-  using Daemon::figures;
+  using Daemon::enable_registry;
   using Daemon::health;
-  using Daemon::keep_figures;
   using Daemon::log;
+  using Daemon::registry;
   using Daemon::runtime;
   using Daemon::state;
 
@@ -149,7 +149,7 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
                         .target = telemetry::LogOptions::Target::file, .file = "/dev/full"}),
                     {});
   ::unsetenv("WATCHDOG_USEC");
-  daemon.keep_figures();
+  daemon.enable_registry();
   daemon.begin_ = [&]() -> Task<> {
     daemon.log().info("a message");
     while (daemon.state().problems.empty()) {
@@ -160,8 +160,8 @@ TEST_F(DaemonTest, a_log_that_cannot_be_written_is_a_problem_of_the_daemon) {
   EXPECT_THAT(daemon.state().problems,
               ElementsAre("the log cannot be written: No space left on device"));
   EXPECT_THAT(daemon.health().warnings, ElementsAre(daemon.state().problems.front()));
-  EXPECT_THAT(daemon.figures().prometheus_text(),
-              Not(HasSubstr("nodepool_log_messages_lost_total 0\n")));
+  EXPECT_THAT(daemon.registry().prometheus_text(),
+              Not(HasSubstr("nodepool_log_messages_dropped_total 0\n")));
 }
 
 // Lines from any thread.
@@ -198,12 +198,12 @@ TEST_F(DaemonTest, a_loop_that_stands_still_is_logged_with_its_stack_and_counted
   options.foreground = true;
   TestDaemon daemon(options, log.sink(), {});
   ::unsetenv("WATCHDOG_USEC");
-  daemon.keep_figures();
+  daemon.enable_registry();
   // The loop goes on only when the dump is there.
   daemon.block_ = [&log] { log.wait_for("The event loop has been standing still for "); };
-  EXPECT_THAT(daemon.figures().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 0\n"));
+  EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 0\n"));
   daemon.run(report_);
-  EXPECT_THAT(daemon.figures().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 1\n"));
+  EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 1\n"));
 }
 
 }  // namespace

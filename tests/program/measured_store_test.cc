@@ -6,7 +6,7 @@
 #include "async/event_loop.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
-#include "telemetry/figures.h"
+#include "telemetry/metrics_registry.h"
 
 namespace nodepool::program {
 namespace {
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class MeasuredStoreTest : public testing::Test {
  protected:
   bool shows(const std::string& line) const {
-    return figures_->prometheus_text().contains(line + "\n");
+    return registry_->prometheus_text().contains(line + "\n");
   }
 
   async::EventLoop loop_;
@@ -27,8 +27,9 @@ class MeasuredStoreTest : public testing::Test {
   async::Runtime runtime_{loop_.executor(), clock_, random_};
   coordination::MemoryServer server_;
   coordination::MemoryStore inner_{server_, runtime_};
-  std::shared_ptr<telemetry::Figures> figures_ = std::make_shared<telemetry::Figures>();
-  MeasuredStore store_{clock_, inner_, telemetry::Metrics().also_to(figures_)};
+  std::shared_ptr<telemetry::MetricsRegistry> registry_ =
+      std::make_shared<telemetry::MetricsRegistry>();
+  MeasuredStore store_{clock_, inner_, telemetry::Metrics().also_to(registry_)};
 };
 
 TEST_F(MeasuredStoreTest, every_operation_is_timed_also_one_that_fails) {

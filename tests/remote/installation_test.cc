@@ -37,28 +37,28 @@ class InstallationTest : public api::ApiTest {
   }
 
   ~InstallationTest() override {
-    for (const auto& door : doors_) run(door->stop());
+    for (const auto& listen_address : doors_) run(listen_address->stop());
   }
 
   std::unique_ptr<web::Server> open(ApiServer& server) {
-    auto door = std::make_unique<web::Server>(runtime_, log_, [&server](web::Request request) {
-      return server.api().answer(std::move(request));
-    });
-    run(door->start({.host = "127.0.0.1", .port = 0}));
-    return door;
+    auto listen_address = std::make_unique<web::Server>(
+        runtime_, log_,
+        [&server](web::Request request) { return server.api().answer(std::move(request)); });
+    run(listen_address->start({.host = "127.0.0.1", .port = 0}));
+    return listen_address;
   }
 
   // A launcher that answers a call that waits when `happening` has been, and the request is gone.
   std::unique_ptr<web::Server> open_late(std::function<Task<>()> happening) {
-    auto door = std::make_unique<web::Server>(runtime_, log_, [this, happening](web::Request call) {
-      return answer_late(std::move(call), happening);
-    });
-    run(door->start({.host = "127.0.0.1", .port = 0}));
-    return door;
+    auto listen_address = std::make_unique<web::Server>(
+        runtime_, log_,
+        [this, happening](web::Request call) { return answer_late(std::move(call), happening); });
+    run(listen_address->start({.host = "127.0.0.1", .port = 0}));
+    return listen_address;
   }
 
   // What the API waits for before it says that something is not there: it may just not be seen yet.
-  Task<> let_time_pass(const bool& is_answered) {
+  Task<> advance_time(const bool& is_answered) {
     while (!is_answered) {
       clock_.advance_by(std::chrono::milliseconds(10));
       co_await boost::asio::post(boost::asio::use_awaitable);
@@ -76,7 +76,7 @@ class InstallationTest : public api::ApiTest {
     async::TaskScope scope(runtime_, [](const auto& name, const auto& error) {
       ADD_FAILURE() << name << ": " << error;
     });
-    scope.spawn("time", let_time_pass(is_answered));
+    scope.spawn("time", advance_time(is_answered));
     Task<web::Response> answering = first_->api().answer(std::move(call));
     const auto stop = [&scope, &is_answered] {
       is_answered = true;
@@ -145,7 +145,7 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
 
 TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
   Installation installation = client("gitlab");
-  const Installation::Order order{.labels = {"small"}, .key = "job 4"};
+  const Installation::LeaseRequest order{.labels = {"small"}, .key = "job 4"};
   const Installation::Outcome first = run(installation.request(order, nullptr));
   const Installation::Outcome second = run(client("gitlab").request(order, nullptr));
   ASSERT_TRUE(first.leased && second.leased);
@@ -268,14 +268,14 @@ TEST_F(InstallationTest, lists_are_those_of_the_commands) {
 
 TEST_F(InstallationTest, a_unix_socket_will_do) {
   const std::string path = directory_.path() / "socket";
-  web::Server door(runtime_, log_, [this](web::Request request) {
+  web::Server listen_address(runtime_, log_, [this](web::Request request) {
     return first_->api().answer(std::move(request));
   });
-  run(door.start({.kind = web::Door::Kind::local, .path = path}));
+  run(listen_address.start({.kind = web::ListenAddress::Kind::local, .path = path}));
   Installation installation(runtime_, {.url = "unix://" + path}, log_);
   const Installation::Outcome outcome = run(installation.request({.labels = {"small"}}, nullptr));
   EXPECT_EQ(outcome.leased->lease.owner, "user:" + std::to_string(::geteuid()));
-  run(door.stop());
+  run(listen_address.stop());
 }
 
 }  // namespace

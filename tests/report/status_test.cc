@@ -104,7 +104,7 @@ TEST_F(StatusTest, without_a_launcher_it_is_critical_and_that_comes_first) {
   hosts_.push_back(host);
   EXPECT_EQ(status().level, StatusLevel::critical);
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("no launcher is alive"),
-                                      "host h1 of pool rack-main is out of order: refused"));
+                                      "host h1 of pool rack-main is unhealthy: refused"));
 }
 
 TEST_F(StatusTest, all_is_well_when_nothing_needs_somebody) {

@@ -68,7 +68,7 @@ TEST_F(LeaseTest, leased_nodes_are_in_use_and_locked_after_the_session_has_gone)
     // The node's own part: what it was asked for as, and where.
     Lease of_node = leased.lease;
     of_node.label = expected.type.front();
-    of_node.place = expected.id == leased.nodes.front().id ? 0 : 1;
+    of_node.index = expected.id == leased.nodes.front().id ? 0 : 1;
     EXPECT_EQ(lease_of(node), of_node);
     EXPECT_THAT(run(launcher_.lock_line(node.id)), ElementsAre("lease 200-0000000000"));
   }

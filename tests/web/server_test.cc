@@ -177,7 +177,7 @@ TEST_F(ServerTest, what_cannot_be_understood_is_refused) {
               StartsWith("HTTP/1.1 413 "));
 }
 
-TEST_F(ServerTest, a_failure_is_logged_and_not_shown) {
+TEST_F(ServerTest, a_failure_is_logged_and_omitted) {
   start();
   const std::string text = received("GET /fails HTTP/1.0\r\n\r\n");
   EXPECT_THAT(text, StartsWith("HTTP/1.1 500 "));
@@ -234,7 +234,7 @@ TEST_F(ServerTest, where_all_connections_are_in_use_the_next_waits_and_the_socke
   Server local(
       runtime_, log_, [this](Request request) { return answer(std::move(request)); },
       Server::Limits(), client_limits_);
-  loop_.run(local.start({.kind = Door::Kind::local, .path = path}));
+  loop_.run(local.start({.kind = ListenAddress::Kind::local, .path = path}));
   const auto one_after_the_other = [this, &path]() -> Task<std::string> {
     std::optional<tcp::socket> busy = co_await follow();
     tcp::socket next = co_await connect();
@@ -398,8 +398,9 @@ TEST_F(ServerTest, a_socket_tells_whose_process_the_client_is) {
     co_return text_page("user " + std::to_string(*request.peer.user) +
                         (request.peer.is_private ? ", in private" : ""));
   });
-  const Door door{.kind = Door::Kind::local, .path = path, .mode = 0600};
-  loop_.run(server_->start(door));
+  const ListenAddress listen_address{
+      .kind = ListenAddress::Kind::local, .path = path, .mode = 0600};
+  loop_.run(server_->start(listen_address));
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
   EXPECT_THAT(loop_.run(talk_locally(path, "GET / HTTP/1.0\r\nHost: nodepool\r\n\r\n")),
               EndsWith("user " + std::to_string(::geteuid()) + ", in private"));
@@ -409,7 +410,7 @@ TEST_F(ServerTest, a_socket_tells_whose_process_the_client_is) {
 
 TEST_F(ServerTest, a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not) {
   const std::string path = directory_.path() / "socket";
-  const Door door{.kind = Door::Kind::local, .path = path};
+  const ListenAddress listen_address{.kind = ListenAddress::Kind::local, .path = path};
   {
     asio::local::stream_protocol::acceptor dead(runtime_.executor);
     dead.open();
@@ -417,10 +418,10 @@ TEST_F(ServerTest, a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_n
   }
   ASSERT_TRUE(std::filesystem::exists(path));
   Server first(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
-  loop_.run(first.start(door));
+  loop_.run(first.start(listen_address));
   EXPECT_THAT(lines_, IsEmpty());
   Server second(runtime_, log_, [this](Request request) { return answer(std::move(request)); });
-  loop_.run(second.start(door));
+  loop_.run(second.start(listen_address));
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("another process listens")));
   loop_.run(second.stop());
   EXPECT_TRUE(std::filesystem::exists(path));

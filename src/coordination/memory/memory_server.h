@@ -34,7 +34,7 @@ class MemoryServer {
 
   // The next transaction is numbered as the first one: what is written from now on is another
   // store, as far as clients can tell.
-  void number_anew_for_tests() { tree_.number_anew(); }
+  void renumber_for_tests() { tree_.renumber(); }
 
   // The records as they are, without any waiting: for reads, and for what a test asserts.
   const memory::Tree& tree() const { return tree_; }

@@ -40,7 +40,7 @@ class Tree {
   Change apply(const Transaction& transaction, std::int64_t session, std::int64_t now);
 
   // The next transaction gets the number of a first one, as in another store.
-  void number_anew() { last_zxid_ = 0; }
+  void renumber() { last_zxid_ = 0; }
 
   // Removes the ephemeral nodes of a session that has ended, in one transaction.
   std::vector<WatchEvent> remove_ephemerals(std::int64_t session);

@@ -219,13 +219,13 @@ Task<> Engine::listen() {
     } catch (const StoreError&) {
       news.lost = true;
     }
-    if (news.lost) co_await listen_again();
+    if (news.lost) co_await reopen_listener();
     if (news.bell || news.lost) wake_.set();
     if (news.sessions || news.lost) sessions_changed_.set();
   }
 }
 
-Task<> Engine::listen_again() {
+Task<> Engine::reopen_listener() {
   while (true) {
     try {
       auto restore = [](Storage& storage) { storage.directory().restore(); };

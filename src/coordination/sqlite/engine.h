@@ -105,7 +105,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   Batch take_batch();
   void tell(const Storage::Report& report);
-  Task<> listen_again();
+  Task<> reopen_listener();
   Task<> end_dead_sessions();
   Task<> open_session();
   void lose_session(std::int64_t session);

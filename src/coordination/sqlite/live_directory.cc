@@ -52,14 +52,14 @@ void LiveDirectory::restore() const {
   }
   access().give_to(path_);
   // Whoever rings first would make the bell his own.
-  if (ring()) access().give_to(path_ + '/' + kBellName);
+  if (signal()) access().give_to(path_ + '/' + kBellName);
 }
 
 FileAccess LiveDirectory::access() const {
   return FileAccess::of_directory(std::filesystem::path(path_).parent_path());
 }
 
-bool LiveDirectory::ring() const {
+bool LiveDirectory::signal() const {
   // Nothing is written: opening a file for writing and closing it is the event, and works on a full
   // disk. By name, because a bell that somebody removed would ring unheard.
   const std::string bell = path_ + '/' + kBellName;

@@ -53,7 +53,7 @@ class LiveDirectory {
 
   // Tells all processes that the database has changed. Returns false if that was not possible; it
   // should be tried again then, or they miss the change.
-  bool ring() const;
+  bool signal() const;
 
   // Creates and locks the file of a session that nobody knows of yet.
   SessionLock hold(std::int64_t session) const;

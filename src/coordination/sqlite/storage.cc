@@ -107,7 +107,7 @@ void Storage::execute_apart(Operation& operation) {
 
 Storage::Report Storage::report() {
   Report report;
-  if (ring_due_) ring_due_ = !directory_.ring();
+  if (ring_due_) ring_due_ = !directory_.signal();
   report.unrung = ring_due_;
   try {
     report.changes = changes_.read_new();

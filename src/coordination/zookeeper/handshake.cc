@@ -10,8 +10,8 @@ namespace nodepool::coordination::zookeeper {
 
 namespace {
 
-Task<Introduction> introduce_oneself(Server server, TlsClient* tls, Hello hello) {
-  Introduction introduction;
+Task<ConnectParameters> introduce_oneself(Server server, TlsClient* tls, Hello hello) {
+  ConnectParameters introduction;
   introduction.connection = co_await Connection::open(std::move(server), tls);
   const std::string request = connect_request(
       hello.credentials, hello.last_zxid, static_cast<std::int32_t>(hello.session_timeout.count()));
@@ -29,11 +29,11 @@ Task<Introduction> introduce_oneself(Server server, TlsClient* tls, Hello hello)
 
 }  // namespace
 
-Task<Introduction> introduce(async::Clock& clock, async::Clock::TimePoint deadline, Server server,
-                             TlsClient* tls, Hello hello) {
+Task<ConnectParameters> introduce(async::Clock& clock, async::Clock::TimePoint deadline,
+                                  Server server, TlsClient* tls, Hello hello) {
   std::string what = to_string(server);
-  Task<Introduction> introducing = introduce_oneself(std::move(server), tls, std::move(hello));
-  Task<Introduction> in_time =
+  Task<ConnectParameters> introducing = introduce_oneself(std::move(server), tls, std::move(hello));
+  Task<ConnectParameters> in_time =
       async::with_deadline(clock, deadline, std::move(introducing), std::move(what));
   co_return co_await std::move(in_time);
 }

@@ -19,7 +19,7 @@ struct Hello {
 };
 
 // A connection whose server has answered.
-struct Introduction {
+struct ConnectParameters {
   std::unique_ptr<Connection> connection;
   ConnectReply reply;
   FrameBuffer received;  // what came after the reply
@@ -27,7 +27,7 @@ struct Introduction {
 
 // Connects to a server and asks for a session, until `deadline`. `tls` is null for plain text, and
 // outlives the connection. Throws ConnectionError, MalformedMessage, async::DeadlineExceeded.
-Task<Introduction> introduce(async::Clock& clock, async::Clock::TimePoint deadline, Server server,
-                             TlsClient* tls, Hello hello);
+Task<ConnectParameters> introduce(async::Clock& clock, async::Clock::TimePoint deadline,
+                                  Server server, TlsClient* tls, Hello hello);
 
 }  // namespace nodepool::coordination::zookeeper

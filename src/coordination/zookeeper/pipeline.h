@@ -58,7 +58,7 @@ class Pipeline {
   // Queues these before all that wait: what a new connection begins with.
   void add_in_front(std::vector<Request> requests);
 
-  bool nothing_waits() const { return waiting_.empty(); }
+  bool has_none_waiting() const { return waiting_.empty(); }
 
   // The next requests to send, as many as one write should carry, and keeps them until they are
   // answered. They live on while somebody holds them.

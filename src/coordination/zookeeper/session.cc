@@ -59,7 +59,7 @@ Session::Session(async::Runtime runtime, ZooKeeperOptions options)
 Task<std::shared_ptr<Session>> Session::open(async::Runtime runtime, ZooKeeperOptions options) {
   auto session = std::make_shared<Session>(runtime, std::move(options));
   if (!co_await session->try_all_servers()) {
-    throw store_error(Kind::disconnected, {}, session->trouble_);
+    throw store_error(Kind::disconnected, {}, session->problem_);
   }
   session->scope_.spawn("run", session->run());
   session->scope_.spawn("refuse late requests", session->refuse_late());
@@ -82,7 +82,7 @@ Task<> Session::close(std::shared_ptr<Session> self) {
     }
   } else if (self->state_ == SessionState::suspended) {
     failure = std::make_exception_ptr(
-        store_error(Kind::disconnected, "/", "the session ends at its timeout: " + self->trouble_));
+        store_error(Kind::disconnected, "/", "the session ends at its timeout: " + self->problem_));
   }
   if (self->connection_) self->connection_->close();
   co_await self->scope_.stop();
@@ -154,10 +154,10 @@ Task<> Session::refuse_late() {
   const auto self = shared_from_this();
   while (true) {
     co_await stranded_.wait();
-    while (state_ == SessionState::suspended && !pipeline_.nothing_waits()) {
+    while (state_ == SessionState::suspended && !pipeline_.has_none_waiting()) {
       co_await runtime_.clock.sleep_until(pipeline_.next_deadline());
       if (state_ == SessionState::suspended) {
-        pipeline_.refuse_late(runtime_.clock.now(), trouble_);
+        pipeline_.refuse_late(runtime_.clock.now(), problem_);
       }
     }
   }
@@ -242,13 +242,13 @@ Task<> Session::reconnect() {
 }
 
 Task<bool> Session::try_all_servers() {
-  std::string trouble;
+  std::string problem;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     const Server server = servers_.next();
     if (co_await try_server(server)) co_return true;
-    trouble += (trouble.empty() ? "" : "; ") + trouble_;
+    problem += (problem.empty() ? "" : "; ") + problem_;
   }
-  trouble_ = trouble;
+  problem_ = problem;
   co_return false;
 }
 
@@ -257,10 +257,10 @@ Task<bool> Session::try_server(Server server) {
     Hello hello{credentials_, last_zxid_, options_.session_timeout};
     const std::shared_ptr<TlsClient> tls = tls_;  // others may come meanwhile
     try {
-      Task<Introduction> introducing =
+      Task<ConnectParameters> introducing =
           introduce(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
                     tls.get(), std::move(hello));
-      Introduction introduction = co_await std::move(introducing);
+      ConnectParameters introduction = co_await std::move(introducing);
       if (closing_) throw async::Cancelled();
       if (introduction.reply.timeout_ms > 0) {
         server_ = to_string(server);
@@ -271,19 +271,19 @@ Task<bool> Session::try_server(Server server) {
       if (credentials_.session_id == 0) throw ConnectionError(to_string(server) + ": no session");
       lose_session();
     } catch (const ConnectionError& error) {
-      trouble_ = error.what();
+      problem_ = error.what();
       co_return false;
     } catch (const MalformedMessage& error) {
-      trouble_ = to_string(server) + ": " + error.what();
+      problem_ = to_string(server) + ": " + error.what();
       co_return false;
     } catch (const async::DeadlineExceeded& error) {
-      trouble_ = error.what();
+      problem_ = error.what();
       co_return false;
     }
   }
 }
 
-void Session::adopt(Introduction introduction) {
+void Session::adopt(ConnectParameters introduction) {
   connection_ = std::move(introduction.connection);
   is_broken_ = false;
   received_ = std::move(introduction.received);
@@ -302,12 +302,12 @@ void Session::adopt(Introduction introduction) {
 }
 
 void Session::lose_connection() {
-  pipeline_.connection_lost(trouble_);
+  pipeline_.connection_lost(problem_);
   watches_.lose();
   held_events_.clear();
   // There will be no other connection: the farewell that waits, too, is not sent any more.
   if (closing_) return pipeline_.refuse_all(Kind::disconnected);
-  if (!pipeline_.nothing_waits()) stranded_.set();
+  if (!pipeline_.has_none_waiting()) stranded_.set();
   enter(SessionState::suspended);
 }
 
@@ -325,8 +325,8 @@ void Session::reconfigure(const ZooKeeperOptions& options) {
   if (state_ != SessionState::connected || closing_) return;
   const bool is_listed = std::ranges::any_of(
       options.servers, [this](const Server& server) { return to_string(server) == server_; });
-  if (!is_listed) return break_off(server_ + ": is not among the servers any more");
-  if (options.verify_hostname && !name_mismatch().empty()) break_off(name_mismatch());
+  if (!is_listed) return abort_connection(server_ + ": is not among the servers any more");
+  if (options.verify_hostname && !name_mismatch().empty()) abort_connection(name_mismatch());
 }
 
 // --- While connected
@@ -344,9 +344,9 @@ Task<> Session::until_lost(Task<> work, async::TaskScope& tasks) {
   try {
     co_await std::move(work);
   } catch (const ConnectionError& error) {
-    break_off(error.what());
+    abort_connection(error.what());
   } catch (const MalformedMessage& error) {
-    break_off(std::string("the server sent ") + error.what());
+    abort_connection(std::string("the server sent ") + error.what());
   } catch (const async::Cancelled&) {
     // Another of the tasks has found the trouble, or the store is being closed.
     connection_->close();
@@ -355,14 +355,14 @@ Task<> Session::until_lost(Task<> work, async::TaskScope& tasks) {
 }
 
 // Ends the connection. What the other tasks find is a consequence: the first reason counts.
-void Session::break_off(std::string reason) {
-  if (!std::exchange(is_broken_, true)) trouble_ = std::move(reason);
+void Session::abort_connection(std::string reason) {
+  if (!std::exchange(is_broken_, true)) problem_ = std::move(reason);
   connection_->close();
 }
 
 Task<> Session::write_requests() {
   while (true) {
-    while (!pipeline_.nothing_waits()) {
+    while (!pipeline_.has_none_waiting()) {
       // What else is asked for in this turn of the loop goes along.
       co_await boost::asio::post(boost::asio::use_awaitable);
       if (is_broken_) co_return;  // it waits for the next connection
@@ -395,8 +395,8 @@ void Session::take(std::string_view message) {
   if (header.xid == kPingXid) return;
   if (header.xid != kWatchEventXid) {
     pipeline_.answer(header, reader);
-    if (!pipeline_.nothing_waits()) outgoing_.set();  // some may have to be asked another way
-    tell_held_events();
+    if (!pipeline_.has_none_waiting()) outgoing_.set();  // some may have to be asked another way
+    deliver_held_events();
     if (ends_connection(header.error)) throw ConnectionError("the session is not this server's");
     return;
   }
@@ -404,12 +404,12 @@ void Session::take(std::string_view message) {
   if (!event) return;
   event->path = paths_.from_server(event->path);
   held_events_.push_back(*std::move(event));
-  tell_held_events();
+  deliver_held_events();
 }
 
 // A server tells of an own write just before it answers. The answer is passed on first: who has
 // written then knows more than the event says. Events keep their order.
-void Session::tell_held_events() {
+void Session::deliver_held_events() {
   while (!held_events_.empty() && !pipeline_.is_changing(held_events_.front().path)) {
     const WatchEvent event = std::move(held_events_.front());
     held_events_.pop_front();

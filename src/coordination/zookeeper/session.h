@@ -65,7 +65,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const Acl& acl() const { return acl_; }
   // As in ZooKeeperStore.
   void reconfigure(const ZooKeeperOptions& options);
-  const std::string& trouble() const { return trouble_; }
+  const std::string& problem() const { return problem_; }
   const std::string& server() const { return server_; }
   const std::string& name_mismatch() const { return connection_->name_mismatch(); }
 
@@ -88,7 +88,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Task<> reconnect();
   Task<bool> try_all_servers();
   Task<bool> try_server(Server server);
-  void adopt(Introduction introduction);
+  void adopt(ConnectParameters introduction);
   void lose_connection();
   void lose_session();
   Task<> refuse_late();
@@ -96,12 +96,12 @@ class Session : public std::enable_shared_from_this<Session> {
   // While connected.
   Task<> serve();
   Task<> until_lost(Task<> work, async::TaskScope& tasks);
-  void break_off(std::string reason);
+  void abort_connection(std::string reason);
   Task<> write_requests();
   Task<> read_replies();
   Task<> keep_alive();
   void take(std::string_view message);
-  void tell_held_events();
+  void deliver_held_events();
 
   static Request authentication(const Digest& digest);
   Request watch_request(const std::string& root);
@@ -120,10 +120,10 @@ class Session : public std::enable_shared_from_this<Session> {
   Credentials credentials_;
   async::Duration timeout_{};   // as granted
   std::int64_t last_zxid_ = 0;  // the latest that a server told
-  std::string trouble_;         // why there is no connection
+  std::string problem_;         // why there is no connection
 
   std::unique_ptr<Connection> connection_;
-  bool is_broken_ = false;  // trouble_ says why
+  bool is_broken_ = false;  // problem_ says why
   std::string server_;      // at its other end
   FrameBuffer received_;
   async::Clock::TimePoint last_received_;

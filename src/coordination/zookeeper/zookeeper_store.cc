@@ -152,8 +152,8 @@ void ZooKeeperStore::reconfigure(const ZooKeeperOptions& options) {
   session_->reconfigure(options);
 }
 
-const std::string& ZooKeeperStore::trouble() const {
-  return session_->trouble();
+const std::string& ZooKeeperStore::problem() const {
+  return session_->problem();
 }
 
 const std::string& ZooKeeperStore::server() const {

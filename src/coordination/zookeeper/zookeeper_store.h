@@ -108,7 +108,7 @@ class ZooKeeperStore final : public Store {
   void reconfigure(const ZooKeeperOptions& options);
 
   // Why there is no connection, when there is none.
-  const std::string& trouble() const;
+  const std::string& problem() const;
   // The server at the other end of the latest connection, "host:port".
   const std::string& server() const;
   // "HOST:PORT: the server's certificate is for …, not for HOST", of the latest connection; empty

@@ -16,7 +16,7 @@ struct SimpleOptions {
   async::Duration poll_interval = std::chrono::seconds(2);
   // How long listings may not show a machine that is there: one that has just been made, or because
   // a part of them is missing.
-  async::Duration settling_time = std::chrono::seconds(30);
+  async::Duration consistency_delay = std::chrono::seconds(30);
 };
 
 // A driver whose cloud has a blocking client: its author writes name(), schema(), configure(), and

@@ -39,12 +39,12 @@ Task<> SimpleMachines::stop() {
 
 // --- making a machine
 
-Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
-  Awaited awaited = listing_.await_earlier();
-  const StateMachine::Make make_instance = [this, &spec, &machine, &awaited] {
+Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& machine) {
+  PollWaiter awaited = listing_.await_earlier();
+  const LaunchSteps::Make make_instance = [this, &spec, &machine, &awaited] {
     return make(spec, machine, awaited);
   };
-  const StateMachine::Find find_instance = [this, &spec, &machine] {
+  const LaunchSteps::Find find_instance = [this, &spec, &machine] {
     return find(spec.metadata, machine);
   };
   const std::string id = co_await machine.step("instance", make_instance, find_instance);
@@ -52,7 +52,7 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
   const model::Json external_id = model::json_string(id);
   auto last_seen = runtime_.clock.now();
   while (true) {
-    const std::optional<SimpleInstance> seen = co_await look_at(external_id, awaited);
+    const std::optional<SimpleInstance> seen = co_await poll(external_id, awaited);
     if (seen && seen->state == SimpleInstance::State::ready) {
       spec.learn(awaited.taken(runtime_.clock.now()));
       co_return *seen;
@@ -62,14 +62,14 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, StateMachine& machine) {
                        fmt::format("instance {} failed: {}", id, seen->failure));
     }
     if (seen) last_seen = runtime_.clock.now();
-    if (runtime_.clock.now() - last_seen >= options_.settling_time) {
+    if (runtime_.clock.now() - last_seen >= options_.consistency_delay) {
       throw CloudError(CloudError::Kind::failed, "instance " + id + " is not there any more");
     }
   }
 }
 
-Task<std::string> SimpleMachines::make(const CreateSpec& spec, StateMachine& machine,
-                                       Awaited& awaited) {
+Task<std::string> SimpleMachines::make(const CreateSpec& spec, LaunchSteps& machine,
+                                       PollWaiter& awaited) {
   CreateSpec order = spec;
   order.boot_times = nullptr;  // not for other threads
   auto call = [cloud = cloud_, order = std::move(order)] { return cloud->create_instance(order); };
@@ -79,7 +79,7 @@ Task<std::string> SimpleMachines::make(const CreateSpec& spec, StateMachine& mac
   co_return id;
 }
 
-Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, StateMachine& machine) {
+Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, LaunchSteps& machine) {
   const auto listing = co_await listing_.get({});
   for (const SimpleInstance& instance : *listing) {
     if (instance.state == SimpleInstance::State::deleted) continue;
@@ -90,8 +90,8 @@ Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, StateMachin
   co_return std::nullopt;
 }
 
-Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external_id,
-                                                            Awaited& awaited) {
+Task<std::optional<SimpleInstance>> SimpleMachines::poll(model::Json external_id,
+                                                         PollWaiter& awaited) {
   while (true) {
     const auto listing = co_await if_answered(listing_.next(awaited), "Instances", log_);
     if (!listing) continue;
@@ -103,12 +103,12 @@ Task<std::optional<SimpleInstance>> SimpleMachines::look_at(model::Json external
 
 // --- deleting one
 
-Task<> SimpleMachines::remove(model::Json external_id, StateMachine& machine) {
+Task<> SimpleMachines::remove(model::Json external_id, LaunchSteps& machine) {
   const bool was_there = co_await call_delete(external_id.string_value());
   if (was_there) machine.removal_accepted();
-  Awaited awaited = listing_.await_removal();
+  PollWaiter awaited = listing_.await_removal();
   bool is_there = was_there;
-  while (is_there) is_there = (co_await look_at(external_id, awaited)).has_value();
+  while (is_there) is_there = (co_await poll(external_id, awaited)).has_value();
 }
 
 Task<bool> SimpleMachines::call_delete(std::string id) {

@@ -9,7 +9,7 @@
 #include "driver/simple/simple_adapter.h"
 #include "driver/simple/simple_driver.h"
 #include "driver/simple/task_manager.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 
 namespace nodepool::driver {
 
@@ -21,26 +21,26 @@ class SimpleMachines final : public Adapter {
 
   Task<> start() override;
   Task<> stop() override;
-  Task<Instance> create(CreateSpec spec, StateMachine& machine) override;
-  Task<> remove(model::Json external_id, StateMachine& machine) override;
+  Task<Instance> create(CreateSpec spec, LaunchSteps& machine) override;
+  Task<> remove(model::Json external_id, LaunchSteps& machine) override;
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;
   Task<Limits> limits() override;
   Task<Resources> need(std::string pool, std::string label) override;
   Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
-  async::Duration settling_time() const override { return options_.settling_time; }
+  async::Duration consistency_delay() const override { return options_.consistency_delay; }
 
  private:
   using Instances = std::vector<SimpleInstance>;
 
   Task<Instances> list();
-  Task<std::string> make(const CreateSpec& spec, StateMachine& machine, Awaited& awaited);
-  Task<std::optional<std::string>> find(Metadata ours, StateMachine& machine);
+  Task<std::string> make(const CreateSpec& spec, LaunchSteps& machine, PollWaiter& awaited);
+  Task<std::optional<std::string>> find(Metadata ours, LaunchSteps& machine);
   // Returns whether the machine was there, as far as the cloud says.
   Task<bool> call_delete(std::string id);
   // What the next listing says of the machine; nothing if it does not show it.
-  Task<std::optional<SimpleInstance>> look_at(model::Json external_id, Awaited& awaited);
+  Task<std::optional<SimpleInstance>> poll(model::Json external_id, PollWaiter& awaited);
 
   async::Runtime runtime_;
   telemetry::Logger log_;
@@ -48,7 +48,7 @@ class SimpleMachines final : public Adapter {
   std::shared_ptr<SimpleAdapter> cloud_;
   SimpleOptions options_;
   TaskManager tasks_;
-  Listing<Instances> listing_;
+  SharedPoller<Instances> listing_;
 };
 
 }  // namespace nodepool::driver

@@ -7,10 +7,10 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "async/call_tracer.h"
 #include "async/event.h"
 #include "async/live_tasks.h"
 #include "async/parking.h"
-#include "async/task_witness.h"
 #include "driver/driver_metrics.h"
 #include "telemetry/cloud_call_metrics.h"
 
@@ -110,8 +110,8 @@ Task<> TaskManager::perform(std::string name, std::move_only_function<void()> ca
     }
     co_await job->caller.park_through_cancellation();
   }
-  const auto witness = async::witness_of(executor);
-  if (witness) witness->called({.name = job->name, .taken = runtime_.clock.now() - job->submitted});
+  const auto tracer = async::tracer_of(executor);
+  if (tracer) tracer->called({.name = job->name, .taken = runtime_.clock.now() - job->submitted});
   if (job->failure) throw CloudError(*job->failure);
 }
 
@@ -149,13 +149,13 @@ Task<> TaskManager::make_call(std::shared_ptr<Job> job) {
   };
   threads_.start(runtime_.executor, std::move(call), std::move(on_return));
   const bool in_time = co_await job->returned.wait_until(runtime_.clock, begun + options_.deadline);
-  if (!in_time) leave_behind(job);
+  if (!in_time) abandon(job);
   metrics_.time(telemetry::series<telemetry::kCloudCalls>(provider_, job->name),
                 runtime_.clock.now() - begun);
   job->caller.wake();
 }
 
-void TaskManager::leave_behind(const std::shared_ptr<Job>& job) {
+void TaskManager::abandon(const std::shared_ptr<Job>& job) {
   const double seconds = in_seconds(options_.deadline);
   auto waiting = Job::Phase::waiting;
   if (job->phase.compare_exchange_strong(waiting, Job::Phase::given_up)) {
@@ -166,7 +166,7 @@ void TaskManager::leave_behind(const std::shared_ptr<Job>& job) {
   }
   job->left_behind = true;
   ++progress_->left_behind;
-  metrics_.count(telemetry::series<kTasksLeftBehind>(provider_));
+  metrics_.count(telemetry::series<kTasksAbandoned>(provider_));
   log_.error("{}: has not returned within {} s, and is left behind", job->name, seconds);
   job->failure.emplace(CloudError::Kind::unknown_outcome,
                        fmt::format("{}: has not returned within {} s", job->name, seconds));

@@ -78,7 +78,7 @@ class TaskManager {
   Task<> perform(std::string name, std::move_only_function<void()> call);
   Task<> serve();
   Task<> make_call(std::shared_ptr<Job> job);
-  void leave_behind(const std::shared_ptr<Job>& job);
+  void abandon(const std::shared_ptr<Job>& job);
   void report_queue() const;
 
   async::Runtime runtime_;

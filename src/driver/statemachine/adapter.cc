@@ -20,7 +20,7 @@ bool Adapter::may_be_of(const Resource& resource, const model::Node& node) const
   return resource.type != kInstanceResource || may_be_machine(node.external_id, resource.id);
 }
 
-Task<std::optional<std::string>> Adapter::end_of(model::Node /*node*/) {
+Task<std::optional<std::string>> Adapter::termination_reason(model::Node /*node*/) {
   co_return std::nullopt;
 }
 

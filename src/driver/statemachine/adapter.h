@@ -13,7 +13,7 @@
 #include "driver/resources.h"
 #include "driver/statemachine/boot_times.h"
 #include "driver/statemachine/instance.h"
-#include "driver/statemachine/state_machine.h"
+#include "driver/statemachine/launch_steps.h"
 #include "model/node.h"
 #include "model/node_request.h"
 
@@ -38,8 +38,8 @@ struct CreateSpec {
   Metadata metadata;
   model::NodeRequest request;  // for keys that are made of its fields
   // How long machines with this label take to come up, to look at them when they are expected
-  // (driver/statemachine/listing.h), and to be told of it. nullptr: nobody wants to know. Outlives
-  // create().
+  // (driver/statemachine/shared_poller.h), and to be told of it. nullptr: nobody wants to know.
+  // Outlives create().
   BootTimes* boot_times = nullptr;
 
   std::optional<Expectation> expectation() const {
@@ -68,15 +68,15 @@ class Adapter {
   // After the last call.
   virtual Task<> stop();
 
-  // Makes a machine; returns when it runs and its addresses are known. See StateMachine for how.
+  // Makes a machine; returns when it runs and its addresses are known. See LaunchSteps for how.
   // What it has made when it throws is deleted by remove().
-  virtual Task<Instance> create(CreateSpec spec, StateMachine& machine) = 0;
+  virtual Task<Instance> create(CreateSpec spec, LaunchSteps& machine) = 0;
 
   // Deletes a machine, also one that is half made or half deleted, with all that belongs to it.
   // Returns when it is gone, at once if it was not there. Where deleting something twice does harm,
   // or begins something whose id has to be known, its steps are written down as those of create()
   // are; elsewhere `machine` is not needed.
-  virtual Task<> remove(model::Json external_id, StateMachine& machine) = 0;
+  virtual Task<> remove(model::Json external_id, LaunchSteps& machine) = 0;
 
   // All machines that the credentials show, not only ours: whatever takes quota.
   virtual Task<std::vector<Instance>> instances() = 0;
@@ -127,7 +127,7 @@ class Adapter {
   virtual Task<bool> is_usable(model::Node node);
 
   // See Provider. To be answered from a listing that all nodes share, seconds old at most.
-  virtual Task<std::optional<std::string>> end_of(model::Node node);
+  virtual Task<std::optional<std::string>> termination_reason(model::Node node);
 
   // No host keys could be read from the machine.
   virtual void nodescan_failed(const model::Json& external_id);
@@ -138,7 +138,7 @@ class Adapter {
 
   // How long after the call something that was made may not show up yet in what `find` of a step
   // looks at.
-  virtual async::Duration settling_time() const { return std::chrono::seconds(30); }
+  virtual async::Duration consistency_delay() const { return std::chrono::seconds(30); }
 
   // nullptr: the driver uploads no images.
   virtual ImageSupport* images() { return nullptr; }

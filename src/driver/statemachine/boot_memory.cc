@@ -42,20 +42,20 @@ void BootMemory::learned(const std::string& label, async::Duration taken) {
 
 void BootMemory::take_over(const BootMemory& predecessor) {
   for (const auto& [label, times] : predecessor.times_) {
-    if (labels_.contains(label)) of(label).recall(seconds_of(times));
+    if (labels_.contains(label)) of(label).restore(seconds_of(times));
   }
   is_recalled_ = predecessor.is_recalled_;
   has_news_ = predecessor.has_news_;
   written_at_ = predecessor.written_at_;
 }
 
-Task<> BootMemory::recall() {
+Task<> BootMemory::restore() {
   if (is_recalled_) co_return;
   std::string failure;
   try {
     const model::BootRecord record = co_await model::read_boot_record(context_.store, provider_);
     for (const auto& [label, times] : record) {
-      if (labels_.contains(label)) of(label).recall(times);
+      if (labels_.contains(label)) of(label).restore(times);
     }
     is_recalled_ = true;
   } catch (const coordination::StoreError& error) {
@@ -70,7 +70,7 @@ Task<> BootMemory::remember() {
   if (!has_news_ || !is_due) co_return;
   written_at_ = now;
   has_news_ = false;
-  co_await recall();
+  co_await restore();
   std::string failure;
   try {
     co_await write();

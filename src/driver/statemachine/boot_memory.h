@@ -26,7 +26,7 @@ class BootMemory {
 
   // Reads what was written down, unless this has been done. A store that fails is asked again by
   // remember(). Throws Cancelled.
-  Task<> recall();
+  Task<> restore();
 
   // Writes down what is new, if the last time was some minutes ago. To be called now and then. What
   // fails is logged.

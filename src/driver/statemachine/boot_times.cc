@@ -39,7 +39,7 @@ void BootTimes::learn(async::Duration taken) {
   if (told_) told_(known_.back());
 }
 
-void BootTimes::recall(const std::vector<double>& seconds) {
+void BootTimes::restore(const std::vector<double>& seconds) {
   for (auto time = seconds.rbegin(); time != seconds.rend() && known_.size() < kMost; ++time) {
     known_.push_front(
         std::chrono::duration_cast<async::Duration>(std::chrono::duration<double>(*time)));

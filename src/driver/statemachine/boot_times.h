@@ -34,7 +34,7 @@ class BootTimes {
   void learn(async::Duration taken);
 
   // What was learned before, in seconds, the oldest first: before all that has been learned since.
-  void recall(const std::vector<double>& seconds);
+  void restore(const std::vector<double>& seconds);
 
   const std::deque<async::Duration>& known() const { return known_; }  // the oldest first
 

@@ -11,7 +11,7 @@ namespace nodepool::driver {
 
 namespace {
 
-using NoteKind = LaunchNote::Kind;
+using EventKind = TraceEvent::Kind;
 
 // The beginning tells what was made, the end what went wrong.
 constexpr std::size_t kFirstNotes = 40;
@@ -35,7 +35,7 @@ std::string clipped(std::string_view text) {
   return line.substr(0, end) + "…";
 }
 
-bool is_same(const LaunchNote& a, const LaunchNote& b) {
+bool is_same(const TraceEvent& a, const TraceEvent& b) {
   return a.kind == b.kind && a.what == b.what && a.method == b.method && a.path == b.path &&
          a.status == b.status && a.outcome == b.outcome;
 }
@@ -43,8 +43,8 @@ bool is_same(const LaunchNote& a, const LaunchNote& b) {
 }  // namespace
 
 void LaunchRecorder::called(const Call& call) {
-  ++account_.calls;
-  add({.kind = NoteKind::call,
+  ++trace_.calls;
+  add({.kind = EventKind::call,
        .what = clipped(call.name),
        .method = clipped(call.method),
        .path = clipped(call.path),
@@ -54,23 +54,23 @@ void LaunchRecorder::called(const Call& call) {
 }
 
 void LaunchRecorder::looked(std::string_view list) {
-  add({.kind = NoteKind::look, .what = clipped(list)});
+  add({.kind = EventKind::look, .what = clipped(list)});
 }
 
 void LaunchRecorder::connected(std::string_view to, std::string_view outcome) {
-  add({.kind = NoteKind::connection, .what = clipped(to), .outcome = clipped(outcome)});
+  add({.kind = EventKind::connection, .what = clipped(to), .outcome = clipped(outcome)});
 }
 
 void LaunchRecorder::entered(std::string_view step) {
-  add({.kind = NoteKind::step, .what = clipped(step)});
+  add({.kind = EventKind::step, .what = clipped(step)});
 }
 
 void LaunchRecorder::console(std::string_view text) {
-  account_.console = console_tail(text);
+  trace_.console = console_tail(text);
 }
 
-LaunchAccount LaunchRecorder::take() {
-  LaunchAccount taken = std::exchange(account_, {});
+LaunchTrace LaunchRecorder::take() {
+  LaunchTrace taken = std::exchange(trace_, {});
   taken.seconds = seconds();
   begun_ = clock_.now();
   return taken;
@@ -80,22 +80,22 @@ double LaunchRecorder::seconds() const {
   return std::chrono::duration<double>(clock_.now() - begun_).count();
 }
 
-void LaunchRecorder::add(LaunchNote note) {
-  note.after = note.until = seconds();
-  std::vector<LaunchNote>& notes = account_.notes;
-  if (!notes.empty() && is_same(notes.back(), note)) {
-    LaunchNote& last = notes.back();
+void LaunchRecorder::add(TraceEvent event) {
+  event.after = event.until = seconds();
+  std::vector<TraceEvent>& events = trace_.events;
+  if (!events.empty() && is_same(events.back(), event)) {
+    TraceEvent& last = events.back();
     ++last.times;
-    last.until = note.until;
-    last.milliseconds = std::max(last.milliseconds, note.milliseconds);
-    last.id = std::move(note.id);
+    last.until = event.until;
+    last.milliseconds = std::max(last.milliseconds, event.milliseconds);
+    last.id = std::move(event.id);
     return;
   }
-  if (notes.size() >= kFirstNotes + kLastNotes) {
-    notes.erase(notes.begin() + kFirstNotes);
-    ++account_.left_out;
+  if (events.size() >= kFirstNotes + kLastNotes) {
+    events.erase(events.begin() + kFirstNotes);
+    ++trace_.left_out;
   }
-  notes.push_back(std::move(note));
+  events.push_back(std::move(event));
 }
 
 std::string console_tail(std::string_view text) {

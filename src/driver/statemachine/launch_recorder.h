@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "async/call_tracer.h"
 #include "async/clock.h"
-#include "async/task_witness.h"
-#include "driver/launch_account.h"
+#include "driver/launch_trace.h"
 
 namespace nodepool::driver {
 
 // Collects, in memory and within bounds, what happens during one attempt at a launch.
-class LaunchRecorder final : public async::TaskWitness {
+class LaunchRecorder final : public async::CallTracer {
  public:
   // The attempt begins now. `clock` outlives it.
   explicit LaunchRecorder(const async::Clock& clock) : clock_(clock), begun_(clock.now()) {}
@@ -26,15 +26,15 @@ class LaunchRecorder final : public async::TaskWitness {
 
   // What has been collected, and how long it took; what is known only at the end is the caller's.
   // The next attempt begins now.
-  LaunchAccount take();
+  LaunchTrace take();
 
  private:
   double seconds() const;
-  void add(LaunchNote note);
+  void add(TraceEvent event);
 
   const async::Clock& clock_;
   async::Clock::TimePoint begun_;
-  LaunchAccount account_;
+  LaunchTrace trace_;
 };
 
 // The end of a console: its last lines, a hundred and 8 KiB at most, with control characters as

@@ -46,8 +46,8 @@ bool may_be_from_before(const Purpose& purpose, Records::Node node, const Owners
          node == Records::Node::none;
 }
 
-std::optional<Leak> judge(const Resource& resource, const Ownership& ownership,
-                          const Records& records) {
+std::optional<Leak> leak_of(const Resource& resource, const Ownership& ownership,
+                            const Records& records) {
   const Maker maker = ownership.maker_of(resource.metadata);
   const Purpose purpose{.node = value_of(resource.metadata, kNodeIdKey),
                         .build = value_of(resource.metadata, kBuildIdKey),
@@ -88,7 +88,7 @@ std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Owner
                              const Records& records) {
   std::vector<Leak> leaks;
   for (const Resource& resource : resources) {
-    if (auto leak = judge(resource, ownership, records)) leaks.push_back(std::move(*leak));
+    if (auto leak = leak_of(resource, ownership, records)) leaks.push_back(std::move(*leak));
   }
   return leaks;
 }

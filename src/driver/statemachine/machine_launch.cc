@@ -10,7 +10,7 @@
 
 #include "async/deadline.h"
 #include "coordination/error.h"
-#include "driver/statemachine/journalled_machine.h"
+#include "driver/statemachine/journaled_steps.h"
 #include "driver/statemachine/removal.h"
 #include "model/failure_text.h"
 #include "nodescan/error.h"
@@ -78,7 +78,7 @@ Task<> MachineLaunch::run() {
   if (!has_journal && !launch_.node().external_id.is_null()) journal_.undo = true;
   resumed_ = has_journal || journal_.undo;
   describe_image();
-  async::set_witness(co_await boost::asio::this_coro::executor, recorder_);
+  async::set_tracer(co_await boost::asio::this_coro::executor, recorder_);
   while (true) {
     std::exception_ptr error;
     try {
@@ -88,7 +88,7 @@ Task<> MachineLaunch::run() {
     }
     const std::optional<Failure> failure = error ? failure_of(error) : std::nullopt;
     metrics_.ended(failure ? failure->result : kLaunchReady, launch_.node());
-    give_account(failure);
+    emit_trace(failure);
     if (!failure) break;
     const bool last = journal_.attempt >= context_.config.launch_retries();
     launch_.node().launch_journal = journal_.to_json();  // for whoever takes the node back
@@ -131,18 +131,18 @@ std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
   }
 }
 
-void MachineLaunch::give_account(const std::optional<Failure>& failure) {
-  LaunchAccount account = recorder_->take();
-  metrics_.called(account.calls, launch_.node());
-  account.attempt = static_cast<std::size_t>(journal_.attempt);
-  account.attempts = static_cast<std::size_t>(context_.config.launch_retries());
-  account.resumed = std::exchange(resumed_, false);
-  account.result = failure ? failure->result : kLaunchReady;
+void MachineLaunch::emit_trace(const std::optional<Failure>& failure) {
+  LaunchTrace trace = recorder_->take();
+  metrics_.called(trace.calls, launch_.node());
+  trace.attempt = static_cast<std::size_t>(journal_.attempt);
+  trace.attempts = static_cast<std::size_t>(context_.config.launch_retries());
+  trace.resumed = std::exchange(resumed_, false);
+  trace.result = failure ? failure->result : kLaunchReady;
   if (failure) {
-    account.failure = model::failure_text(failure->message);
-    if (account.failure.empty()) account.failure = "the reason is not known";
+    trace.failure = model::failure_text(failure->message);
+    if (trace.failure.empty()) trace.failure = "the reason is not known";
   }
-  launch_.attempt_ended(account);
+  launch_.attempt_ended(trace);
 }
 
 // Without a pause, a cloud that refuses the credentials or does not answer would use up all
@@ -161,12 +161,12 @@ void MachineLaunch::begin_another_attempt() {
 
 Task<> MachineLaunch::run_attempt() {
   Task<> running = attempt();
-  Task<> limit = time_is_over();
+  Task<> limit = handle_timeout();
   co_await async::with_limit(std::move(limit), std::move(running), "launching the machine");
 }
 
 // Returns when the cloud has had its time. While the store is away nothing is asked of the cloud.
-Task<> MachineLaunch::time_is_over() {
+Task<> MachineLaunch::handle_timeout() {
   async::Duration granted = launch_.taken();
   auto deadline = context_.runtime.clock.now() + context_.config.launch_timeout();
   while (context_.runtime.clock.now() < deadline) {
@@ -179,12 +179,12 @@ Task<> MachineLaunch::time_is_over() {
 
 Task<> MachineLaunch::attempt() {
   if (journal_.undo) co_await undo();
-  JournalledMachine machine(context_.runtime, launch_, journal_, context_.adapter.settling_time(),
-                            context_.log);
+  JournaledSteps machine(context_.runtime, launch_, journal_, context_.adapter.consistency_delay(),
+                         context_.log);
   // Of what another launcher has begun, nobody knows when.
   const bool is_resumed = !journal_.steps.empty();
   stages_.begin();
-  if (!is_resumed) machine.tell_when_accepted([this] { stages_.reached("created"); });
+  if (!is_resumed) machine.on_accepted([this] { stages_.reached("created"); });
   machine.tell(*recorder_);
   const Instance instance = co_await context_.adapter.create(spec(), machine);
   if (!is_resumed) stages_.reached("active");

@@ -47,7 +47,7 @@ class MachineLaunch {
 
   void describe_image();
   Task<> run_attempt();
-  Task<> time_is_over();
+  Task<> handle_timeout();
   Task<> attempt();
   Task<> undo();
   CreateSpec spec() const;
@@ -55,7 +55,7 @@ class MachineLaunch {
   void describe_connection(const Connection& connection);
   Task<> scan();
   Task<> report_scan_failure(std::string reason);
-  void give_account(const std::optional<Failure>& failure);
+  void emit_trace(const std::optional<Failure>& failure);
   std::optional<Failure> failure_of(const std::exception_ptr& error) const;
   Task<> pause();
   void begin_another_attempt();

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "driver/cloud_error.h"
-#include "driver/statemachine/journalled_machine.h"
+#include "driver/statemachine/journaled_steps.h"
 
 namespace nodepool::driver {
 
@@ -23,9 +23,9 @@ Task<> remove_if_there(Task<> removing) {
 // step was begun says little of when it was made: the call may have waited for its turn, and clocks
 // are set.
 Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
-                            JournalledMachine& machine) {
+                            JournaledSteps& machine) {
   Adapter& adapter = context.adapter;
-  co_await context.runtime.clock.sleep_for(adapter.settling_time());
+  co_await context.runtime.clock.sleep_for(adapter.consistency_delay());
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
     return context.ownership.is_of_node(metadata, record.node());
   };
@@ -48,9 +48,9 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
 
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
                      bool is_uncertain) {
-  JournalledMachine machine(context.runtime, record, journal, context.adapter.settling_time(),
-                            context.log, JournalledMachine::Purpose::removal);
-  machine.tell_when_accepted(std::exchange(context.accepted, nullptr));
+  JournaledSteps machine(context.runtime, record, journal, context.adapter.consistency_delay(),
+                         context.log, JournaledSteps::Purpose::removal);
+  machine.on_accepted(std::exchange(context.accepted, nullptr));
   std::exception_ptr failure;  // keeps nobody from deleting what the record names
   try {
     if (is_uncertain) co_await remove_what_is_found(context, record, machine);

@@ -60,7 +60,7 @@ StateMachineProvider::StateMachineProvider(std::shared_ptr<const StateMachineCon
 StateMachineProvider::~StateMachineProvider() = default;
 
 Task<> StateMachineProvider::start() {
-  co_await boot_memory_.recall();
+  co_await boot_memory_.restore();
   co_await adapter_->start();
 }
 
@@ -237,12 +237,12 @@ Task<bool> StateMachineProvider::is_usable(model::Node node) {
   co_return co_await adapter_->is_usable(std::move(node));
 }
 
-Task<std::optional<std::string>> StateMachineProvider::end_of(model::Node node) {
+Task<std::optional<std::string>> StateMachineProvider::termination_reason(model::Node node) {
   const RunningCall call(*this);
-  co_return co_await adapter_->end_of(std::move(node));
+  co_return co_await adapter_->termination_reason(std::move(node));
 }
 
-Task<std::optional<model::Node>> StateMachineProvider::take_back(NodeRecord& record) {
+Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& record) {
   const RunningCall call(*this);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;
   Task<> removing = remove_machine(record);
@@ -266,8 +266,8 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
                          log_.about({}, node.allocated_to.value_or(""), node.id)};
   if (const std::optional<double> released = record.released()) {
     removal.accepted = [this, since = *released] {
-      tell_removal(context_.metrics, config_->name(), "accepted",
-                   context_.runtime.clock.wall_seconds() - since);
+      report_deletion(context_.metrics, config_->name(), "accepted",
+                      context_.runtime.clock.wall_seconds() - since);
     };
   }
   co_await remove_all_of(std::move(removal), record, journal, is_uncertain);

@@ -28,7 +28,7 @@ class StateMachineProvider final : public LaunchingProvider {
 
   const ProviderConfig& config() const override { return *config_; }
   Task<> start() override;
-  void idle() override {}
+  void quiesce() override {}
   void take_over(Provider& predecessor) override;
   Task<> stop() override;  // once the calls that are under way have ended
   Resources need(std::string_view pool, std::string_view label) const override;
@@ -44,8 +44,8 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<> remove_leak(Leak leak) override;
   ImageSupport* images() override { return adapter_->images(); }
   Task<bool> is_usable(model::Node node) override;
-  Task<std::optional<std::string>> end_of(model::Node node) override;
-  Task<std::optional<model::Node>> take_back(NodeRecord& record) override;
+  Task<std::optional<std::string>> termination_reason(model::Node node) override;
+  Task<std::optional<model::Node>> reclaim(NodeRecord& record) override;
   void node_reused(const model::Node& node) override { adapter_->node_reused(node); }
   void node_deleted(const model::Node& node) override { adapter_->node_deleted(node); }
 

@@ -17,7 +17,7 @@ class TimedSaves final : public NodeLaunch {
   const model::Node& node() const { return launch_.node(); }
   const model::NodeRequest& request() const override { return launch_.request(); }
   std::optional<UploadedImage> image() const override { return launch_.image(); }
-  void attempt_ended(const LaunchAccount& account) override { launch_.attempt_ended(account); }
+  void attempt_ended(const LaunchTrace& trace) override { launch_.attempt_ended(trace); }
   async::Task<> save() override;
 
   // What all writes together have taken up to now, the one under way as well.

@@ -44,9 +44,14 @@ AwsAdapter::AwsAdapter(const async::Runtime& runtime, std::shared_ptr<const AwsC
       imports_(caller_),
       s3_(caller_, config_->bucket()),
       templates_(ec2_, *config_, installation),
-      context_{
-          runtime,    *config_,          ec2_,          endpoint_->view(), endpoint_->terminator(),
-          templates_, endpoint_->pace(), std::move(log)},
+      context_{runtime,
+               *config_,
+               ec2_,
+               endpoint_->view(),
+               endpoint_->terminator(),
+               templates_,
+               endpoint_->poll_policy(),
+               std::move(log)},
       images_(runtime, *config_, {ec2_, ebs_, imports_, s3_}, std::move(installation), threads,
               context_.log),
       codes_(relevant_codes(*config_)) {}
@@ -55,19 +60,19 @@ Task<> AwsAdapter::stop() {
   co_await endpoint_->leave(membership_);
 }
 
-Task<driver::Instance> AwsAdapter::create(driver::CreateSpec spec, driver::StateMachine& machine) {
+Task<driver::Instance> AwsAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& machine) {
   InstanceLaunch launch(context_, std::move(spec), machine);
   co_return co_await launch.run();
 }
 
-Task<> AwsAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+Task<> AwsAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
   std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
   co_await remove_machine(context_, parse_external_id(external_id), std::move(accepted));
 }
 
 Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   std::vector<driver::Instance> instances;
-  const auto list = co_await context_.view.instances().get(context_.pace.poll);
+  const auto list = co_await context_.view.instances().get(context_.poll_policy.poll);
   std::vector<std::string> types;
   for (const Ec2Instance& instance : list->all()) {
     if (!instance.is_gone()) types.push_back(instance.type);
@@ -76,7 +81,7 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
   for (const Ec2Instance& instance : list->all()) {
     if (instance.is_gone()) continue;
     driver::Instance described = describe(*config_, instance);
-    described.resources = co_await taken_by(context_, instance);
+    described.resources = co_await instance_resources(context_, instance);
     instances.push_back(std::move(described));
   }
   co_return instances;
@@ -84,7 +89,7 @@ Task<std::vector<driver::Instance>> AwsAdapter::instances() {
 
 Task<std::vector<driver::Resource>> AwsAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await context_.view.instances().get(context_.pace.poll);
+  const auto list = co_await context_.view.instances().get(context_.poll_policy.poll);
   for (const Ec2Instance& instance : list->all()) {
     if (instance.is_going()) continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
@@ -92,7 +97,7 @@ Task<std::vector<driver::Resource>> AwsAdapter::resources() {
                          .metadata = instance.tags});
   }
   // A disk that is attached goes with its machine.
-  const auto volumes = co_await context_.view.volumes(context_.pace.list_age);
+  const auto volumes = co_await context_.view.volumes(context_.poll_policy.list_age);
   for (const Ec2Volume& volume : volumes->all()) {
     if (volume.state != "available" && volume.state != "error") continue;
     resources.push_back({.type = kVolumeResource, .id = volume.id, .metadata = volume.tags});
@@ -108,7 +113,7 @@ Task<std::vector<driver::Resource>> AwsAdapter::host_resources() {
   std::vector<driver::Resource> resources;
   if (!may_list_hosts_) co_return resources;
   try {
-    const auto hosts = co_await context_.view.hosts(context_.pace.list_age);
+    const auto hosts = co_await context_.view.hosts(context_.poll_policy.list_age);
     for (const DedicatedHost& host : hosts->all()) {
       if (host.is_gone()) continue;
       resources.push_back({.type = kHostResource, .id = host.id, .metadata = host.tags});
@@ -219,10 +224,10 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
   };
   std::optional<Ec2Instance> instance;
   try {
-    instance = co_await find(node, context_.pace.list_age);
+    instance = co_await find(node, context_.poll_policy.list_age);
     if (!runs(instance)) instance = co_await find(node, {});
     if (!instance) {
-      co_await context_.runtime.clock.sleep_for(context_.pace.poll);
+      co_await context_.runtime.clock.sleep_for(context_.poll_policy.poll);
       instance = co_await find(node, {});
     }
   } catch (const CloudError& error) {
@@ -236,9 +241,9 @@ Task<bool> AwsAdapter::is_usable(model::Node node) {
 }
 
 // What is not listed may have ended long ago, or be another account's: nobody knows.
-Task<std::optional<std::string>> AwsAdapter::end_of(model::Node node) {
+Task<std::optional<std::string>> AwsAdapter::termination_reason(model::Node node) {
   const std::optional<Ec2Instance> instance =
-      co_await find(std::move(node), context_.pace.list_age);
+      co_await find(std::move(node), context_.poll_policy.list_age);
   if (!instance || !instance->has_ended()) co_return std::nullopt;
   co_return state_in_words(*instance);
 }

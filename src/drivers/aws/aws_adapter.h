@@ -30,8 +30,8 @@ class AwsAdapter final : public driver::Adapter {
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::StateMachine& machine) override;
-  async::Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+                                       driver::LaunchSteps& machine) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
@@ -43,9 +43,11 @@ class AwsAdapter final : public driver::Adapter {
                                                         std::string label) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
   async::Task<bool> is_usable(model::Node node) override;
-  async::Task<std::optional<std::string>> end_of(model::Node node) override;
+  async::Task<std::optional<std::string>> termination_reason(model::Node node) override;
   driver::ImageSupport* images() override { return &images_; }
-  async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
+  async::Duration consistency_delay() const override {
+    return endpoint_->poll_policy().consistency_delay;
+  }
 
  private:
   async::Task<std::optional<Ec2Instance>> find(model::Node node, async::Duration age);

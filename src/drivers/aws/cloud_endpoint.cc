@@ -4,10 +4,11 @@
 
 namespace nodepool::drivers::aws {
 
-CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account, const Pace& pace,
-                             async::ThreadPool& threads, const telemetry::Logger& log)
+CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account,
+                             const PollPolicy& poll_policy, async::ThreadPool& threads,
+                             const telemetry::Logger& log)
     : account_(std::move(account)),
-      pace_(pace),
+      pace_(poll_policy),
       state_(runtime, account_, threads, log,
              [this](const http::Attempt& attempt) { tell(attempt); }),
       caller_(runtime, state_, log, [this](const http::Attempt& attempt) { tell(attempt); }),

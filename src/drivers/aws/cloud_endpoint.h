@@ -8,7 +8,7 @@
 #include "drivers/aws/account/account.h"
 #include "drivers/aws/api/caller.h"
 #include "drivers/aws/cloud_view.h"
-#include "drivers/aws/pace.h"
+#include "drivers/aws/poll_policy.h"
 #include "drivers/aws/terminator.h"
 #include "http/client.h"
 #include "telemetry/log.h"
@@ -27,7 +27,7 @@ class CloudEndpoint {
   using Membership = std::uint64_t;
 
   // `threads` outlive it.
-  CloudEndpoint(const async::Runtime& runtime, Account account, const Pace& pace,
+  CloudEndpoint(const async::Runtime& runtime, Account account, const PollPolicy& poll_policy,
                 async::ThreadPool& threads, const telemetry::Logger& log);
 
   // The same credentials, region and endpoints, and somebody uses it yet.
@@ -43,14 +43,14 @@ class CloudEndpoint {
   AccountState& state() { return state_; }
   CloudView& view() { return view_; }
   Terminator& terminator() { return terminator_; }
-  const Pace& pace() const { return pace_; }
+  const PollPolicy& poll_policy() const { return pace_; }
 
  private:
   void tell(const http::Attempt& attempt) const;
   void set_rate();
 
   Account account_;
-  Pace pace_;
+  PollPolicy pace_;
   std::map<Membership, Member> members_;
   Membership last_ = 0;
   bool closed_ = false;

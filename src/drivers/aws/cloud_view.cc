@@ -16,27 +16,28 @@ constexpr std::size_t kMostTypes = 100;
 }  // namespace
 
 CloudView::CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas,
-                     const Pace& pace)
+                     const PollPolicy& poll_policy)
     : runtime_(runtime),
       ec2_(ec2),
       service_quotas_(quotas),
-      pace_(pace),
-      instances_(runtime, "EC2 instances", {.unknown = pace.poll, .least = pace.expected_poll},
+      pace_(poll_policy),
+      instances_(runtime, "EC2 instances",
+                 {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
                  [this] { return ask_instances(); }),
       volumes_(runtime, "EC2 volumes", [this] { return ask_volumes(); }),
       hosts_(runtime, "EC2 hosts", [this] { return ask_hosts(); }),
       quotas_(runtime, "AWS quotas", [this] { return ask_quotas(); }) {}
 
-Task<Things<Ec2Instance>> CloudView::ask_instances() {
-  co_return Things<Ec2Instance>(co_await ec2_.instances());
+Task<ById<Ec2Instance>> CloudView::ask_instances() {
+  co_return ById<Ec2Instance>(co_await ec2_.instances());
 }
 
-Task<Things<Ec2Volume>> CloudView::ask_volumes() {
-  co_return Things<Ec2Volume>(co_await ec2_.volumes());
+Task<ById<Ec2Volume>> CloudView::ask_volumes() {
+  co_return ById<Ec2Volume>(co_await ec2_.volumes());
 }
 
-Task<Things<DedicatedHost>> CloudView::ask_hosts() {
-  co_return Things<DedicatedHost>(co_await ec2_.hosts());
+Task<ById<DedicatedHost>> CloudView::ask_hosts() {
+  co_return ById<DedicatedHost>(co_await ec2_.hosts());
 }
 
 Task<std::map<std::string, double>> CloudView::ask_quotas() {

@@ -11,19 +11,19 @@
 #include "async/runtime.h"
 #include "async/shared_answer.h"
 #include "driver/statemachine/boot_times.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/aws/api/ec2.h"
 #include "drivers/aws/api/service_quotas.h"
 #include "drivers/aws/config/aws_config.h"
-#include "drivers/aws/pace.h"
+#include "drivers/aws/poll_policy.h"
 
 namespace nodepool::drivers::aws {
 
 // What there is in the region at one moment, by id.
 template <typename Thing>
-class Things {
+class ById {
  public:
-  explicit Things(std::vector<Thing> things) : things_(std::move(things)) {
+  explicit ById(std::vector<Thing> things) : things_(std::move(things)) {
     for (std::size_t i = 0; i < things_.size(); ++i) index_.emplace(things_[i].id, i);
   }
 
@@ -44,18 +44,19 @@ class Things {
 class CloudView {
  public:
   // All outlive it.
-  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas, const Pace& pace);
+  CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quotas,
+            const PollPolicy& poll_policy);
 
-  using Instances = driver::Listing<Things<Ec2Instance>>;
+  using Instances = driver::SharedPoller<ById<Ec2Instance>>;
   // In which launches and removals wait for what they have asked for.
   Instances& instances() { return instances_; }
   // How long instances take to end, to look at them when that is expected.
   driver::BootTimes& removal_times() { return removal_times_; }
-  async::Task<std::shared_ptr<const Things<Ec2Volume>>> volumes(async::Duration max_age) {
+  async::Task<std::shared_ptr<const ById<Ec2Volume>>> volumes(async::Duration max_age) {
     return volumes_.get(max_age);
   }
 
-  async::Task<std::shared_ptr<const Things<DedicatedHost>>> hosts(async::Duration max_age) {
+  async::Task<std::shared_ptr<const ById<DedicatedHost>>> hosts(async::Duration max_age) {
     return hosts_.get(max_age);
   }
 
@@ -83,18 +84,18 @@ class CloudView {
 
   async::Task<ImageId> ask_image(AmiReference reference);
   async::Task<std::map<std::string, double>> ask_quotas();
-  async::Task<Things<Ec2Instance>> ask_instances();
-  async::Task<Things<Ec2Volume>> ask_volumes();
-  async::Task<Things<DedicatedHost>> ask_hosts();
+  async::Task<ById<Ec2Instance>> ask_instances();
+  async::Task<ById<Ec2Volume>> ask_volumes();
+  async::Task<ById<DedicatedHost>> ask_hosts();
 
   async::Runtime runtime_;
   Ec2& ec2_;
   ServiceQuotas& service_quotas_;
-  const Pace& pace_;
+  const PollPolicy& pace_;
   Instances instances_;
   driver::BootTimes removal_times_;
-  async::SharedAnswer<Things<Ec2Volume>> volumes_;
-  async::SharedAnswer<Things<DedicatedHost>> hosts_;
+  async::SharedAnswer<ById<Ec2Volume>> volumes_;
+  async::SharedAnswer<ById<DedicatedHost>> hosts_;
   async::SharedAnswer<std::map<std::string, double>> quotas_;
   // Only those of the configurations.
   std::map<AmiReference, std::unique_ptr<async::SharedAnswer<ImageId>>> images_;

@@ -39,7 +39,7 @@ CloudError failure_of(const Ec2Instance& instance) {
 }  // namespace
 
 InstanceLaunch::InstanceLaunch(MachineContext context, driver::CreateSpec spec,
-                               driver::StateMachine& machine)
+                               driver::LaunchSteps& machine)
     : context_(std::move(context)),
       spec_(std::move(spec)),
       machine_(machine),
@@ -53,21 +53,21 @@ const AwsLabel& InstanceLaunch::label() const {
 Task<Instance> InstanceLaunch::run() {
   if (label().dedicated_host) {
     machine_.enter("allocating a dedicated host");
-    const driver::StateMachine::Make make_host = [this] { return this->make_host(); };
-    const driver::StateMachine::Find find_host = [this] { return this->find_host(); };
+    const driver::LaunchSteps::Make make_host = [this] { return this->make_host(); };
+    const driver::LaunchSteps::Find find_host = [this] { return this->find_host(); };
     host_id_ = co_await machine_.step(kHostStep, make_host, find_host);
     machine_.enter("waiting for the dedicated host");
     co_await wait_for_host();
   }
   machine_.enter("creating instance");
-  const driver::StateMachine::Make make = [this] { return make_instance(); };
-  const driver::StateMachine::Find find = [this] { return find_instance(); };
+  const driver::LaunchSteps::Make make = [this] { return make_instance(); };
+  const driver::LaunchSteps::Find find = [this] { return find_instance(); };
   const std::string id = co_await machine_.step(kInstanceStep, make, find);
   machine_.enter("waiting for the instance");
   const Ec2Instance instance = co_await wait_until_running(id);
   Instance described = describe(context_.config, instance);
   described.external_id = to_json({.instance = instance.id, .host = host_id_});
-  described.resources = co_await need_with(instance.type);
+  described.resources = co_await resources_with(instance.type);
   described.node_properties = model::Json::parse(
       fmt::format(R"({{"fleet": {}, "spot": {}}})", label().fleet.has_value(), label().use_spot));
   co_return described;
@@ -84,7 +84,7 @@ std::string InstanceLaunch::token(std::string_view step) const {
   return sha256_hex(text).substr(0, kTokenSize);
 }
 
-MachineOrder InstanceLaunch::order(std::string_view step) const {
+RunInstancesRequest InstanceLaunch::parameters(std::string_view step) const {
   return {.pool = context_.config.pool(spec_.pool),
           .label = label(),
           .image_id = {},
@@ -98,7 +98,7 @@ MachineOrder InstanceLaunch::order(std::string_view step) const {
 Task<std::string> InstanceLaunch::make_host() {
   std::string id;
   try {
-    id = co_await context_.ec2.allocate_host(host_query(order(kHostStep)));
+    id = co_await context_.ec2.allocate_host(host_query(parameters(kHostStep)));
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::quota) context_.view.forget();
     throw;
@@ -120,7 +120,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
 
 Task<> InstanceLaunch::wait_for_host() {
   while (true) {
-    const auto list = co_await driver::if_answered(context_.view.hosts(context_.pace.poll),
+    const auto list = co_await driver::if_answered(context_.view.hosts(context_.poll_policy.poll),
                                                    "Dedicated hosts", context_.log);
     const DedicatedHost* host = list ? list->find(host_id_) : nullptr;
     if (host != nullptr && host->state == "available") co_return;
@@ -128,13 +128,13 @@ Task<> InstanceLaunch::wait_for_host() {
       throw CloudError(CloudError::Kind::failed,
                        fmt::format("dedicated host {} is {}", host_id_, host->state));
     }
-    co_await context_.runtime.clock.sleep_for(context_.pace.poll);
+    co_await context_.runtime.clock.sleep_for(context_.poll_policy.poll);
   }
 }
 
 Task<std::string> InstanceLaunch::make_instance() {
   std::string id;
-  const CloudView::Instances::Order order(context_.view.instances());
+  const CloudView::Instances::PendingCreate pending_create(context_.view.instances());
   try {
     id = co_await call_for_instance();
   } catch (const CloudError& error) {
@@ -143,13 +143,13 @@ Task<std::string> InstanceLaunch::make_instance() {
     context_.view.forget();  // the image may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
-  awaited_ = order.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expectation());
   machine_.set_external_id(to_json({.instance = id, .host = host_id_}));
   co_return id;
 }
 
 Task<std::string> InstanceLaunch::call_for_instance() {
-  MachineOrder wanted = order(kInstanceStep);
+  RunInstancesRequest wanted = parameters(kInstanceStep);
   wanted.image_id = co_await image_id();
   if (label().fleet) co_return co_await call_for_fleet(std::move(wanted));
   wanted.root = co_await context_.view.root_device(wanted.image_id);
@@ -163,9 +163,9 @@ Task<std::string> InstanceLaunch::call_for_instance() {
   co_return co_await context_.ec2.run_instance(std::move(query));
 }
 
-Task<std::string> InstanceLaunch::call_for_fleet(MachineOrder order) {
+Task<std::string> InstanceLaunch::call_for_fleet(RunInstancesRequest parameters) {
   const std::string name = co_await context_.templates.of(spec_.pool, spec_.label);
-  Query query = fleet_query(order, name);
+  Query query = fleet_query(parameters, name);
   requested_at_ = context_.runtime.clock.now();
   try {
     co_return co_await context_.ec2.create_fleet(std::move(query));
@@ -198,7 +198,7 @@ driver::Metadata InstanceLaunch::tags() const {
 Task<std::optional<std::string>> InstanceLaunch::find_instance() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
   const auto list =
-      co_await context_.view.instances().get(std::min(context_.pace.poll, since_request));
+      co_await context_.view.instances().get(std::min(context_.poll_policy.poll, since_request));
   const auto ours = [this](const Ec2Instance& instance) {
     return !instance.is_going() && driver::carries(instance.tags, spec_.metadata);
   };
@@ -223,33 +223,33 @@ Task<Ec2Instance> InstanceLaunch::wait_until_running(std::string id) {
       if (instance->state != "pending") throw failure_of(*instance);
     }
     if (instance != nullptr || !list) last_seen = clock.now();
-    if (clock.now() - last_seen > context_.pace.settling_time) {
+    if (clock.now() - last_seen > context_.poll_policy.consistency_delay) {
       throw CloudError(CloudError::Kind::failed, "instance " + id + " has vanished");
     }
   }
 }
 
-Task<Resources> InstanceLaunch::need_with(std::string type_name) {
+Task<Resources> InstanceLaunch::resources_with(std::string type_name) {
   const auto types = co_await context_.view.types({type_name});
   const auto type = types.find(type_name);
   if (type == types.end()) co_return Resources({{"instances", 1}});
-  co_return need_of(label(), type->second);
+  co_return label_resources(label(), type->second);
 }
 
-Task<Resources> taken_by(MachineContext context, Ec2Instance instance) {
+Task<Resources> instance_resources(MachineContext context, Ec2Instance instance) {
   Resources taken = Resources({{"instances", 1}});
   if (!instance.host_id.empty()) {
     taken = resources_of_host(instance.type);
   } else {
     const auto types = co_await context.view.types({instance.type});
     const auto type = types.find(instance.type);
-    if (type != types.end()) taken = resources_of(type->second, instance.is_spot);
+    if (type != types.end()) taken = instance_resources(type->second, instance.is_spot);
   }
-  auto volumes = co_await context.view.volumes(context.pace.list_age);
+  auto volumes = co_await context.view.volumes(context.poll_policy.list_age);
   const bool is_new = std::ranges::any_of(instance.volume_ids, [&volumes](const std::string& id) {
     return volumes->find(id) == nullptr;
   });
-  if (is_new) volumes = co_await context.view.volumes(context.pace.expected_poll);
+  if (is_new) volumes = co_await context.view.volumes(context.poll_policy.expected_poll);
   for (const std::string& id : instance.volume_ids) {
     const Ec2Volume* volume = volumes->find(id);
     if (volume == nullptr) continue;  // just attached, or just gone

@@ -10,8 +10,8 @@
 #include "drivers/aws/cloud_view.h"
 #include "drivers/aws/config/aws_config.h"
 #include "drivers/aws/launch_templates.h"
-#include "drivers/aws/machine_order.h"
-#include "drivers/aws/pace.h"
+#include "drivers/aws/poll_policy.h"
+#include "drivers/aws/run_instances_request.h"
 #include "drivers/aws/terminator.h"
 #include "telemetry/log.h"
 
@@ -25,7 +25,7 @@ struct MachineContext {
   CloudView& view;
   Terminator& terminator;
   LaunchTemplates& templates;
-  const Pace& pace;
+  const PollPolicy& poll_policy;
   telemetry::Logger log;
 };
 
@@ -33,7 +33,7 @@ struct MachineContext {
 class InstanceLaunch {
  public:
   // `machine` outlives it.
-  InstanceLaunch(MachineContext context, driver::CreateSpec spec, driver::StateMachine& machine);
+  InstanceLaunch(MachineContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -45,8 +45,8 @@ class InstanceLaunch {
   async::Task<> wait_for_host();
   async::Task<std::string> make_instance();
   async::Task<std::string> call_for_instance();
-  async::Task<std::string> call_for_fleet(MachineOrder order);
-  MachineOrder order(std::string_view step) const;
+  async::Task<std::string> call_for_fleet(RunInstancesRequest order);
+  RunInstancesRequest parameters(std::string_view step) const;
   std::string token(std::string_view step) const;
   async::Task<std::string> image_id();
   driver::Metadata tags() const;
@@ -54,18 +54,18 @@ class InstanceLaunch {
   async::Task<Ec2Instance> wait_until_running(std::string id);
   // What a machine of the label takes that has turned out to be of this type. A disk of which the
   // label says no type does not count, as in what the label needs before it is launched.
-  async::Task<driver::Resources> need_with(std::string type_name);
+  async::Task<driver::Resources> resources_with(std::string type_name);
 
   MachineContext context_;
   driver::CreateSpec spec_;
-  driver::StateMachine& machine_;
+  driver::LaunchSteps& machine_;
   std::string host_id_;                   // of the dedicated host, once there is one
   async::Clock::TimePoint requested_at_;  // the machine; or when this run began
-  driver::Awaited awaited_;
+  driver::PollWaiter awaited_;
 };
 
 // What a machine that is there takes, with its disks. What is on a dedicated host takes that.
-async::Task<driver::Resources> taken_by(MachineContext context, Ec2Instance instance);
+async::Task<driver::Resources> instance_resources(MachineContext context, Ec2Instance instance);
 
 // What the launcher is told of a machine, but for what it takes. Its id is without the dedicated
 // host, which may be an operator's, and on which AWS has put the machine by itself: only the step

@@ -12,11 +12,11 @@ namespace {
 
 Task<> wait_until_terminated(MachineContext context, std::string id) {
   driver::BootTimes& times = context.view.removal_times();
-  driver::Awaited awaited = context.view.instances().await_removal();
+  driver::PollWaiter awaited = context.view.instances().await_removal();
   awaited.expected = times.expectation();
   // Nobody waits for it as people wait for a machine that is to come up.
   if (awaited.expected) {
-    awaited.expected->step = std::max(awaited.expected->step, context.pace.poll);
+    awaited.expected->step = std::max(awaited.expected->step, context.poll_policy.poll);
   }
   while (true) {
     const auto list = co_await driver::if_answered(context.view.instances().next(awaited),
@@ -33,7 +33,7 @@ Task<> wait_until_terminated(MachineContext context, std::string id) {
 // EC2 does not know it. One that was made a moment ago need not be known everywhere yet, but is
 // listed then; any other is gone, or was never this account's.
 Task<> make_sure_that_it_is_gone(MachineContext context, std::string id) {
-  const auto list = co_await context.view.instances().get(context.pace.poll);
+  const auto list = co_await context.view.instances().get(context.poll_policy.poll);
   const Ec2Instance* instance = list->find(id);
   if (instance != nullptr && !instance->is_going()) {
     throw driver::CloudError(driver::CloudError::Kind::transient,
@@ -52,7 +52,7 @@ Task<> release_host(MachineContext context, std::string id) {
                                                    "Dedicated hosts", context.log);
     const DedicatedHost* host = list ? list->find(id) : nullptr;
     if (list && (host == nullptr || host->is_gone())) co_return;
-    co_await context.runtime.clock.sleep_for(context.pace.poll);
+    co_await context.runtime.clock.sleep_for(context.poll_policy.poll);
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
-#include "drivers/aws/machine_order.h"
+#include "drivers/aws/run_instances_request.h"
 
 namespace nodepool::drivers::aws {
 

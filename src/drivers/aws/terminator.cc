@@ -17,8 +17,8 @@ constexpr std::size_t kMostInOneCall = 50;
 
 }  // namespace
 
-struct Terminator::Order {
-  explicit Order(std::string instance) : id(std::move(instance)) {}
+struct Terminator::Termination {
+  explicit Termination(std::string instance) : id(std::move(instance)) {}
 
   void end(std::exception_ptr with = {}) {
     failure = std::move(with);
@@ -37,36 +37,36 @@ Terminator::Terminator(const async::Runtime& runtime, Ec2& ec2)
     : ec2_(ec2), scope_(runtime, [](const std::string&, const std::string&) {}) {}
 
 Task<bool> Terminator::terminate(std::string id) {
-  const auto order = std::make_shared<Order>(std::move(id));
-  orders_.push_back(order);
+  const auto termination = std::make_shared<Termination>(std::move(id));
+  terminations_.push_back(termination);
   if (!is_working_) {
     is_working_ = true;
     scope_.spawn("terminating instances", work());
   }
-  while (!order->ended) co_await order->changed.wait();
-  if (order->failure) std::rethrow_exception(order->failure);
-  co_return order->was_there;
+  while (!termination->ended) co_await termination->changed.wait();
+  if (termination->failure) std::rethrow_exception(termination->failure);
+  co_return termination->was_there;
 }
 
 Task<> Terminator::work() {
-  while (!orders_.empty()) {
-    const std::size_t count = std::min(orders_.size(), kMostInOneCall);
-    const auto end = orders_.begin() + static_cast<std::ptrdiff_t>(count);
-    const std::vector<std::shared_ptr<Order>> batch(orders_.begin(), end);
-    orders_.erase(orders_.begin(), end);
+  while (!terminations_.empty()) {
+    const std::size_t count = std::min(terminations_.size(), kMostInOneCall);
+    const auto end = terminations_.begin() + static_cast<std::ptrdiff_t>(count);
+    const std::vector<std::shared_ptr<Termination>> batch(terminations_.begin(), end);
+    terminations_.erase(terminations_.begin(), end);
     const bool is_done = batch.size() > 1 && co_await terminate_all(batch);
     if (is_done) continue;
-    for (const auto& order : batch) co_await terminate_one(order);
+    for (const auto& termination : batch) co_await terminate_one(termination);
   }
   is_working_ = false;
 }
 
 // Whether all orders have ended. One that is not there, is protected, or that the account may not
 // touch, keeps all others: then they go one by one.
-Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) {
+Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Termination>> batch) {
   std::vector<std::string> ids;
   ids.reserve(batch.size());
-  for (const auto& order : batch) ids.push_back(order->id);
+  for (const auto& termination : batch) ids.push_back(termination->id);
   std::exception_ptr failure;
   try {
     co_await ec2_.terminate(std::move(ids));
@@ -79,21 +79,21 @@ Task<bool> Terminator::terminate_all(std::vector<std::shared_ptr<Order>> batch) 
   } catch (...) {
     failure = std::current_exception();
   }
-  for (const auto& order : batch) order->end(failure);
+  for (const auto& termination : batch) termination->end(failure);
   co_return true;
 }
 
-Task<> Terminator::terminate_one(std::shared_ptr<Order> order) {
+Task<> Terminator::terminate_one(std::shared_ptr<Termination> termination) {
   std::exception_ptr failure;
   try {
-    co_await ec2_.terminate({order->id});
+    co_await ec2_.terminate({termination->id});
   } catch (const CloudError& error) {
-    order->was_there = error.kind() != CloudError::Kind::not_found;
-    if (order->was_there) failure = std::current_exception();
+    termination->was_there = error.kind() != CloudError::Kind::not_found;
+    if (termination->was_there) failure = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
   }
-  order->end(failure);
+  termination->end(failure);
 }
 
 }  // namespace nodepool::drivers::aws

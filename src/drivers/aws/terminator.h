@@ -24,14 +24,14 @@ class Terminator {
   async::Task<> stop() { return scope_.stop(); }
 
  private:
-  struct Order;
+  struct Termination;
 
   async::Task<> work();
-  async::Task<bool> terminate_all(std::vector<std::shared_ptr<Order>> batch);
-  async::Task<> terminate_one(std::shared_ptr<Order> order);
+  async::Task<bool> terminate_all(std::vector<std::shared_ptr<Termination>> batch);
+  async::Task<> terminate_one(std::shared_ptr<Termination> termination);
 
   Ec2& ec2_;
-  std::vector<std::shared_ptr<Order>> orders_;
+  std::vector<std::shared_ptr<Termination>> terminations_;
   bool is_working_ = false;
   async::TaskScope scope_;
 };

@@ -21,7 +21,7 @@ bool is_storage_code(std::string_view code) {
 
 }  // namespace
 
-Resources resources_of(const InstanceType& type, bool is_spot) {
+Resources instance_resources(const InstanceType& type, bool is_spot) {
   Resources::Amounts amounts = {{"instances", 1}, {"cores", type.cores}, {"ram", type.memory}};
   const std::string_view code = instance_quota_code(type.name, is_spot);
   if (!code.empty()) amounts[std::string(code)] = type.vcpus;
@@ -43,9 +43,9 @@ Resources resources_of_volume(const std::string& type, double size, double iops)
   return Resources(std::move(amounts));
 }
 
-Resources need_of(const AwsLabel& label, const InstanceType& type) {
-  Resources need =
-      label.dedicated_host ? resources_of_host(type.name) : resources_of(type, label.use_spot);
+Resources label_resources(const AwsLabel& label, const InstanceType& type) {
+  Resources need = label.dedicated_host ? resources_of_host(type.name)
+                                        : instance_resources(type, label.use_spot);
   if (!label.volume.type.empty()) {
     need +=
         resources_of_volume(label.volume.type, static_cast<double>(label.volume.size.value_or(0)),
@@ -55,12 +55,12 @@ Resources need_of(const AwsLabel& label, const InstanceType& type) {
 }
 
 Resources least_need_of(const AwsLabel& label, const std::vector<InstanceType>& types) {
-  const Resources first = need_of(label, types.front());
+  const Resources first = label_resources(label, types.front());
   Resources::Amounts least;
   for (const auto& [name, amount] : first.amounts()) {
     double smallest = amount;
     for (const InstanceType& type : types) {
-      smallest = std::min(smallest, need_of(label, type).amount(name));
+      smallest = std::min(smallest, label_resources(label, type).amount(name));
     }
     if (smallest > 0) least[name] = smallest;
   }

@@ -12,7 +12,7 @@
 namespace nodepool::drivers::aws {
 
 // What a machine of the type takes: instances, cores, ram, and virtual CPUs by the quota's code.
-driver::Resources resources_of(const InstanceType& type, bool is_spot);
+driver::Resources instance_resources(const InstanceType& type, bool is_spot);
 
 // What a machine with a dedicated host takes: an instance, and a host for its type.
 driver::Resources resources_of_host(const std::string& instance_type);
@@ -21,7 +21,7 @@ driver::Resources resources_of_host(const std::string& instance_type);
 driver::Resources resources_of_volume(const std::string& type, double size, double iops);
 
 // What a machine with the label takes that is of this type.
-driver::Resources need_of(const AwsLabel& label, const InstanceType& type);
+driver::Resources label_resources(const AwsLabel& label, const InstanceType& type);
 
 // The same of a machine that is of one of these types, of which there is at least one: the least
 // that any of them takes, of each resource. What one of them does not take at all does not count.

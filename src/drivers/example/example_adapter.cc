@@ -25,7 +25,7 @@ CloudError translated(const sample_cloud::Refusal& refusal) {
   return {CloudError::Kind::failed, refusal.what()};
 }
 
-Resources resources_of(const std::string& instance_type) {
+Resources instance_resources(const std::string& instance_type) {
   const sample_cloud::InstanceType type = sample_cloud::Project::instance_type(instance_type);
   return Resources({{"instances", 1},
                     {"cores", static_cast<double>(type.cores)},
@@ -36,15 +36,15 @@ Resources resources_of(const std::string& instance_type) {
 
 std::string ExampleAdapter::create_instance(const driver::CreateSpec& spec) {
   const ExampleLabel& label = config_->label(spec.pool, spec.label);
-  sample_cloud::Order order;
-  order.name = spec.hostname;
-  order.image = label.image.id;
-  order.type = label.instance_type;
-  order.ssh_key = label.image.ssh_key;
+  sample_cloud::MachineSpec machine;
+  machine.name = spec.hostname;
+  machine.image = label.image.id;
+  machine.type = label.instance_type;
+  machine.ssh_key = label.image.ssh_key;
   // Without it, the machine would be lost after a crash, and never be found to be left over.
-  order.tags.insert(spec.metadata.begin(), spec.metadata.end());
+  machine.tags.insert(spec.metadata.begin(), spec.metadata.end());
   try {
-    return project_->create_machine(order);
+    return project_->create_machine(machine);
   } catch (const sample_cloud::Refusal& refusal) {
     throw translated(refusal);
   }
@@ -69,8 +69,8 @@ std::vector<SimpleInstance> ExampleAdapter::list_instances() {
 SimpleInstance ExampleAdapter::describe(const sample_cloud::Machine& machine) const {
   SimpleInstance instance;
   instance.external_id = model::json_string(machine.id);
-  instance.metadata.insert(machine.order.tags.begin(), machine.order.tags.end());
-  instance.resources = resources_of(machine.order.type);
+  instance.metadata.insert(machine.spec.tags.begin(), machine.spec.tags.end());
+  instance.resources = instance_resources(machine.spec.type);
   instance.cloud = "example";
   instance.region = config_->region();
   switch (machine.status) {
@@ -100,7 +100,7 @@ driver::Limits ExampleAdapter::quota_limits() {
 
 Resources ExampleAdapter::quota_for_label(const std::string& pool, const std::string& label) {
   try {
-    return resources_of(config_->label(pool, label).instance_type);
+    return instance_resources(config_->label(pool, label).instance_type);
   } catch (const sample_cloud::Refusal& refusal) {
     throw translated(refusal);
   }

@@ -34,7 +34,7 @@ void Project::require_room_for(const InstanceType& type) const {
   std::int64_t cores = type.cores;
   std::int64_t memory = type.memory;
   for (const auto& [id, machine] : machines_) {
-    const InstanceType& taken = instance_type(machine.order.type);
+    const InstanceType& taken = instance_type(machine.spec.type);
     cores += taken.cores;
     memory += taken.memory;
   }
@@ -46,14 +46,14 @@ void Project::require_room_for(const InstanceType& type) const {
   }
 }
 
-std::string Project::create_machine(const Order& order) {
+std::string Project::create_machine(const MachineSpec& spec) {
   const std::lock_guard lock(mutex_);
-  if (!has_image(order.image)) {
-    throw Refusal(Refusal::Code::no_such_image, "there is no image " + order.image);
+  if (!has_image(spec.image)) {
+    throw Refusal(Refusal::Code::no_such_image, "there is no image " + spec.image);
   }
-  require_room_for(instance_type(order.type));
+  require_room_for(instance_type(spec.type));
   const std::string id = fmt::format("m-{:06}", ++last_id_);
-  machines_[id] = {.id = id, .order = order, .public_address = {}, .private_address = {}};
+  machines_[id] = {.id = id, .spec = spec, .public_address = {}, .private_address = {}};
   return id;
 }
 
@@ -70,7 +70,7 @@ std::vector<Machine> Project::list_machines() {
   for (auto& [id, machine] : machines_) {
     listing.push_back(machine);
     if (machine.status != Machine::Status::starting) continue;
-    const bool comes_up = machine.order.image != "broken";
+    const bool comes_up = machine.spec.image != "broken";
     machine.status = comes_up ? Machine::Status::running : Machine::Status::broken;
     if (comes_up) machine.public_address = id + ".example.org";
     if (comes_up) machine.private_address = id + ".example.internal";

@@ -32,7 +32,7 @@ struct InstanceType {
   std::int64_t memory = 0;  // MiB
 };
 
-struct Order {
+struct MachineSpec {
   std::string name = {};
   std::string image = {};
   std::string type = {};
@@ -45,7 +45,7 @@ struct Machine {
   enum class Status { starting, running, broken };
 
   std::string id;
-  Order order;
+  MachineSpec spec;
   Status status = Status::starting;
   std::string public_address;  // once it runs
   std::string private_address;
@@ -63,7 +63,7 @@ class Project {
   explicit Project(Quota quota = {}) : quota_(quota) {}
 
   // Returns the id. Throws Refusal. A machine with the image "broken" never runs.
-  std::string create_machine(const Order& order);
+  std::string create_machine(const MachineSpec& spec);
 
   // Throws Refusal.
   void delete_machine(const std::string& id);

@@ -19,8 +19,8 @@ namespace {
 
 // Between two looks at machines that come up or go; at least so much where it is known how long
 // that takes.
-constexpr driver::LookPace kPace{.unknown = std::chrono::milliseconds(100),
-                                 .least = std::chrono::milliseconds(10)};
+constexpr driver::PollIntervals kPace{.unknown = std::chrono::milliseconds(100),
+                                      .least = std::chrono::milliseconds(10)};
 
 constexpr const char* kHostId = "fake";
 
@@ -88,10 +88,10 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
   return server;
 }
 
-Task<Instance> FakeAdapter::create(CreateSpec spec, driver::StateMachine& machine) {
-  driver::Awaited awaited = listing_.await_earlier();
-  const driver::StateMachine::Make make = [&] { return make_server(spec, machine, awaited); };
-  const driver::StateMachine::Find find = [&] { return find_server(spec, machine); };
+Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& machine) {
+  driver::PollWaiter awaited = listing_.await_earlier();
+  const driver::LaunchSteps::Make make = [&] { return make_server(spec, machine, awaited); };
+  const driver::LaunchSteps::Find find = [&] { return find_server(spec, machine); };
   const std::string id = co_await machine.step("server", make, find);
   machine.enter("waiting for the server");
   const Server server = co_await wait_until_active(id, awaited);
@@ -99,8 +99,8 @@ Task<Instance> FakeAdapter::create(CreateSpec spec, driver::StateMachine& machin
   co_return describe(server);
 }
 
-Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::StateMachine& machine,
-                                           driver::Awaited& awaited) {
+Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::LaunchSteps& machine,
+                                           driver::PollWaiter& awaited) {
   std::string id = co_await client_.create(server_spec(spec));
   awaited = listing_.await(spec.expectation());
   awaited.only_younger = true;
@@ -109,7 +109,7 @@ Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::State
 }
 
 Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec,
-                                                          driver::StateMachine& machine) {
+                                                          driver::LaunchSteps& machine) {
   const std::vector<Server> servers = co_await client_.servers();
   const auto found = std::ranges::find_if(servers, [&](const Server& server) {
     return driver::carries(server.spec.metadata, spec.metadata);
@@ -119,9 +119,9 @@ Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec
   co_return found->id;
 }
 
-Task<Server> FakeAdapter::wait_until_active(std::string id, driver::Awaited& awaited) {
+Task<Server> FakeAdapter::wait_until_active(std::string id, driver::PollWaiter& awaited) {
   while (true) {
-    const std::optional<Server> server = co_await look_at(id, awaited);
+    const std::optional<Server> server = co_await poll(id, awaited);
     if (!server) throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
     if (server->status == Server::Status::active) co_return *server;
     if (server->status == Server::Status::error) {
@@ -130,7 +130,7 @@ Task<Server> FakeAdapter::wait_until_active(std::string id, driver::Awaited& awa
   }
 }
 
-Task<std::optional<Server>> FakeAdapter::look_at(const std::string& id, driver::Awaited& awaited) {
+Task<std::optional<Server>> FakeAdapter::poll(const std::string& id, driver::PollWaiter& awaited) {
   while (true) {
     const auto servers = co_await driver::if_answered(listing_.next(awaited), "Servers", log_);
     if (!servers) continue;
@@ -140,7 +140,7 @@ Task<std::optional<Server>> FakeAdapter::look_at(const std::string& id, driver::
   }
 }
 
-Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
   const std::string id = external_id.string_value();
   try {
     co_await client_.remove(id);
@@ -149,8 +149,8 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::StateMachine& machin
     throw;
   }
   machine.removal_accepted();
-  driver::Awaited awaited = listing_.await_removal();
-  while (co_await look_at(id, awaited)) {
+  driver::PollWaiter awaited = listing_.await_removal();
+  while (co_await poll(id, awaited)) {
   }
 }
 

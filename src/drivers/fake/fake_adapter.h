@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/fake/fake_client.h"
 #include "drivers/fake/fake_config.h"
 #include "drivers/fake/fake_images.h"
@@ -23,8 +23,8 @@ class FakeAdapter final : public driver::Adapter {
   // The cloud behaves as this provider says from now on.
   Task<> start() override;
   Task<> stop() override;
-  Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
-  Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& machine) override;
+  Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   Task<> remove_resource(driver::Resource resource) override;
@@ -32,18 +32,18 @@ class FakeAdapter final : public driver::Adapter {
   Task<driver::Resources> need(std::string pool, std::string label) override;
   Task<std::vector<std::string>> zones(std::string pool) override;
   Task<std::optional<std::string>> label_problem(std::string pool, std::string label) override;
-  async::Duration settling_time() const override { return std::chrono::seconds(1); }
+  async::Duration consistency_delay() const override { return std::chrono::seconds(1); }
   driver::ImageSupport* images() override { return &images_; }
 
  private:
   ServerSpec server_spec(const driver::CreateSpec& spec) const;
-  Task<std::string> make_server(const driver::CreateSpec& spec, driver::StateMachine& machine,
-                                driver::Awaited& awaited);
+  Task<std::string> make_server(const driver::CreateSpec& spec, driver::LaunchSteps& machine,
+                                driver::PollWaiter& awaited);
   Task<std::optional<std::string>> find_server(const driver::CreateSpec& spec,
-                                               driver::StateMachine& machine);
-  Task<Server> wait_until_active(std::string id, driver::Awaited& awaited);
+                                               driver::LaunchSteps& machine);
+  Task<Server> wait_until_active(std::string id, driver::PollWaiter& awaited);
   // What the next list says of it; nothing if it does not show it.
-  Task<std::optional<Server>> look_at(const std::string& id, driver::Awaited& awaited);
+  Task<std::optional<Server>> poll(const std::string& id, driver::PollWaiter& awaited);
   driver::Instance describe(const Server& server) const;
 
   async::Runtime runtime_;
@@ -52,7 +52,7 @@ class FakeAdapter final : public driver::Adapter {
   std::shared_ptr<FakeCloud> cloud_;
   FakeClient client_;
   FakeImages images_;
-  driver::Listing<std::vector<Server>> listing_;
+  driver::SharedPoller<std::vector<Server>> listing_;
 };
 
 }  // namespace nodepool::drivers::fake

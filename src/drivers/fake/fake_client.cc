@@ -15,12 +15,12 @@ constexpr const char* kShouldFail = "SHOULD_FAIL";
 
 }  // namespace
 
-Task<> FakeClient::travel() {
+Task<> FakeClient::simulate_latency() {
   co_await runtime_.clock.sleep_for(cloud_->behaviour.latency / 2);
 }
 
 Task<> FakeClient::call(CloudCall call, std::string what, std::function<void()> act) {
-  co_await travel();
+  co_await simulate_latency();
   std::optional<Failure> failure = cloud_->take_failure(call);
   if (!failure) failure = draw_failure(call);
   std::exception_ptr refusal;
@@ -31,7 +31,7 @@ Task<> FakeClient::call(CloudCall call, std::string what, std::function<void()> 
       refusal = std::current_exception();
     }
   }
-  co_await travel();
+  co_await simulate_latency();
   if (failure) throw CloudError(failure->kind, what + ": the fake cloud fails on purpose");
   if (refusal) std::rethrow_exception(refusal);
 }

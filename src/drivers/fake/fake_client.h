@@ -38,7 +38,7 @@ class FakeClient {
 
  private:
   Task<> call(CloudCall call, std::string what, std::function<void()> act);
-  Task<> travel();
+  Task<> simulate_latency();
   std::optional<Failure> draw_failure(CloudCall call);
   bool draw(double probability) { return runtime_.random.fraction() < probability; }
 

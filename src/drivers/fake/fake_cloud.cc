@@ -33,7 +33,7 @@ void give_addresses(Server& server) {
   if (has(kNetworkWithIpv6)) server.public_ipv6 = kAddress6;
 }
 
-Resources resources_of(const ServerSpec& spec) {
+Resources instance_resources(const ServerSpec& spec) {
   const Flavor& flavor = flavor_of(spec.flavor);
   Resources resources({{"instances", 1}, {"cores", flavor.cores}, {"ram", flavor.ram}});
   if (spec.volume_gb > 0) {
@@ -68,7 +68,7 @@ void FakeCloud::create(std::string id, ServerSpec spec, bool is_broken, TimePoin
   }
   Server server;
   server.id = id;
-  server.resources = resources_of(spec);
+  server.resources = instance_resources(spec);
   Resources used;
   for (const auto& [other, machine] : machines_) used += machine.server.resources;
   if (const auto excess = driver::excess(behaviour.limits, used, server.resources)) {

@@ -27,7 +27,7 @@ Json role(const char* name, Json rules) {
 }
 
 // What a container asks for, or may use: the same words for both.
-Json resources_of(const Amounts& amounts, const KubeLabel& label) {
+Json instance_resources(const Amounts& amounts, const KubeLabel& label) {
   Json resources = Json::object();
   if (amounts.cpu) resources["cpu"] = std::to_string(*amounts.cpu);
   if (amounts.memory) resources["memory"] = fmt::format("{}Mi", *amounts.memory);
@@ -45,8 +45,8 @@ Json container(const KubeLabel& label, const std::string& name) {
                     {"command", Json::array({"/bin/sh", "-c"})},
                     {"args", Json::array({"while true; do sleep 30; done;"})}};
   if (!label.env.is_null()) container["env"] = label.env;
-  container["resources"] = {{"requests", resources_of(label.request, label)},
-                            {"limits", resources_of(label.limit, label)}};
+  container["resources"] = {{"requests", instance_resources(label.request, label)},
+                            {"limits", instance_resources(label.limit, label)}};
   if (!label.volume_mounts.is_null()) container["volumeMounts"] = label.volume_mounts;
   if (label.privileged) container["securityContext"] = {{"privileged", *label.privileged}};
   return container;

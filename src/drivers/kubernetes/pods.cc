@@ -126,7 +126,7 @@ const Pod* PodList::find(std::string_view space, std::string_view name) const {
   return found == pods_.end() ? nullptr : &*found;
 }
 
-Task<Pod> wait_until_running(driver::Listing<PodList>& pods, driver::Awaited& awaited,
+Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods, driver::PollWaiter& awaited,
                              std::string space, std::string name,
                              std::function<void(std::string)> tell, telemetry::Logger log) {
   std::string told;

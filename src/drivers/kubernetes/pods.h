@@ -8,7 +8,7 @@
 
 #include "driver/images.h"
 #include "driver/resources.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/api/kube_api.h"
 
 namespace nodepool::drivers::kubernetes {
@@ -50,8 +50,9 @@ std::map<std::string, double, std::less<>> amounts_of(const Element& resources,
                                                       std::string_view prefix = {});
 
 // Returns once the pod runs. Throws CloudError: failed when it never will.
-async::Task<Pod> wait_until_running(driver::Listing<PodList>& pods, driver::Awaited& awaited,
-                                    std::string space, std::string name,
-                                    std::function<void(std::string)> tell, telemetry::Logger log);
+async::Task<Pod> wait_until_running(driver::SharedPoller<PodList>& pods,
+                                    driver::PollWaiter& awaited, std::string space,
+                                    std::string name, std::function<void(std::string)> tell,
+                                    telemetry::Logger log);
 
 }  // namespace nodepool::drivers::kubernetes

@@ -23,22 +23,23 @@ bool is_of_a_node(const Space& space) {
 SpaceAdapter::SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
                            async::ThreadPool& threads, telemetry::Logger log,
                            const MakeSpaces& make_spaces, http::Client::Observer on_attempt,
-                           const Pace& pace)
+                           const PollPolicy& poll_policy)
     : runtime_(runtime),
       config_(std::move(config)),
       log_(std::move(log)),
       api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
       spaces_(make_spaces(api_)),
       watcher_(runtime, api_, log_),
-      space_list_(runtime, "Kubernetes namespaces", {.unknown = pace.followed, .least = pace.least},
+      space_list_(runtime, "Kubernetes namespaces",
+                  {.unknown = poll_policy.followed, .least = poll_policy.least},
                   [this] { return ask_spaces(); }),
-      pods_(
-          runtime, "Kubernetes pods",
-          {.unknown = spaces_->tells_pods() ? pace.followed : pace.unfollowed, .least = pace.least},
-          [this] { return ask_pods(); }) {}
+      pods_(runtime, "Kubernetes pods",
+            {.unknown = spaces_->reports_pods() ? poll_policy.followed : poll_policy.unfollowed,
+             .least = poll_policy.least},
+            [this] { return ask_pods(); }) {}
 
 Task<> SpaceAdapter::start() {
-  spaces_->follow(watcher_, [this] { space_list_.look_now(); }, [this] { pods_.look_now(); });
+  spaces_->follow(watcher_, [this] { space_list_.poll_now(); }, [this] { pods_.poll_now(); });
   co_return;
 }
 
@@ -58,14 +59,13 @@ Task<PodList> SpaceAdapter::ask_pods() {
   co_return PodList(co_await spaces_->pods(awaited));
 }
 
-Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec,
-                                            driver::StateMachine& machine) {
+Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& machine) {
   SpaceLaunch launch({runtime_, *config_, api_, *spaces_, pods_, awaited_, log_}, std::move(spec),
                      machine);
   co_return co_await launch.run();
 }
 
-Task<> SpaceAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
   std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
   co_await remove_space(external_id.string_value(), std::move(accepted));
 }
@@ -76,7 +76,7 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
   const bool was_there = co_await spaces_->remove(name);
   if (!was_there) co_return;
   if (accepted) accepted();
-  driver::Awaited awaited = space_list_.await_removal();
+  driver::PollWaiter awaited = space_list_.await_removal();
   while (true) {
     const auto list = co_await driver::if_answered(space_list_.next(awaited), "Namespaces", log_);
     if (!list) continue;

@@ -8,7 +8,7 @@
 
 #include "async/thread_pool.h"
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/config/kube_config.h"
 #include "drivers/kubernetes/space_launch.h"
 #include "drivers/kubernetes/spaces.h"
@@ -17,7 +17,7 @@
 namespace nodepool::drivers::kubernetes {
 
 // How often is looked at a cluster that does not tell of its changes, and how often at most.
-struct Pace {
+struct PollPolicy {
   async::Duration followed = std::chrono::seconds(30);  // lest something is not told
   async::Duration unfollowed = std::chrono::seconds(1);
   async::Duration least = std::chrono::milliseconds(50);
@@ -31,14 +31,14 @@ class SpaceAdapter final : public driver::Adapter {
   // `threads` outlive it. `on_attempt` is told of every attempt at a call.
   SpaceAdapter(const async::Runtime& runtime, std::shared_ptr<const KubeConfig> config,
                async::ThreadPool& threads, telemetry::Logger log, const MakeSpaces& make_spaces,
-               http::Client::Observer on_attempt = {}, const Pace& pace = {});
+               http::Client::Observer on_attempt = {}, const PollPolicy& poll_policy = {});
 
   async::Task<> start() override;
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::StateMachine& machine) override;
-  async::Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+                                       driver::LaunchSteps& machine) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
@@ -48,7 +48,7 @@ class SpaceAdapter final : public driver::Adapter {
                                                         std::string label) override;
   async::Task<bool> is_usable(model::Node node) override;
   // A name cannot be given twice, whenever a lost call arrives.
-  async::Duration settling_time() const override { return std::chrono::seconds(2); }
+  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
   async::Task<> remove_space(std::string name, std::function<void()> accepted);
@@ -62,8 +62,8 @@ class SpaceAdapter final : public driver::Adapter {
   std::unique_ptr<Spaces> spaces_;
   Watcher watcher_;
   std::multiset<std::string> awaited_;
-  driver::Listing<SpaceList> space_list_;
-  driver::Listing<PodList> pods_;
+  driver::SharedPoller<SpaceList> space_list_;
+  driver::SharedPoller<PodList> pods_;
 };
 
 // What is wrong with a label whose pod cannot be described; nothing if it can.

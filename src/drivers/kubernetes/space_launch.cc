@@ -6,7 +6,7 @@
 #include "cloud/metadata.h"
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/manifests.h"
 #include "drivers/kubernetes/metadata.h"
 #include "drivers/kubernetes/names.h"
@@ -53,7 +53,7 @@ std::string core_path(const std::string& space, const std::string& what) {
 }  // namespace
 
 SpaceLaunch::SpaceLaunch(SpaceContext context, driver::CreateSpec spec,
-                         driver::StateMachine& machine)
+                         driver::LaunchSteps& machine)
     : context_(std::move(context)),
       spec_(std::move(spec)),
       machine_(machine),
@@ -62,8 +62,8 @@ SpaceLaunch::SpaceLaunch(SpaceContext context, driver::CreateSpec spec,
       names_(names_for(spec_.pool, spec_.node_id, spec_.metadata)) {}
 
 Task<driver::Instance> SpaceLaunch::run() {
-  const driver::StateMachine::Make make = [this] { return make_space(); };
-  const driver::StateMachine::Find find = [this] { return find_space(); };
+  const driver::LaunchSteps::Make make = [this] { return make_space(); };
+  const driver::LaunchSteps::Find find = [this] { return find_space(); };
   // The name of the step is the same for all drivers with such nodes, and stays.
   const std::string space = co_await machine_.step("namespace", make, find);
   // What follows carries names of its own in a namespace of its own: it can be made again.
@@ -71,7 +71,7 @@ Task<driver::Instance> SpaceLaunch::run() {
   driver::Instance instance = describe(space, account);
   if (label_.has_pod) {
     const Pod pod = co_await run_pod(space);
-    if (context_.spaces.tells_all() && !pod.host.empty()) instance.host_id = pod.host;
+    if (context_.spaces.reports_all_spaces() && !pod.host.empty()) instance.host_id = pod.host;
   }
   co_return instance;
 }
@@ -145,9 +145,9 @@ Task<Pod> SpaceLaunch::run_pod(std::string space) {
   std::optional<Pod> running;
   try {
     co_await make_pod(space);
-    driver::Awaited awaited = context_.pods.await(spec_.expectation());
+    driver::PollWaiter awaited = context_.pods.await(spec_.expectation());
     machine_.enter("waiting for the pod");
-    driver::StateMachine& machine = machine_;
+    driver::LaunchSteps& machine = machine_;
     const std::function<void(std::string)> tell = [&machine](std::string state) {
       machine.enter(std::move(state));
     };
@@ -190,7 +190,7 @@ driver::Instance SpaceLaunch::describe(const std::string& space, const Account& 
   }
   Json port =
       connection_port(context_.config.cluster(), space, pod_name, account.token, account.ca, true);
-  if (context_.spaces.tells_all()) port["name"] = space;
+  if (context_.spaces.reports_all_spaces()) port["name"] = space;
   instance.connection.port = model::Json::parse(port.dump());
   return instance;
 }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/config/kube_config.h"
 #include "drivers/kubernetes/spaces.h"
 
@@ -17,7 +17,7 @@ struct SpaceContext {
   const KubeConfig& config;
   KubeApi& api;
   Spaces& spaces;
-  driver::Listing<PodList>& pods;
+  driver::SharedPoller<PodList>& pods;
   std::multiset<std::string>& awaited;  // the namespaces whose pods are waited for
   telemetry::Logger log;
 };
@@ -26,7 +26,7 @@ struct SpaceContext {
 class SpaceLaunch {
  public:
   // `machine` outlives it.
-  SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::StateMachine& machine);
+  SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -49,7 +49,7 @@ class SpaceLaunch {
 
   SpaceContext context_;
   driver::CreateSpec spec_;
-  driver::StateMachine& machine_;
+  driver::LaunchSteps& machine_;
   const KubeLabel& label_;
   driver::Metadata attached_;
   std::vector<std::string> names_;

@@ -61,10 +61,10 @@ class Spaces {
   virtual void follow(Watcher& watcher, std::function<void()> on_space,
                       std::function<void()> on_pod) = 0;
   // Whether follow() has those of pods told.
-  virtual bool tells_pods() const = 0;
+  virtual bool reports_pods() const = 0;
 
   // Whether a node's port has the namespace's name twice, and its record where the pod runs.
-  virtual bool tells_all() const = 0;
+  virtual bool reports_all_spaces() const = 0;
 };
 
 // The namespaces of Kubernetes.
@@ -82,8 +82,8 @@ class Namespaces final : public Spaces {
   async::Task<std::vector<Pod>> pods(std::set<std::string> awaited) override;
   void follow(Watcher& watcher, std::function<void()> on_space,
               std::function<void()> on_pod) override;
-  bool tells_pods() const override { return true; }
-  bool tells_all() const override { return true; }
+  bool reports_pods() const override { return true; }
+  bool reports_all_spaces() const override { return true; }
 
  private:
   KubeApi& api_;

@@ -64,8 +64,8 @@ void BackingNodes::update_tenant(const std::string& id, const model::Node* befor
     const bool is_own = node != nullptr && node->provider == provider_;
     return is_own ? place_of(*node) : std::nullopt;
   };
-  const std::optional<Place> from = place_in(before);
-  const std::optional<Place> to = place_in(after);
+  const std::optional<Slot> from = place_in(before);
+  const std::optional<Slot> to = place_in(after);
   if (from == to) return;
   if (from) {
     const auto backing = standing_.find(from->backing_node);
@@ -149,23 +149,23 @@ bool BackingNodes::has_free_slot(std::string_view id) const {
   return !record.failed && free_slot(record, occupied(id)).has_value();
 }
 
-std::optional<Place> BackingNodes::place_of_node(const driver::Metadata& metadata) const {
+std::optional<Slot> BackingNodes::place_of_node(const driver::Metadata& metadata) const {
   for (const auto& [id, entry] : entries_) {
     for (const auto& [slot, tenant] : entry.record.tenants) {
-      if (driver::carries(tenant.metadata, metadata)) return Place{id, slot};
+      if (driver::carries(tenant.metadata, metadata)) return Slot{id, slot};
     }
   }
   return std::nullopt;
 }
 
-std::set<Place> BackingNodes::places_of_machine(std::string_view external_id) const {
-  std::set<Place> places;
+std::set<Slot> BackingNodes::slots_of_machine(std::string_view external_id) const {
+  std::set<Slot> slots;
   for (const auto& [id, entry] : entries_) {
     for (const auto& [slot, tenant] : entry.record.tenants) {
-      if (tenant.external_id == external_id) places.insert({id, slot});
+      if (tenant.external_id == external_id) slots.insert({id, slot});
     }
   }
-  return places;
+  return slots;
 }
 
 // --- changes
@@ -280,7 +280,7 @@ Task<> BackingNodes::read_again(std::string id) {
   }
 }
 
-Task<> BackingNodes::vacate(Place place, std::string external_id) {
+Task<> BackingNodes::release_slot(Slot place, std::string external_id) {
   const double now = context_.runtime.clock.wall_seconds();
   const Change leave = [&place, &external_id, now](model::Node&, BackingRecord& record,
                                                    const std::set<std::int64_t>&) {

@@ -14,7 +14,7 @@
 #include "coordination/store.h"
 #include "driver/driver.h"
 #include "drivers/metastatic/backing_record.h"
-#include "drivers/metastatic/fate.h"
+#include "drivers/metastatic/disposition.h"
 
 namespace nodepool::drivers::metastatic {
 
@@ -53,8 +53,8 @@ class BackingNodes {
 
   // Where the node is whose machine would carry this metadata; where the machine with this external
   // id is.
-  std::optional<Place> place_of_node(const driver::Metadata& metadata) const;
-  std::set<Place> places_of_machine(std::string_view external_id) const;
+  std::optional<Slot> place_of_node(const driver::Metadata& metadata) const;
+  std::set<Slot> slots_of_machine(std::string_view external_id) const;
 
   enum class Outcome {
     written,
@@ -74,7 +74,7 @@ class BackingNodes {
   Task<Outcome> change(std::string id, Change change, coordination::Transaction also = {});
 
   // Takes the tenant with this external id off its place.
-  Task<> vacate(Place place, std::string external_id);
+  Task<> release_slot(Slot place, std::string external_id);
 
   // It gets no more nodes.
   Task<> retire(std::string id);

@@ -126,29 +126,29 @@ std::optional<std::int64_t> free_slot(const BackingRecord& record,
   return std::nullopt;
 }
 
-std::string to_string(const Place& place) {
+std::string to_string(const Slot& place) {
   return place.backing_node + ":" + std::to_string(place.slot);
 }
 
-std::optional<Place> parse_place(std::string_view text) {
+std::optional<Slot> parse_place(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
   const std::optional<std::int64_t> slot = parse_slot(text.substr(colon + 1));
   if (!slot) return std::nullopt;
-  return Place{std::string(text.substr(0, colon)), *slot};
+  return Slot{std::string(text.substr(0, colon)), *slot};
 }
 
-std::optional<Place> place_of(const model::Node& node) {
+std::optional<Slot> place_of(const model::Node& node) {
   if (!node.driver_data.text.contains("backing_node")) return std::nullopt;
   const Json json = parsed(node.driver_data.text);
   if (json.is_null()) return std::nullopt;
   const std::string backing_node = text_at(json, "backing_node");
   const std::optional<std::int64_t> slot = integer_at(json, "slot");
   if (backing_node.empty() || !slot) return std::nullopt;
-  return Place{backing_node, *slot};
+  return Slot{backing_node, *slot};
 }
 
-model::Json driver_data(const Place& place, std::string_view node_id,
+model::Json driver_data(const Slot& place, std::string_view node_id,
                         const driver::Metadata& metadata) {
   Json json = Json::object();
   json["metadata"] = to_json(metadata);

@@ -55,22 +55,22 @@ std::optional<std::int64_t> free_slot(const BackingRecord& record,
                                       const std::set<std::int64_t>& occupied);
 
 // A place on a backing node.
-struct Place {
+struct Slot {
   std::string backing_node;
   std::int64_t slot = 0;
 
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const Slot&, const Slot&) = default;
 };
 
 // "0000000012:3", and back. Nothing if it is none.
-std::string to_string(const Place& place);
-std::optional<Place> parse_place(std::string_view text);
+std::string to_string(const Slot& place);
+std::optional<Slot> parse_place(std::string_view text);
 
 // Where the node's record says that it is. Nothing if it says nothing.
-std::optional<Place> place_of(const model::Node& node);
+std::optional<Slot> place_of(const model::Node& node);
 
 // The `driver_data` of a node that is there.
-model::Json driver_data(const Place& place, std::string_view node_id,
+model::Json driver_data(const Slot& place, std::string_view node_id,
                         const driver::Metadata& metadata);
 
 }  // namespace nodepool::drivers::metastatic

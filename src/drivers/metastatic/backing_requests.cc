@@ -72,23 +72,23 @@ std::unique_ptr<async::TaskScope> BackingRequests::make_scope() {
 std::unique_ptr<Expectation> BackingRequests::expect(const std::string& label,
                                                      const BackingRules& rules,
                                                      const std::string& node_id) {
-  std::erase_if(open_, [](const Asking& asking) {
+  std::erase_if(open_, [](const PendingRequest& asking) {
     return asking.request->state != State::open && asking.scope->empty();
   });
-  for (const Asking& asking : open_) {
+  for (const PendingRequest& asking : open_) {
     const BackingRequest& request = *asking.request;
     const bool fits = request.state == State::open && request.label == label &&
-                      request.backing_label == rules.label && request.waiting < request.places;
+                      request.backing_label == rules.label && request.waiting < request.slots;
     if (fits) return std::make_unique<Expectation>(asking.request, context_.runtime.clock);
   }
   auto request = std::make_shared<BackingRequest>(
       BackingRequest{.label = label,
                      .backing_label = rules.label,
-                     .places = static_cast<std::size_t>(rules.slots),
+                     .slots = static_cast<std::size_t>(rules.slots),
                      .launched = context_.runtime.clock.wall_seconds(),
                      .first_node = node_id});
   auto expectation = std::make_unique<Expectation>(request, context_.runtime.clock);
-  const Asking& asking = open_.emplace_back(Asking{request, make_scope()});
+  const PendingRequest& asking = open_.emplace_back(PendingRequest{request, make_scope()});
   asking.scope->spawn("backing node for label " + label, serve(std::move(request)));
   return expectation;
 }
@@ -111,12 +111,13 @@ Task<bool> BackingRequests::ask_once(std::shared_ptr<BackingRequest> request) {
   std::string trouble;
   request->id.clear();
   try {
-    requestor::Wish wish{
+    requestor::NodeRequestSpec request_spec{
         .labels = {request->backing_label},
         .requestor = owner_,
         .priority = requestor::Priority::high,
-        .data = driver::backing_order_data({provider_, request->label, request->first_node})};
-    request->id = co_await requestor::ask(context_.runtime, context_.store, std::move(wish));
+        .data = driver::backing_purpose_data({provider_, request->label, request->first_node})};
+    request->id =
+        co_await requestor::ask(context_.runtime, context_.store, std::move(request_spec));
     log_.info("Request {} asks for a node with label {}, to put nodes with label {} on",
               request->id, request->backing_label, request->label);
     const requestor::Progress nobody;
@@ -148,13 +149,13 @@ Task<> BackingRequests::accept(std::shared_ptr<BackingRequest> request, model::N
   const std::function<Task<>()> withdraw = [this, id = answer.id] {
     return requestor::withdraw(context_.store, id);
   };
-  Task<> taking = take_surely(request, std::move(answer));
+  Task<> taking = take_until_known(request, std::move(answer));
   co_await async::undo_on_failure(std::move(taking), withdraw);
   request->state = State::served;
 }
 
-Task<> BackingRequests::take_surely(std::shared_ptr<BackingRequest> request,
-                                    model::NodeRequest answer) {
+Task<> BackingRequests::take_until_known(std::shared_ptr<BackingRequest> request,
+                                         model::NodeRequest answer) {
   while (true) {
     try {
       requestor::LockedNodes locked(context_.runtime, context_.store);
@@ -179,7 +180,7 @@ Task<> BackingRequests::take(std::shared_ptr<BackingRequest> request, model::Nod
   BackingRecord record;
   record.owner = owner_;
   record.label = request->label;
-  record.slots = static_cast<std::int64_t>(request->places);
+  record.slots = static_cast<std::int64_t>(request->slots);
   record.launched = request->launched;
   record.used = now;
   node.set_state(model::NodeState::in_use, now);
@@ -223,14 +224,14 @@ void BackingRequests::withdraw_unwanted(const MetastaticConfig& config) {
   }
 }
 
-Task<> BackingRequests::withdraw(Asking asking) {
+Task<> BackingRequests::withdraw(PendingRequest asking) {
   log_.info("Request {} is withdrawn: nobody waits for its node any more", asking.request->id);
   co_await asking.scope->stop();
 }
 
 Task<> BackingRequests::stop() {
-  for (const Asking& asking : open_) asking.scope->cancel();
-  for (const Asking& asking : open_) co_await asking.scope->join();
+  for (const PendingRequest& asking : open_) asking.scope->cancel();
+  for (const PendingRequest& asking : open_) co_await asking.scope->join();
   open_.clear();
   co_await withdrawals_.join();
 }

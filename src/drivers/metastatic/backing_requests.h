@@ -21,7 +21,7 @@ struct BackingRequest {
 
   std::string label;          // of the nodes that are to be on it
   std::string backing_label;  // that is asked for
-  std::size_t places = 1;
+  std::size_t slots = 1;
   double launched = 0;     // when it was asked for, seconds since the epoch
   std::string first_node;  // the node that it was made for
   State state = State::open;
@@ -66,7 +66,7 @@ class BackingRequests {
   Task<> stop();
 
  private:
-  struct Asking {
+  struct PendingRequest {
     std::shared_ptr<BackingRequest> request;
     std::unique_ptr<async::TaskScope> scope;
   };
@@ -74,10 +74,10 @@ class BackingRequests {
   Task<> serve(std::shared_ptr<BackingRequest> request);
   Task<bool> ask_once(std::shared_ptr<BackingRequest> request);
   Task<> accept(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
-  Task<> take_surely(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
+  Task<> take_until_known(std::shared_ptr<BackingRequest> request, model::NodeRequest answer);
   Task<> take(std::shared_ptr<BackingRequest> request, model::NodeRequest answer,
               requestor::LockedNodes& locked);
-  Task<> withdraw(Asking asking);
+  Task<> withdraw(PendingRequest asking);
   std::unique_ptr<async::TaskScope> make_scope();
 
   driver::ProviderContext context_;
@@ -85,7 +85,7 @@ class BackingRequests {
   std::string owner_;
   BackingNodes& nodes_;
   telemetry::Logger log_;
-  std::list<Asking> open_;
+  std::list<PendingRequest> open_;
   async::TaskScope withdrawals_;
 };
 

@@ -18,14 +18,14 @@ using coordination::Transaction;
 using driver::CloudError;
 using driver::CreateSpec;
 using driver::Instance;
+using driver::LaunchSteps;
 using driver::Resource;
-using driver::StateMachine;
 using Outcome = BackingNodes::Outcome;
 
 // What the takings of nodes that nobody knows are called.
 constexpr const char* kSlotResource = "slot";
 
-CloudError lost(const Place& place) {
+CloudError lost(const Slot& place) {
   return {CloudError::Kind::failed,
           fmt::format("backing node {} is gone, or not ours any more", place.backing_node)};
 }
@@ -68,12 +68,12 @@ Task<> MetastaticAdapter::stop() {
 // --- nodes that come
 
 // A node that waits for its place has its id already: that it waits is all that there is of it.
-Task<Instance> MetastaticAdapter::create(CreateSpec spec, StateMachine& machine) {
-  const StateMachine::Make make = [&] { return take_place(spec, machine); };
-  const StateMachine::Find find = [&] { return find_place(spec, machine); };
+Task<Instance> MetastaticAdapter::create(CreateSpec spec, LaunchSteps& machine) {
+  const LaunchSteps::Make make = [&] { return take_place(spec, machine); };
+  const LaunchSteps::Find find = [&] { return find_place(spec, machine); };
   machine.set_external_id(model::json_string(spec.node_id));
   const std::string taken = co_await machine.step("slot", make, find);
-  const std::optional<Place> place = parse_place(taken);
+  const std::optional<Slot> place = parse_place(taken);
   if (!place) throw CloudError(CloudError::Kind::permanent, "no slot has the name " + taken);
   co_return co_await describe(*place, spec);
 }
@@ -81,7 +81,7 @@ Task<Instance> MetastaticAdapter::create(CreateSpec spec, StateMachine& machine)
 // Waits until a place is free, or a backing node that was asked for is there. Only who has the
 // node's record as it is now may take one for it: a launcher that has lost it, and does not know
 // yet, takes none.
-Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, StateMachine& machine) {
+Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSteps& machine) {
   const BackingRules rules = *config_->find_rules(spec.label);
   Transaction proof;
   if (const model::Node* node = context_.nodes.find(spec.node_id)) {
@@ -97,7 +97,7 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, StateMac
       backing = expectation->request().node;
     }
     if (backing) {
-      const std::optional<std::string> place = co_await move_in(spec, *backing, proof);
+      const std::optional<std::string> place = co_await occupy(spec, *backing, proof);
       if (place) co_return *place;
       continue;
     }
@@ -116,10 +116,10 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, StateMac
 }
 
 // Nothing: others were faster.
-Task<std::optional<std::string>> MetastaticAdapter::move_in(const CreateSpec& spec,
-                                                            std::string backing_node,
-                                                            const Transaction& proof) {
-  Place place{std::move(backing_node), 0};
+Task<std::optional<std::string>> MetastaticAdapter::occupy(const CreateSpec& spec,
+                                                           std::string backing_node,
+                                                           const Transaction& proof) {
+  Slot place{std::move(backing_node), 0};
   const double now = context_.runtime.clock.wall_seconds();
   const BackingNodes::Change take = [&](model::Node&, BackingRecord& record,
                                         const std::set<std::int64_t>& occupied) {
@@ -140,7 +140,7 @@ Task<std::optional<std::string>> MetastaticAdapter::move_in(const CreateSpec& sp
 }
 
 Task<std::optional<std::string>> MetastaticAdapter::find_place(const CreateSpec& spec,
-                                                               StateMachine& machine) const {
+                                                               LaunchSteps& machine) const {
   if (!nodes_.is_ready()) {
     throw CloudError(CloudError::Kind::transient, "the records are being read");
   }
@@ -148,15 +148,15 @@ Task<std::optional<std::string>> MetastaticAdapter::find_place(const CreateSpec&
 }
 
 std::optional<std::string> MetastaticAdapter::place_of_tenant(const CreateSpec& spec,
-                                                              StateMachine& machine) const {
-  const std::optional<Place> place = nodes_.place_of_node(spec.metadata);
+                                                              LaunchSteps& machine) const {
+  const std::optional<Slot> place = nodes_.place_of_node(spec.metadata);
   if (!place) return std::nullopt;
   const BackingRecord* record = nodes_.find(place->backing_node);
   machine.set_external_id(model::json_string(record->tenants.at(place->slot).external_id));
   return to_string(*place);
 }
 
-Task<Instance> MetastaticAdapter::describe(Place place, const CreateSpec& spec) {
+Task<Instance> MetastaticAdapter::describe(Slot place, const CreateSpec& spec) {
   const model::Node backing = co_await read_backing(place);
   const std::optional<BackingRecord> record = backing_record_of(backing, owner_);
   if (!record) throw lost(place);
@@ -183,7 +183,7 @@ Task<Instance> MetastaticAdapter::describe(Place place, const CreateSpec& spec) 
 }
 
 // The table may not have heard yet of what another launcher has written.
-Task<model::Node> MetastaticAdapter::read_backing(Place place) {
+Task<model::Node> MetastaticAdapter::read_backing(Slot place) {
   const BackingRecord* known = nodes_.find(place.backing_node);
   if (known != nullptr && known->tenants.contains(place.slot)) {
     co_return *context_.nodes.find(place.backing_node);
@@ -204,9 +204,9 @@ Task<model::Node> MetastaticAdapter::read_backing(Place place) {
 
 // --- nodes that go
 
-Task<> MetastaticAdapter::remove(model::Json external_id, StateMachine& /*machine*/) {
+Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*machine*/) {
   const std::string id = external_id.string_value();
-  for (const Place& place : nodes_.places_of_machine(id)) co_await nodes_.vacate(place, id);
+  for (const Slot& place : nodes_.slots_of_machine(id)) co_await nodes_.release_slot(place, id);
 }
 
 Task<std::vector<Instance>> MetastaticAdapter::instances() {
@@ -226,34 +226,34 @@ Task<std::vector<Resource>> MetastaticAdapter::resources() {
   std::vector<Resource> all;
   for (const std::string& id : nodes_.ids()) {
     for (const auto& [slot, tenant] : nodes_.find(id)->tenants) {
-      all.push_back({kSlotResource, to_string(Place{id, slot}), tenant.metadata});
+      all.push_back({kSlotResource, to_string(Slot{id, slot}), tenant.metadata});
     }
   }
   co_return all;
 }
 
 bool MetastaticAdapter::may_be_of(const Resource& resource, const model::Node& node) const {
-  const std::optional<Place> place = place_of(node);
+  const std::optional<Slot> place = place_of(node);
   return !place || to_string(*place) == resource.id;
 }
 
 Task<> MetastaticAdapter::remove_resource(Resource resource) {
   // What is no place is not deleted as one.
   if (resource.type != kSlotResource) co_await driver::Adapter::remove_resource(resource);
-  const std::optional<Place> place = parse_place(resource.id);
+  const std::optional<Slot> place = parse_place(resource.id);
   const BackingRecord* record = place ? nodes_.find(place->backing_node) : nullptr;
   if (record == nullptr || !record->tenants.contains(place->slot)) co_return;
   const std::string external_id = record->tenants.at(place->slot).external_id;
-  co_await nodes_.vacate(*place, external_id);
+  co_await nodes_.release_slot(*place, external_id);
 }
 
 Task<bool> MetastaticAdapter::is_usable(model::Node node) {
-  const std::optional<Place> place = place_of(node);
+  const std::optional<Slot> place = place_of(node);
   co_return place&& nodes_.find(place->backing_node) != nullptr;
 }
 
 void MetastaticAdapter::nodescan_failed(const model::Json& external_id) {
-  for (const Place& place : nodes_.places_of_machine(external_id.string_value())) {
+  for (const Slot& place : nodes_.slots_of_machine(external_id.string_value())) {
     log_.warning("Backing node {} gets no more nodes: no host keys could be read there",
                  place.backing_node);
     scope_.spawn("retire backing node " + place.backing_node, nodes_.retire(place.backing_node));
@@ -264,18 +264,18 @@ void MetastaticAdapter::nodescan_failed(const model::Json& external_id) {
 
 Task<std::map<std::string, std::int64_t>> MetastaticAdapter::remove_leftovers() {
   requests_.withdraw_unwanted(*config_);
-  for (const std::string& id : nodes_.ids()) co_await settle_fate(id);
+  for (const std::string& id : nodes_.ids()) co_await apply_disposition(id);
   co_return std::map<std::string, std::int64_t>{};
 }
 
-Task<> MetastaticAdapter::settle_fate(std::string id) {
+Task<> MetastaticAdapter::apply_disposition(std::string id) {
   const BackingRecord* record = nodes_.find(id);
   if (record == nullptr || !nodes_.is_ready()) co_return;
   const BackingRules* rules = config_->find_rules(record->label);
-  const Fate fate = fate_of(*record, rules, nodes_.facts(id));
-  if (fate == Fate::keep) co_return;
+  const Disposition disposition = disposition_of(*record, rules, nodes_.facts(id));
+  if (disposition == Disposition::keep) co_return;
   try {
-    if (fate == Fate::retire) {
+    if (disposition == Disposition::retire) {
       co_await nodes_.retire(id);
       log_.info("Backing node {} gets no more nodes: it is older than max-age", id);
     } else if (co_await nodes_.release(id)) {

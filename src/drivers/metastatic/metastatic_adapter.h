@@ -22,8 +22,8 @@ class MetastaticAdapter final : public driver::Adapter {
 
   Task<> start() override;
   Task<> stop() override;
-  Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
-  Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& machine) override;
+  Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
@@ -33,19 +33,19 @@ class MetastaticAdapter final : public driver::Adapter {
   Task<bool> is_usable(model::Node node) override;
   void nodescan_failed(const model::Json& external_id) override;
   // Until the table of nodes has surely heard of what another launcher did before it died.
-  async::Duration settling_time() const override { return std::chrono::seconds(2); }
+  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
-  Task<std::string> take_place(const driver::CreateSpec& spec, driver::StateMachine& machine);
-  Task<std::optional<std::string>> move_in(const driver::CreateSpec& spec, std::string backing_node,
-                                           const coordination::Transaction& proof);
+  Task<std::string> take_place(const driver::CreateSpec& spec, driver::LaunchSteps& machine);
+  Task<std::optional<std::string>> occupy(const driver::CreateSpec& spec, std::string backing_node,
+                                          const coordination::Transaction& proof);
   Task<std::optional<std::string>> find_place(const driver::CreateSpec& spec,
-                                              driver::StateMachine& machine) const;
+                                              driver::LaunchSteps& machine) const;
   std::optional<std::string> place_of_tenant(const driver::CreateSpec& spec,
-                                             driver::StateMachine& machine) const;
-  Task<driver::Instance> describe(Place place, const driver::CreateSpec& spec);
-  Task<model::Node> read_backing(Place place);
-  Task<> settle_fate(std::string id);
+                                             driver::LaunchSteps& machine) const;
+  Task<driver::Instance> describe(Slot place, const driver::CreateSpec& spec);
+  Task<model::Node> read_backing(Slot place);
+  Task<> apply_disposition(std::string id);
 
   std::shared_ptr<const MetastaticConfig> config_;
   driver::ProviderContext context_;

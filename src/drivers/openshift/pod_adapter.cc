@@ -46,19 +46,20 @@ bool is_forbidden(const CloudError& error) {
 PodAdapter::PodAdapter(const async::Runtime& runtime,
                        std::shared_ptr<const kubernetes::KubeConfig> config,
                        async::ThreadPool& threads, telemetry::Logger log,
-                       http::Client::Observer on_attempt, const kubernetes::Pace& pace)
+                       http::Client::Observer on_attempt, const kubernetes::PollPolicy& poll_policy)
     : runtime_(runtime),
       config_(std::move(config)),
       log_(std::move(log)),
       api_(runtime, config_->cluster(), threads, log_, std::move(on_attempt)),
       watcher_(runtime, api_, log_),
-      pods_(runtime, "OpenShift pods", {.unknown = pace.followed, .least = pace.least},
+      pods_(runtime, "OpenShift pods",
+            {.unknown = poll_policy.followed, .least = poll_policy.least},
             [this] { return ask_pods(); }) {}
 
 Task<> PodAdapter::start() {
   for (const auto& [space, pool] : config_->pools()) {
     watcher_.follow("watch pods", pods_of(space), std::string(kubernetes::kOfNodes),
-                    [this] { pods_.look_now(); });
+                    [this] { pods_.poll_now(); });
   }
   co_return;
 }
@@ -88,10 +89,10 @@ Task<PodList> PodAdapter::ask_pods() {
 
 // --- making
 
-Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::StateMachine& machine) {
-  const driver::StateMachine::Make make = [&] { return make_pod(spec, machine); };
-  const driver::StateMachine::Find find = [&] { return find_pod(spec, machine); };
-  driver::Awaited awaited = pods_.await(spec.expectation());
+Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& machine) {
+  const driver::LaunchSteps::Make make = [&] { return make_pod(spec, machine); };
+  const driver::LaunchSteps::Find find = [&] { return find_pod(spec, machine); };
+  driver::PollWaiter awaited = pods_.await(spec.expectation());
   const std::string name = co_await machine.step("pod", make, find);
   machine.enter("waiting for the pod");
   const std::function<void(std::string)> tell = [&machine](std::string state) {
@@ -103,7 +104,7 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::State
   co_return co_await describe(std::move(spec), std::move(running));
 }
 
-Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::StateMachine& machine) {
+Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSteps& machine) {
   const kubernetes::KubeLabel& label = config_->label(spec.pool, spec.label);
   const driver::Metadata attached = kubernetes::attached_for(label, spec, log_);
   const std::vector<std::string> names = names_of(spec);
@@ -121,7 +122,7 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::StateMac
 }
 
 Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
-                                                      driver::StateMachine& machine) {
+                                                      driver::LaunchSteps& machine) {
   const std::vector<std::string> names = names_of(spec);
   for (const std::string& name : names) {
     const bool found = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
@@ -174,7 +175,7 @@ Task<std::optional<PodAdapter::Place>> PodAdapter::place_of(std::string id) {
   co_return std::nullopt;
 }
 
-Task<> PodAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+Task<> PodAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
   std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
   co_await remove_pod(external_id.string_value(), std::move(accepted));
 }
@@ -192,7 +193,7 @@ Task<> PodAdapter::remove_pod(std::string id, std::function<void()> accepted) {
       co_await api_.remove("delete pod", pods_of(place->space) + "/" + place->name);
   if (!was_there) co_return;
   if (accepted) accepted();
-  driver::Awaited awaited = pods_.await_removal();
+  driver::PollWaiter awaited = pods_.await_removal();
   while (true) {
     const auto list = co_await driver::if_answered(pods_.next(awaited), "Pods", log_);
     if (!list) continue;

@@ -7,7 +7,7 @@
 
 #include "async/thread_pool.h"
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/kubernetes/config/kube_config.h"
 #include "drivers/kubernetes/pods.h"
 #include "drivers/kubernetes/space_adapter.h"
@@ -22,14 +22,15 @@ class PodAdapter final : public driver::Adapter {
   // `threads` outlive it. `on_attempt` is told of every attempt at a call.
   PodAdapter(const async::Runtime& runtime, std::shared_ptr<const kubernetes::KubeConfig> config,
              async::ThreadPool& threads, telemetry::Logger log,
-             http::Client::Observer on_attempt = {}, const kubernetes::Pace& pace = {});
+             http::Client::Observer on_attempt = {},
+             const kubernetes::PollPolicy& poll_policy = {});
 
   async::Task<> start() override;
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::StateMachine& machine) override;
-  async::Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+                                       driver::LaunchSteps& machine) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
@@ -38,7 +39,7 @@ class PodAdapter final : public driver::Adapter {
   async::Task<std::optional<std::string>> label_problem(std::string pool,
                                                         std::string label) override;
   async::Task<bool> is_usable(model::Node node) override;
-  async::Duration settling_time() const override { return std::chrono::seconds(2); }
+  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
   // Where a node's pod is.
@@ -47,9 +48,9 @@ class PodAdapter final : public driver::Adapter {
     std::string name;
   };
 
-  async::Task<std::string> make_pod(driver::CreateSpec spec, driver::StateMachine& machine);
+  async::Task<std::string> make_pod(driver::CreateSpec spec, driver::LaunchSteps& machine);
   async::Task<std::optional<std::string>> find_pod(driver::CreateSpec spec,
-                                                   driver::StateMachine& machine);
+                                                   driver::LaunchSteps& machine);
   async::Task<bool> is_ours(std::string path, driver::Metadata marks);
   async::Task<driver::Instance> describe(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);
@@ -63,7 +64,7 @@ class PodAdapter final : public driver::Adapter {
   telemetry::Logger log_;
   kubernetes::KubeApi api_;
   kubernetes::Watcher watcher_;
-  driver::Listing<kubernetes::PodList> pods_;
+  driver::SharedPoller<kubernetes::PodList> pods_;
   bool told_of_quotas_ = false;
 };
 

@@ -24,8 +24,8 @@ class Projects final : public kubernetes::Spaces {
   async::Task<std::vector<kubernetes::Pod>> pods(std::set<std::string> awaited) override;
   void follow(kubernetes::Watcher& watcher, std::function<void()> on_space,
               std::function<void()> on_pod) override;
-  bool tells_pods() const override { return false; }
-  bool tells_all() const override { return false; }
+  bool reports_pods() const override { return false; }
+  bool reports_all_spaces() const override { return false; }
 
  private:
   KubeApi& api_;

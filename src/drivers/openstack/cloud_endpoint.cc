@@ -4,10 +4,10 @@
 
 namespace nodepool::drivers::openstack {
 
-CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Cloud cloud, const Pace& pace,
-                             const telemetry::Logger& log)
+CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Cloud cloud,
+                             const PollPolicy& poll_policy, const telemetry::Logger& log)
     : cloud_(std::move(cloud)),
-      pace_(pace),
+      pace_(poll_policy),
       account_(runtime, cloud_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
       api_(runtime, account_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
       view_(runtime, api_, cloud_, pace_) {}

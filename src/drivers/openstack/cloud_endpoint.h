@@ -7,7 +7,7 @@
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/cloud_view.h"
 #include "drivers/openstack/clouds/cloud.h"
-#include "drivers/openstack/pace.h"
+#include "drivers/openstack/poll_policy.h"
 #include "http/client.h"
 #include "telemetry/log.h"
 
@@ -24,7 +24,7 @@ class CloudEndpoint {
   };
   using Membership = std::uint64_t;
 
-  CloudEndpoint(const async::Runtime& runtime, Cloud cloud, const Pace& pace,
+  CloudEndpoint(const async::Runtime& runtime, Cloud cloud, const PollPolicy& poll_policy,
                 const telemetry::Logger& log);
 
   // The same credentials, region, services and networks, and somebody uses it yet.
@@ -39,14 +39,14 @@ class CloudEndpoint {
 
   CloudAccount& account() { return account_; }
   CloudView& view() { return view_; }
-  const Pace& pace() const { return pace_; }
+  const PollPolicy& poll_policy() const { return pace_; }
 
  private:
   void tell(const http::Attempt& attempt) const;
   void space_calls();
 
   Cloud cloud_;
-  Pace pace_;
+  PollPolicy pace_;
   std::map<Membership, Member> members_;
   Membership last_ = 0;
   bool closed_ = false;

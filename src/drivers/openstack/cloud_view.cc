@@ -30,12 +30,13 @@ const Server* ServerList::find(std::string_view id) const {
 }
 
 CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
-                     const Pace& pace)
+                     const PollPolicy& poll_policy)
     : runtime_(runtime),
       api_(api),
       cloud_(cloud),
-      pace_(pace),
-      servers_(runtime, "OpenStack servers", {.unknown = pace.poll, .least = pace.expected_poll},
+      pace_(poll_policy),
+      servers_(runtime, "OpenStack servers",
+               {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
                [this] { return ask_servers(); }),
       floating_ips_(runtime, "OpenStack floating IPs", [this] { return ask_floating_ips(); }),
       volumes_(runtime, "OpenStack volumes", [this] { return ask_volumes(); }),

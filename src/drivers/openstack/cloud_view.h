@@ -10,10 +10,10 @@
 
 #include "async/runtime.h"
 #include "async/shared_answer.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/openstack/api/cloud_api.h"
 #include "drivers/openstack/config/openstack_config.h"
-#include "drivers/openstack/pace.h"
+#include "drivers/openstack/poll_policy.h"
 #include "drivers/openstack/topology.h"
 
 namespace nodepool::drivers::openstack {
@@ -34,14 +34,15 @@ class ServerList {
 };
 
 // What is known of the cloud. Whatever many ask for is asked of the cloud once for all of them:
-// lists that change are as old as Pace::poll at most, what hardly ever changes is kept until
+// lists that change are as old as PollPolicy::poll at most, what hardly ever changes is kept until
 // forget(). Every function throws CloudError.
 class CloudView {
  public:
   // All outlive it.
-  CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud, const Pace& pace);
+  CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
+            const PollPolicy& poll_policy);
 
-  using Servers = driver::Listing<ServerList>;
+  using Servers = driver::SharedPoller<ServerList>;
   // In which launches and removals wait for what they have asked for.
   Servers& servers() { return servers_; }
   // Empty where the cloud has no such thing.
@@ -77,7 +78,7 @@ class CloudView {
   async::Runtime runtime_;
   CloudApi& api_;
   const Cloud& cloud_;
-  const Pace& pace_;
+  const PollPolicy& pace_;
   Servers servers_;
   async::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
   async::SharedAnswer<std::vector<Volume>> volumes_;

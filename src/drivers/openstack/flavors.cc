@@ -23,15 +23,15 @@ std::string describe_flavor(const OpenStackLabel& label) {
   return fmt::format("with at least {} MiB and `{}` in its name", label.min_ram, name);
 }
 
-driver::Resources resources_of(const Flavor& flavor) {
+driver::Resources instance_resources(const Flavor& flavor) {
   return driver::Resources({{"instances", 1}, {"cores", flavor.vcpus}, {"ram", flavor.ram}});
 }
 
-driver::Resources resources_of(const Server& server, const std::vector<Flavor>& flavors,
-                               const std::vector<Volume>& volumes) {
+driver::Resources instance_resources(const Server& server, const std::vector<Flavor>& flavors,
+                                     const std::vector<Volume>& volumes) {
   const auto flavor = std::ranges::find(flavors, server.flavor_id, &Flavor::id);
   driver::Resources resources =
-      flavor == flavors.end() ? driver::Resources({{"instances", 1}}) : resources_of(*flavor);
+      flavor == flavors.end() ? driver::Resources({{"instances", 1}}) : instance_resources(*flavor);
   for (const std::string& id : server.volumes) {
     const auto volume = std::ranges::find(volumes, id, &Volume::id);
     resources += driver::Resources(

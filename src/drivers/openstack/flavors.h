@@ -18,10 +18,10 @@ const Flavor* choose_flavor(const std::vector<Flavor>& flavors, const OpenStackL
 std::string describe_flavor(const OpenStackLabel& label);
 
 // What a machine of the flavor takes.
-driver::Resources resources_of(const Flavor& flavor);
+driver::Resources instance_resources(const Flavor& flavor);
 
 // What a server takes. One whose flavor is not known any more counts as an instance.
-driver::Resources resources_of(const Server& server, const std::vector<Flavor>& flavors,
-                               const std::vector<Volume>& volumes);
+driver::Resources instance_resources(const Server& server, const std::vector<Flavor>& flavors,
+                                     const std::vector<Volume>& volumes);
 
 }  // namespace nodepool::drivers::openstack

@@ -109,7 +109,7 @@ Task<> ImageStore::wait_until_active(std::string id) {
       throw CloudError(CloudError::Kind::failed,
                        fmt::format("image {} does not become active: it is {}", id, status));
     }
-    co_await clock.sleep_for(context_.pace.image_poll);
+    co_await clock.sleep_for(context_.poll_policy.image_poll);
   }
 }
 

@@ -24,7 +24,8 @@ OpenStackAdapter::OpenStackAdapter(const async::Runtime& runtime,
       membership_(endpoint_->join({.spacing = config_->rate(), .on_attempt = on_attempt})),
       api_(runtime, endpoint_->account(), log, on_attempt),
       view_(endpoint_->view()),
-      context_{runtime, *config_, api_, view_, endpoint_->pace(), host_has_ipv6(), std::move(log)},
+      context_{runtime,         *config_,      api_, view_, endpoint_->poll_policy(),
+               host_has_ipv6(), std::move(log)},
       images_(context_, threads),
       leftovers_(context_) {}
 
@@ -33,19 +34,19 @@ Task<> OpenStackAdapter::stop() {
 }
 
 Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
-                                                driver::StateMachine& machine) {
+                                                driver::LaunchSteps& machine) {
   ServerLaunch launch(context_, std::move(spec), machine);
   co_return co_await launch.run();
 }
 
-Task<> OpenStackAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
   std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
   co_await remove_server(context_, server_id_of(external_id), std::move(accepted));
 }
 
 Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
   std::vector<driver::Instance> instances;
-  const auto list = co_await view_.servers().get(endpoint_->pace().poll);
+  const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
   for (const Server& server : list->servers()) {
     if (server.status != "DELETED") instances.push_back(co_await describe(context_, server));
   }
@@ -54,7 +55,7 @@ Task<std::vector<driver::Instance>> OpenStackAdapter::instances() {
 
 Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
   std::vector<driver::Resource> resources;
-  const auto list = co_await view_.servers().get(endpoint_->pace().poll);
+  const auto list = co_await view_.servers().get(endpoint_->poll_policy().poll);
   for (const Server& server : list->servers()) {
     if (server.status == "DELETED") continue;
     resources.push_back({.type = std::string(driver::kInstanceResource),
@@ -103,7 +104,7 @@ Task<std::vector<std::string>> OpenStackAdapter::missing() {
 
 Task<driver::Resources> OpenStackAdapter::need(std::string pool, std::string label) {
   const OpenStackLabel& wanted = config_->label(pool, label);
-  driver::Resources need = resources_of(co_await view_.flavor(wanted));
+  driver::Resources need = instance_resources(co_await view_.flavor(wanted));
   if (wanted.boot_from_volume) {
     need +=
         driver::Resources({{"volumes", 1}, {"volume-gb", static_cast<double>(wanted.volume_size)}});

@@ -14,7 +14,7 @@
 #include "drivers/openstack/config/openstack_config.h"
 #include "drivers/openstack/image_store.h"
 #include "drivers/openstack/leftovers.h"
-#include "drivers/openstack/pace.h"
+#include "drivers/openstack/poll_policy.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
@@ -31,8 +31,8 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::StateMachine& machine) override;
-  async::Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+                                       driver::LaunchSteps& machine) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
@@ -44,7 +44,9 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<std::optional<std::string>> label_problem(std::string pool,
                                                         std::string label) override;
   async::Task<std::optional<std::string>> console_log(model::Json external_id) override;
-  async::Duration settling_time() const override { return endpoint_->pace().settling_time; }
+  async::Duration consistency_delay() const override {
+    return endpoint_->poll_policy().consistency_delay;
+  }
   driver::ImageSupport* images() override { return &images_; }
 
  private:

@@ -40,7 +40,7 @@ std::unique_ptr<driver::Adapter> OpenStackDriver::adapter(
   telemetry::Logger log = context.log.child("driver.openstack." + openstack->name());
   std::string name = openstack->name();
   auto endpoint = accounts_->find(context.runtime, openstack->cloud(), [&] {
-    return std::make_shared<CloudEndpoint>(context.runtime, openstack->cloud(), Pace(),
+    return std::make_shared<CloudEndpoint>(context.runtime, openstack->cloud(), PollPolicy(),
                                            context.log.child("driver.openstack"));
   });
   return std::make_unique<OpenStackAdapter>(

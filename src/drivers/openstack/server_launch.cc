@@ -9,7 +9,7 @@
 #include "driver/cloud_error.h"
 #include "driver/launch_metrics.h"
 #include "driver/ownership.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "drivers/openstack/api/quota_words.h"
 #include "drivers/openstack/external_id.h"
 #include "drivers/openstack/flavors.h"
@@ -36,7 +36,7 @@ CloudError failure_of(const Server& server) {
 }  // namespace
 
 ServerLaunch::ServerLaunch(ServerContext context, driver::CreateSpec spec,
-                           driver::StateMachine& machine)
+                           driver::LaunchSteps& machine)
     : context_(std::move(context)),
       spec_(std::move(spec)),
       machine_(machine),
@@ -49,8 +49,8 @@ const OpenStackLabel& ServerLaunch::label() const {
 
 Task<Instance> ServerLaunch::run() {
   machine_.enter("creating server");
-  const driver::StateMachine::Make make = [this] { return make_server(); };
-  const driver::StateMachine::Find find = [this] { return find_server(); };
+  const driver::LaunchSteps::Make make = [this] { return make_server(); };
+  const driver::LaunchSteps::Find find = [this] { return find_server(); };
   const std::string id = co_await machine_.step("server", make, find);
 
   machine_.enter("waiting for the server");
@@ -65,7 +65,7 @@ Task<Instance> ServerLaunch::run() {
 Task<std::string> ServerLaunch::make_server() {
   ServerRequest wanted = co_await request();
   requested_at_ = context_.runtime.clock.now();
-  const CloudView::Servers::Order order(context_.view.servers());
+  const CloudView::Servers::PendingCreate pending_create(context_.view.servers());
   std::string id;
   try {
     id = co_await context_.api.compute().create(std::move(wanted));
@@ -76,7 +76,7 @@ Task<std::string> ServerLaunch::make_server() {
     context_.view.forget();  // the flavor, image or network may have been replaced
     throw CloudError(CloudError::Kind::failed, error.what());
   }
-  awaited_ = order.await(spec_.expectation());
+  awaited_ = pending_create.await(spec_.expectation());
   machine_.set_external_id(to_external_id(id));
   co_return id;
 }
@@ -128,7 +128,7 @@ driver::Metadata ServerLaunch::metadata() const {
 Task<std::optional<std::string>> ServerLaunch::find_server() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
   const auto list =
-      co_await context_.view.servers().get(std::min(context_.pace.poll, since_request));
+      co_await context_.view.servers().get(std::min(context_.poll_policy.poll, since_request));
   const auto ours = [this](const Server& server) {
     return driver::carries(server.metadata, spec_.metadata);
   };
@@ -154,7 +154,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
     }
     const bool is_there = server != nullptr && server->status != "DELETED";
     if (is_there || !list) last_seen = clock.now();
-    if (clock.now() - last_seen > context_.pace.settling_time) {
+    if (clock.now() - last_seen > context_.poll_policy.consistency_delay) {
       throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
     }
   }
@@ -172,10 +172,10 @@ Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) 
 
   machine_.enter("creating floating IP");
   const std::string network = topology->floating_source->id;
-  const driver::StateMachine::Make make = [this, network, port] {
+  const driver::LaunchSteps::Make make = [this, network, port] {
     return make_floating_ip(network, *port);
   };
-  const driver::StateMachine::Find find = [this, port] { return find_floating_ip(port->port_id); };
+  const driver::LaunchSteps::Find find = [this, port] { return find_floating_ip(port->port_id); };
   const std::string id = co_await machine_.step("floating ip", make, find);
   machine_.enter("attaching floating IP");
   co_return co_await wait_for_floating_ip(id);
@@ -195,7 +195,7 @@ Task<std::optional<std::string>> ServerLaunch::find_floating_ip(std::string port
 
 Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   async::Clock& clock = context_.runtime.clock;
-  const auto until = clock.now() + context_.pace.floating_ip_limit;
+  const auto until = clock.now() + context_.poll_policy.floating_ip_limit;
   std::string status = "not shown";
   while (true) {
     const auto list =
@@ -207,7 +207,7 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
       status = found->status;
     }
     if (status == "ERROR" || clock.now() >= until) break;
-    co_await clock.sleep_for(context_.pace.poll);
+    co_await clock.sleep_for(context_.poll_policy.poll);
   }
   throw CloudError(CloudError::Kind::failed,
                    fmt::format("floating IP {} does not become ACTIVE: it is {}", id, status),
@@ -226,7 +226,7 @@ Task<Instance> describe(ServerContext context, Server server) {
   Instance instance;
   instance.external_id = to_external_id(server.id);
   instance.metadata = server.metadata;
-  instance.resources = resources_of(server, *flavors, *volumes);
+  instance.resources = instance_resources(server, *flavors, *volumes);
   instance.interface_ip = choice.interface_ip;
   instance.public_ipv4 = choice.public_ipv4;
   instance.public_ipv6 = choice.public_ipv6;

@@ -8,7 +8,7 @@
 #include "drivers/openstack/addresses.h"
 #include "drivers/openstack/cloud_view.h"
 #include "drivers/openstack/config/openstack_config.h"
-#include "drivers/openstack/pace.h"
+#include "drivers/openstack/poll_policy.h"
 #include "telemetry/log.h"
 
 namespace nodepool::drivers::openstack {
@@ -19,7 +19,7 @@ struct ServerContext {
   const OpenStackConfig& config;
   CloudApi& api;
   CloudView& view;
-  const Pace& pace;
+  const PollPolicy& poll_policy;
   bool host_has_ipv6 = false;
   telemetry::Logger log;
 };
@@ -28,7 +28,7 @@ struct ServerContext {
 class ServerLaunch {
  public:
   // `machine` outlives it.
-  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::StateMachine& machine);
+  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -48,9 +48,9 @@ class ServerLaunch {
 
   ServerContext context_;
   driver::CreateSpec spec_;
-  driver::StateMachine& machine_;
+  driver::LaunchSteps& machine_;
   async::Clock::TimePoint requested_at_;  // the server; or when this run began
-  driver::Awaited awaited_;
+  driver::PollWaiter awaited_;
 };
 
 // What the launcher is told of a server.

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "driver/cloud_error.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 
 namespace nodepool::drivers::openstack {
 
@@ -36,7 +36,7 @@ Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string s
   std::set<std::string> ids;
   const auto list = co_await context.view.floating_ips();
   if (list->empty()) co_return ids;
-  const auto servers = co_await context.view.servers().get(context.pace.poll);
+  const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
   const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
   // Older clouds do not say what the port belongs to.
   std::set<std::string> ports;
@@ -58,7 +58,7 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
   if (ids.empty()) co_return;
   for (const std::string& id : ids) co_await context.api.network().remove_floating_ip(id);
   while (true) {
-    co_await context.runtime.clock.sleep_for(context.pace.poll);
+    co_await context.runtime.clock.sleep_for(context.poll_policy.poll);
     const auto list =
         co_await driver::if_answered(context.view.floating_ips(), "Floating IPs", context.log);
     if (!list) continue;
@@ -99,7 +99,7 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   if (accepted) accepted();
   // A list from before the removal might not show the server yet, or a fault of before as one of
   // the removal.
-  driver::Awaited awaited = context.view.servers().await_removal();
+  driver::PollWaiter awaited = context.view.servers().await_removal();
   while (true) {
     const auto list =
         co_await driver::if_answered(context.view.servers().next(awaited), "Servers", context.log);

@@ -13,7 +13,7 @@
 
 namespace nodepool::drivers::static_nodes {
 
-// Tells the commands which hosts are out of order: keeps a record of each in the store
+// Tells the commands which hosts are unhealthy: keeps a record of each in the store
 // (model/host_report.h) for as long as it is. Nothing is written while all are well.
 class HostReports {
  public:
@@ -22,7 +22,7 @@ class HostReports {
   // Begins to write what is reported.
   void start();
 
-  // The host is out of order. Written soon, if it is news.
+  // The host is unhealthy. Written soon, if it is news.
   void report(const HostKey& host, model::HostReport report);
 
   // The host is well.

@@ -181,13 +181,14 @@ void StaticProviderConfig::load_pool(const config::Section& section,
   for (const config::Section& entry : section.sections("nodes")) {
     Host host = load_host(entry, config, pool.name);
     if (!std::ranges::all_of(host.host_keys, is_host_key)) {
-      doubts_.push_back(entry
-                            .error("host-key", "is no SSH host key: the host will never show it",
-                                   "a key is `<type> <base64>`, without the host's name")
-                            .problem());
+      config_warnings_.push_back(entry
+                                     .error("host-key",
+                                            "is no SSH host key: the host will never show it",
+                                            "a key is `<type> <base64>`, without the host's name")
+                                     .problem());
     }
     if (hosts_.contains(host.key())) {
-      doubts_.push_back(
+      config_warnings_.push_back(
           entry
               .error("name",
                      fmt::format("the provider has {}@{} with port {} already", host.username,

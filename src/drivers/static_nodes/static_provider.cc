@@ -60,23 +60,23 @@ Task<> StaticProvider::start() {
   subscription_ =
       context_.nodes.observe([this](const model::NodeTable::Change& change) { on_node(change); });
   reports_.start();
-  tell_how_many_are_out_of_order();
-  for (const auto& [key, state] : states_) look_at(key);
+  report_unhealthy_hosts();
+  for (const auto& [key, state] : states_) reevaluate(key);
   co_return;
 }
 
-void StaticProvider::idle() {
+void StaticProvider::quiesce() {
   idle_ = true;
   subscription_.reset();
   scope_.cancel();
 }
 
 Task<> StaticProvider::stop() {
-  idle();
+  quiesce();
   co_await scope_.join();
   co_await reports_.stop();
-  out_of_order_.clear();
-  tell_how_many_are_out_of_order();
+  unhealthy_.clear();
+  report_unhealthy_hosts();
 }
 
 // --- what the launcher asks
@@ -102,7 +102,7 @@ Task<bool> StaticProvider::is_usable(Node node) {
   co_return co_await checker_.answers(*host);
 }
 
-Task<std::optional<Node>> StaticProvider::take_back(driver::NodeRecord& record) {
+Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   const Node node = record.node();
   const Host* configured = find_host(node);
   if (idle_ || configured == nullptr || !node.slot) co_return std::nullopt;
@@ -144,7 +144,7 @@ void StaticProvider::on_node(const model::NodeTable::Change& change) {
     } else if (change.after == nullptr || host_key_of(*change.after) != key) {
       state->second.nodes.erase(change.id);
     }
-    look_at(key);
+    reevaluate(key);
   }
 }
 
@@ -162,7 +162,7 @@ SlotPlan StaticProvider::plan(const Host& host, const HostState& state,
   return plan_slots(host.slots, nodes);
 }
 
-void StaticProvider::look_at(const HostKey& key) {
+void StaticProvider::reevaluate(const HostKey& key) {
   HostState& state = states_.at(key);
   if (state.busy) {
     state.changed = true;
@@ -177,23 +177,23 @@ void StaticProvider::look_at(const HostKey& key) {
     state.unchecked = outdated;
   }
   state.busy = true;
-  scope_.spawn("static host " + key.name, work_on(key));
+  scope_.spawn("static host " + key.name, process(key));
 }
 
-Task<> StaticProvider::work_on(HostKey key) {
+Task<> StaticProvider::process(HostKey key) {
   HostState& state = states_.at(key);
   const Host& host = config_->hosts().at(key);
-  co_await pause_if_restless(state);
+  co_await pause_if_flapping(state);
   state.changed = false;
   std::string failure;
   std::string store_failure;
   try {
-    co_await bring_in_order(host, state);
+    co_await restore_host(host, state);
     ++state.times_in_order;
     state.in_order_at = context_.runtime.clock.now();
     state.backoff.reset();
     reports_.clear(key);
-    if (out_of_order_.erase(key) > 0) tell_how_many_are_out_of_order();
+    if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
   } catch (const async::Cancelled&) {
     throw;
   } catch (const coordination::StoreError& error) {
@@ -204,13 +204,13 @@ Task<> StaticProvider::work_on(HostKey key) {
   if (!failure.empty()) check_failed(host, state, failure);
   if (!store_failure.empty()) {  // which says nothing of the host
     log_.info("Static node {} is looked at again: {}", host.name, store_failure);
-    scope_.spawn("static host " + host.name + " (again)", look_again_later(key, kFirstPause));
+    scope_.spawn("static host " + host.name + " (again)", reevaluate_later(key, kFirstPause));
   }
   state.busy = false;
-  if (state.changed) look_at(key);
+  if (state.changed) reevaluate(key);
 }
 
-Task<> StaticProvider::pause_if_restless(HostState& state) {
+Task<> StaticProvider::pause_if_flapping(HostState& state) {
   async::Clock& clock = context_.runtime.clock;
   if (clock.now() - state.in_order_at >= kLongestPause) state.times_in_order = 0;
   if (state.times_in_order < kMostWithoutPause) co_return;
@@ -218,7 +218,7 @@ Task<> StaticProvider::pause_if_restless(HostState& state) {
   state.times_in_order = 0;
 }
 
-Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
+Task<> StaticProvider::restore_host(const Host& host, HostState& state) {
   const SlotPlan before = plan(host, state);
   // Where several launchers serve the provider, another one may just have put one record in the
   // place of another, and the old one still be known here: its removal leads back to this.
@@ -227,7 +227,7 @@ Task<> StaticProvider::bring_in_order(const Host& host, HostState& state) {
   for (const std::string& id : surplus) {
     if (co_await deregister(id) != NodeChange::locked) continue;
     scope_.spawn("static host " + host.name + " (again)",
-                 look_again_later(host.key(), kLongestPause));
+                 reevaluate_later(host.key(), kLongestPause));
   }
   if (!state.unchecked && before.missing.empty()) co_return;
 
@@ -264,7 +264,7 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   }
   const async::Duration pause = state.backoff.failed();
   report(host, state, reason);
-  scope_.spawn("static host " + host.name + " (again)", look_again_later(host.key(), pause));
+  scope_.spawn("static host " + host.name + " (again)", reevaluate_later(host.key(), pause));
 }
 
 void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {
@@ -279,22 +279,22 @@ void StaticProvider::report(const Host& host, const HostState& state, const std:
   report.since = state.failing_since;
   report.next_look = std::chrono::duration<double>(state.backoff.pause()).count();
   reports_.report(host.key(), std::move(report));
-  if (out_of_order_.insert(host.key()).second) tell_how_many_are_out_of_order();
+  if (unhealthy_.insert(host.key()).second) report_unhealthy_hosts();
 }
 
-void StaticProvider::tell_how_many_are_out_of_order() const {
-  context_.metrics.gauge(telemetry::series<driver::kHostsOutOfOrder>(config_->name()),
-                         static_cast<double>(out_of_order_.size()));
+void StaticProvider::report_unhealthy_hosts() const {
+  context_.metrics.gauge(telemetry::series<driver::kHostsUnhealthy>(config_->name()),
+                         static_cast<double>(unhealthy_.size()));
 }
 
-Task<> StaticProvider::look_again_later(HostKey key, async::Duration pause) {
+Task<> StaticProvider::reevaluate_later(HostKey key, async::Duration pause) {
   // Without the store nothing can be done about what a check finds.
   do {
     co_await context_.runtime.clock.sleep_for(pause);
   } while (!context_.nodes.ready());
   HostState& state = states_.at(key);
   state.unchecked = true;
-  look_at(key);
+  reevaluate(key);
 }
 
 // --- records
@@ -416,7 +416,7 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
     case NodeChange::locked:
       log_.about({}, {}, id).info("Not updated yet: the node is locked");
       scope_.spawn("static host " + host.name + " (again)",
-                   look_again_later(host.key(), kLongestPause));
+                   reevaluate_later(host.key(), kLongestPause));
       break;
     case NodeChange::outdated:
     case NodeChange::unchanged:

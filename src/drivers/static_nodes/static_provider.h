@@ -23,7 +23,7 @@ using async::Task;
 // Keeps one ready node registered for each slot of each configured host that is in working order.
 //
 // A host is looked at when one of its records changes, when the configuration does, and, while it
-// is out of order, again and again with growing pauses. Hosts are independent of each other.
+// is unhealthy, again and again with growing pauses. Hosts are independent of each other.
 class StaticProvider final : public driver::Provider {
  public:
   StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
@@ -31,16 +31,16 @@ class StaticProvider final : public driver::Provider {
 
   const driver::ProviderConfig& config() const override { return *config_; }
   Task<> start() override;
-  void idle() override;
+  void quiesce() override;
   Task<> stop() override;
   std::optional<std::int64_t> capacity(std::string_view pool,
                                        std::string_view label) const override;
   const driver::Inventory& inventory(std::string_view pool) const override;
   Task<bool> is_usable(model::Node node) override;
-  Task<std::optional<model::Node>> take_back(driver::NodeRecord& record) override;
+  Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override;
 
  private:
-  // A host that is out of order is tried again after these times; the longest is the reference's
+  // A host that is unhealthy is tried again after these times; the longest is the reference's
   // cleanup interval.
   static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
@@ -55,23 +55,23 @@ class StaticProvider final : public driver::Provider {
     bool unchecked = true;        // not yet checked since the provider started
     bool busy = false;            // a task works on it
     bool changed = false;         // … and something has changed since it began
-    async::Backoff backoff{kFirstPause, kLongestPause};  // while it is out of order
-    double failing_since = 0;        // seconds since the epoch, while it is out of order
+    async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
+    double failing_since = 0;        // seconds since the epoch, while it is unhealthy
     std::size_t times_in_order = 0;  // how often it was brought in order without a pause
     async::Clock::TimePoint in_order_at{};
   };
 
   void on_node(const model::NodeTable::Change& change);
-  void look_at(const HostKey& key);
-  Task<> work_on(HostKey key);
-  Task<> pause_if_restless(HostState& state);
-  Task<> bring_in_order(const Host& host, HostState& state);
+  void reevaluate(const HostKey& key);
+  Task<> process(HostKey key);
+  Task<> pause_if_flapping(HostState& state);
+  Task<> restore_host(const Host& host, HostState& state);
   // Whether the store still has all these records.
   Task<bool> all_exist(std::vector<std::string> ids);
-  Task<> look_again_later(HostKey key, async::Duration pause);
+  Task<> reevaluate_later(HostKey key, async::Duration pause);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
   void report(const Host& host, const HostState& state, const std::string& reason);
-  void tell_how_many_are_out_of_order() const;
+  void report_unhealthy_hosts() const;
 
   SlotPlan plan(const Host& host, const HostState& state, std::string_view without = {}) const;
   const model::Json& attributes(const Host& host) const;
@@ -94,7 +94,7 @@ class StaticProvider final : public driver::Provider {
   telemetry::Logger log_;
   HostChecker checker_;
   HostReports reports_;
-  std::set<HostKey> out_of_order_;
+  std::set<HostKey> unhealthy_;
   async::Slots registrations_;
   std::map<HostKey, HostState> states_;
   bool idle_ = false;

@@ -146,7 +146,7 @@ const hosts = {
   columns: () => [
     {key: 'host', title: 'Host', width: '24%', narrow: 'a', sort: (row) => row.host, cell: (row) => link('hosts', row.id, row.host)},
     {key: 'order', title: 'Condition', width: '118px', narrow: 'b', sort: (row) => (row.problems.length ? 0 : 1),
-     cell: (row) => (row.problems.length ? h('span', {class: 'badge square shade-bad'}, 'out of order') : h('span', {class: 'badge shade-good'}, 'well'))},
+     cell: (row) => (row.problems.length ? h('span', {class: 'badge square shade-bad'}, 'unhealthy') : h('span', {class: 'badge shade-good'}, 'well'))},
     {key: 'provider', title: 'Provider / pool', width: '18%', sort: poolOf, cell: poolOf},
     {key: 'nodes', title: 'Nodes', width: '17%', narrow: 'd', sort: (row) => row.nodes.length, cell: (row) => nodeCounts(row.nodes)},
     {key: 'problem', title: 'What is wrong', narrow: 'c', sort: (row) => row.problems[0]?.problem, cell: (row) => row.problems[0]?.problem ?? ''},

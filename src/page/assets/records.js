@@ -113,7 +113,7 @@ function labelsOf(records) {
   return labels;
 }
 
-// Static hosts: those with nodes, and those that are out of order.
+// Static hosts: those with nodes, and those that are unhealthy.
 function hostsOf(records) {
   const hosts = new Map();
   const host = (provider, pool, name) => {

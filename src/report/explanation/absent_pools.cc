@@ -16,7 +16,7 @@ using model::NodeRequest;
 // The name of a pool that is not registered and could serve the request: nodes show it, or this
 // host's configuration has it. Empty: none is known here. (Which pools have been registered lately
 // only the launchers know.)
-std::string pool_that_may_be_back(const Knowledge& knowledge, const NodeRequest& request) {
+std::string pool_that_may_be_back(const ExplanationFacts& knowledge, const NodeRequest& request) {
   std::string shown = planning::unserved_pool_with_nodes(request, knowledge.pools, knowledge.nodes);
   if (!shown.empty()) return shown;
   for (const auto& [provider, facts] : knowledge.providers) {
@@ -33,14 +33,14 @@ std::string pool_that_may_be_back(const Knowledge& knowledge, const NodeRequest&
   return {};
 }
 
-std::string patience(const Knowledge& knowledge) {
+std::string patience(const ExplanationFacts& knowledge) {
   return fmt::format("{} after it has gone (pool-timeout)",
                      duration_text(static_cast<double>(knowledge.config.pool_timeout)));
 }
 
 }  // namespace
 
-void explain_wait_for_pools(Statements& to, const Knowledge& knowledge,
+void explain_wait_for_pools(Statements& to, const ExplanationFacts& knowledge,
                             const NodeRequest& request) {
   if (!planning::declined_by_all(request, knowledge.pools)) return;
   const std::string pool = pool_that_may_be_back(knowledge, request);
@@ -59,7 +59,7 @@ void explain_wait_for_pools(Statements& to, const Knowledge& knowledge,
   }
 }
 
-std::string fate_without_pool(const Knowledge& knowledge, const std::string& label) {
+std::string fate_without_pool(const ExplanationFacts& knowledge, const std::string& label) {
   NodeRequest request;
   request.node_types = {label};
   const std::string pool =

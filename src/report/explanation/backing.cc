@@ -22,12 +22,12 @@ std::string describe(const Node& node) {
 
 // Those that would give a place to the node. Any of its label will do.
 bool may_serve(const NodeRequest& request, const Node& node) {
-  const auto order = driver::backing_order_of(request);
+  const auto order = driver::backing_purpose_of(request);
   return order && order->provider == node.provider && node.has_label(order->label);
 }
 
 // Only what somebody uses can carry others.
-std::vector<std::string> carried_by(const Knowledge& knowledge, const Node& node) {
+std::vector<std::string> carried_by(const ExplanationFacts& knowledge, const Node& node) {
   std::vector<std::string> carried;
   if (node.state != NodeState::in_use) return carried;
   for (const auto& [id, other] : knowledge.nodes.all()) {
@@ -40,7 +40,7 @@ std::vector<std::string> carried_by(const Knowledge& knowledge, const Node& node
 
 }  // namespace
 
-Behind behind(const Knowledge& knowledge, const Node& node) {
+Behind behind(const ExplanationFacts& knowledge, const Node& node) {
   Behind result;
   if (const auto id = driver::backing_node_of(node)) {
     result.node = knowledge.nodes.find(*id);
@@ -53,7 +53,7 @@ Behind behind(const Knowledge& knowledge, const Node& node) {
   return result;
 }
 
-void explain_backing(Statements& to, const Knowledge& knowledge, const Node& node) {
+void explain_backing(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
   if (const auto id = driver::backing_node_of(node)) {
     const Node* on = knowledge.nodes.find(*id);
     const std::string state =

@@ -12,10 +12,10 @@ struct Behind {
   const model::Node* node = nullptr;
   std::vector<const model::NodeRequest*> requests = {};
 };
-Behind behind(const Knowledge& knowledge, const model::Node& node);
+Behind behind(const ExplanationFacts& knowledge, const model::Node& node);
 
 // Where a node is, or what it waits for, if it is on another node or is to be; of a backing node,
 // which nodes are on it. Nothing for all others.
-void explain_backing(Statements& to, const Knowledge& knowledge, const model::Node& node);
+void explain_backing(Statements& to, const ExplanationFacts& knowledge, const model::Node& node);
 
 }  // namespace nodepool::report

@@ -30,8 +30,9 @@ Resources one_instance() {
 }
 
 // What the cloud has said; else what another node with the label takes. Nothing: not known.
-std::optional<Resources> need_of(const MachineRecords& records, const ProviderFacts& provider,
-                                 const model::Component& pool, const std::string& label) {
+std::optional<Resources> label_resources(const MachineRecords& records,
+                                         const ProviderFacts& provider,
+                                         const model::Component& pool, const std::string& label) {
   const auto known = provider.needs.find({pool.name, label});
   if (known != provider.needs.end()) return known->second;
   for (const std::string& id : records.nodes.of_provider(pool.provider_name)) {
@@ -51,12 +52,12 @@ std::string describe(const Resources& resources) {
   return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string need_of_all(const MachineRecords& records, const ProviderFacts& provider,
-                        const model::Component& pool, const std::vector<std::string>& labels) {
+std::string needs_of_all(const MachineRecords& records, const ProviderFacts& provider,
+                         const model::Component& pool, const std::vector<std::string>& labels) {
   Resources sum;
   std::set<std::string> unknown;
   for (const std::string& label : labels) {
-    const std::optional<Resources> need = need_of(records, provider, pool, label);
+    const std::optional<Resources> need = label_resources(records, provider, pool, label);
     if (!need) unknown.insert(label);
     sum += need.value_or(one_instance());
   }
@@ -145,7 +146,7 @@ void say_boot_time(Statements& to, const ProviderFacts& provider, const std::str
   const auto known = provider.boot_times.find(label);
   if (known == provider.boot_times.end()) return;
   driver::BootTimes times;
-  times.recall(known->second);
+  times.restore(known->second);
   if (!times.expectation()) return;
   const auto [shortest, longest] = std::ranges::minmax(known->second);
   const double usual = std::chrono::duration<double>(times.expectation()->usual).count();
@@ -175,7 +176,7 @@ void explain_room(Statements& to, const MachineRecords& records, const ProviderF
   const auto found = provider.config->pools().find(pool.name);
   if (!makes_machines(provider) || found == provider.config->pools().end()) return;
   const PoolConfig& config = found->second;
-  say_of(to, "needs", need_of_all(records, provider, pool, labels));
+  say_of(to, "needs", needs_of_all(records, provider, pool, labels));
   say_of(to, "pool", describe(config.limits, used(records, pool.provider_name, pool.name)));
   say_of(
       to, "provider",

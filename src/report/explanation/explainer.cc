@@ -32,7 +32,7 @@ Task<> read_boot_times(const Sources& sources, Providers& providers) {
 }
 
 // Providers that only hand out decide by what is in the records and the configuration.
-void foresee_hand_outs(const Sources& sources, const Foresight& foresight, Providers& providers) {
+void foresee_hand_outs(const Sources& sources, const SimulationInput& input, Providers& providers) {
   const driver::ProviderContext context{.runtime = sources.runtime,
                                         .store = sources.store,
                                         .nodes = sources.nodes,
@@ -43,11 +43,12 @@ void foresee_hand_outs(const Sources& sources, const Foresight& foresight, Provi
     ProviderFacts& facts = providers.at(section.name);
     if (!facts.config || makes_machines(facts)) continue;
     const auto provider = sources.drivers.driver(section.driver).provider(facts.config, context);
-    foresee(foresight, *provider, {}, facts);
+    simulate_decisions(input, *provider, {}, facts);
   }
 }
 
-std::optional<Explanation> explanation_of(const Knowledge& knowledge, const std::string& subject) {
+std::optional<Explanation> explanation_of(const ExplanationFacts& knowledge,
+                                          const std::string& subject) {
   if (const model::NodeRequest* request = knowledge.requests.find(subject)) {
     return explain_request(knowledge, *request);
   }
@@ -66,28 +67,27 @@ Task<std::optional<Explanation>> explain(Sources sources, std::string subject,
                                          AskClouds ask_clouds) {
   Providers providers = configured_providers(sources);
   const model::NodeRequest* request = sources.requests.find(subject);
-  const Foresight foresight{
+  const SimulationInput input{
       sources.runtime.clock.wall_seconds(), sources.nodes, sources.requests, sources.components,
       sources.config.tenant_limits,         subject};
-  if (request != nullptr) foresee_hand_outs(sources, foresight, providers);
+  if (request != nullptr) foresee_hand_outs(sources, input, providers);
   if (ask_clouds && sources.nodes.find(subject) == nullptr) {
     std::vector<std::string> labels =
         request == nullptr ? std::vector<std::string>{subject} : request->node_types;
-    Task<> asking =
-        ask_clouds(std::move(labels), request == nullptr ? nullptr : &foresight, providers);
+    Task<> asking = ask_clouds(std::move(labels), request == nullptr ? nullptr : &input, providers);
     co_await std::move(asking);
   }
   co_await read_boot_times(sources, providers);
   std::vector<model::HostReport> hosts = co_await model::read_host_reports(sources.store);
-  const Knowledge knowledge{sources.runtime.clock.wall_seconds(),
-                            sources.nodes,
-                            sources.images,
-                            sources.requests,
-                            sources.components.pools(),
-                            sources.config,
-                            providers,
-                            std::move(hosts),
-                            sources.history};
+  const ExplanationFacts knowledge{sources.runtime.clock.wall_seconds(),
+                                   sources.nodes,
+                                   sources.images,
+                                   sources.requests,
+                                   sources.components.pools(),
+                                   sources.config,
+                                   providers,
+                                   std::move(hosts),
+                                   sources.history};
   co_return explanation_of(knowledge, subject);
 }
 

@@ -13,7 +13,7 @@
 #include "driver/driver.h"
 #include "model/component_table.h"
 #include "report/explanation/explanation.h"
-#include "report/explanation/foresight.h"
+#include "report/explanation/simulated_decisions.h"
 #include "telemetry/log.h"
 
 namespace nodepool::report {
@@ -38,8 +38,8 @@ struct Sources {
 
 // Adds to the facts what only a cloud knows, about the labels that the subject is about; with what
 // is foreseen of a request, if it is one.
-using AskClouds = std::function<Task<>(std::vector<std::string> labels, const Foresight* foresight,
-                                       Providers& providers)>;
+using AskClouds = std::function<Task<>(std::vector<std::string> labels,
+                                       const SimulationInput* input, Providers& providers)>;
 
 // What there is to say about a request, a node, a lease, a label or a host. `ask_clouds` may be
 // empty: then they are not asked. Nothing if nothing is known of the subject. Throws StoreError,

@@ -43,17 +43,17 @@ bool shares_label(const NodeRequest& request, const NodeRequest& other) {
   });
 }
 
-MachineRecords records_of(const Knowledge& knowledge) {
+MachineRecords records_of(const ExplanationFacts& knowledge) {
   return {knowledge.now, knowledge.nodes, knowledge.images};
 }
 
 // nullptr if this host does not configure it.
-const ProviderFacts* facts_of(const Knowledge& knowledge, std::string_view provider) {
+const ProviderFacts* facts_of(const ExplanationFacts& knowledge, std::string_view provider) {
   const auto found = knowledge.providers.find(provider);
   return found == knowledge.providers.end() ? nullptr : &found->second;
 }
 
-std::string place_in_line(const Knowledge& knowledge, const NodeRequest& request) {
+std::string position_in_queue(const ExplanationFacts& knowledge, const NodeRequest& request) {
   std::size_t ahead = 0;
   std::size_t rivals = 0;
   for (const auto& [order, id] : knowledge.requests.waiting()) {
@@ -80,7 +80,7 @@ std::optional<history::Entry> last_decision(const std::vector<history::Entry>& h
   return last;
 }
 
-std::string free_nodes(const Knowledge& knowledge, const NodeRequest& request,
+std::string free_nodes(const ExplanationFacts& knowledge, const NodeRequest& request,
                        const Component& pool) {
   std::vector<std::string> counts;
   for (const std::string& label : request.node_types) {
@@ -92,14 +92,14 @@ std::string free_nodes(const Knowledge& knowledge, const NodeRequest& request,
 }
 
 // What the pool would decide by the launcher's own rules, as far as this host knows its facts.
-const Decision* outlook(const Knowledge& knowledge, const Component& pool) {
+const Decision* outlook(const ExplanationFacts& knowledge, const Component& pool) {
   const ProviderFacts* provider = facts_of(knowledge, pool.provider_name);
   if (provider == nullptr) return nullptr;
   const auto decision = provider->decisions.find(pool.id);
   return decision == provider->decisions.end() ? nullptr : &decision->second;
 }
 
-void explain_pool(Statements& to, const Knowledge& knowledge, const NodeRequest& request,
+void explain_pool(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
                   const std::vector<history::Entry>& history, const Component& pool) {
   if (const auto reason = request.decline_reasons.find(pool.id);
       reason != request.decline_reasons.end()) {
@@ -114,10 +114,11 @@ void explain_pool(Statements& to, const Knowledge& knowledge, const NodeRequest&
     say(to, "decides", sentence(*decision));
     return;
   }
-  const auto screened = planning::screen(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
-  if (screened) {
+  const auto ineligible =
+      planning::check_eligibility(request, {&pool, /*max_concurrency=*/-1}, knowledge.pools);
+  if (ineligible) {
     say(to, "left-to-another",
-        fmt::format("{} (until {})", sentence(screened->reason), to_string(screened->until)));
+        fmt::format("{} (until {})", sentence(ineligible->reason), to_string(ineligible->until)));
     return;
   }
   const std::optional<history::Entry> last = last_decision(history, pool);
@@ -132,7 +133,7 @@ void explain_pool(Statements& to, const Knowledge& knowledge, const NodeRequest&
                   free_nodes(knowledge, request, pool)));
 }
 
-void explain_silence(Statements& to, const Knowledge& knowledge, const Component& pool) {
+void explain_silence(Statements& to, const ExplanationFacts& knowledge, const Component& pool) {
   if (const auto sign = sign_of_silence(knowledge, pool)) say(to, "silent", *sign);
 }
 
@@ -140,7 +141,7 @@ void say_that_no_pool_is_registered(Statements& to) {
   say(to, "no-pools", "No pool is registered: no launcher runs, or none has a provider.");
 }
 
-void explain_pools(Statements& to, const Knowledge& knowledge, const NodeRequest& request) {
+void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request) {
   if (knowledge.pools.empty()) return say_that_no_pool_is_registered(to);
   const std::vector<history::Entry> history = knowledge.history(request.id);
   Statement& pools = say(to, "pools", "Pools");
@@ -160,7 +161,7 @@ void explain_pools(Statements& to, const Knowledge& knowledge, const NodeRequest
 
 // Attempts at launching the node that have failed, as far as this host has them written down, and
 // where all of it is said.
-void explain_failed_attempts(Statements& to, const Knowledge& knowledge, const Node& node) {
+void explain_failed_attempts(Statements& to, const ExplanationFacts& knowledge, const Node& node) {
   const std::vector<history::Entry> history = knowledge.history(node.id);
   std::size_t failed = 0;
   const history::Entry* last = nullptr;
@@ -176,7 +177,8 @@ void explain_failed_attempts(Statements& to, const Knowledge& knowledge, const N
                   failed, duration_text(knowledge.now - last->time), last->details, node.id));
 }
 
-void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string& request_id) {
+void explain_nodes(Statements& to, const ExplanationFacts& knowledge,
+                   const std::string& request_id) {
   for (const std::string& id : knowledge.nodes.allocated_to(request_id)) {
     const Node& node = *knowledge.nodes.find(id);
     say_of(to, "node", "node " + id,
@@ -192,7 +194,7 @@ void explain_nodes(Statements& to, const Knowledge& knowledge, const std::string
 // --- what becomes of a node
 
 // Why nobody does anything with the node; nothing if somebody does.
-std::optional<std::string> neglect(const Knowledge& knowledge, const Node& node) {
+std::optional<std::string> neglect(const ExplanationFacts& knowledge, const Node& node) {
   std::optional<std::string> sign;
   for (const Component* pool : knowledge.pools) {
     if (pool->provider_name != node.provider) continue;
@@ -203,7 +205,7 @@ std::optional<std::string> neglect(const Knowledge& knowledge, const Node& node)
   return sign ? sign : "no registered launcher serves its provider: nothing";
 }
 
-std::string hold_ends(const Knowledge& knowledge, const Node& node) {
+std::string hold_ends(const ExplanationFacts& knowledge, const Node& node) {
   std::optional<std::int64_t> limit = knowledge.config.max_hold_age;
   if (limit && *limit <= 0) limit.reset();
   if (node.hold_expiration && *node.hold_expiration > 0) {
@@ -214,7 +216,7 @@ std::string hold_ends(const Knowledge& knowledge, const Node& node) {
   return fmt::format("it is kept for another {}", duration_text(left));
 }
 
-std::string ready_ends(const Knowledge& knowledge, const Node& node) {
+std::string ready_ends(const ExplanationFacts& knowledge, const Node& node) {
   std::optional<double> left;
   for (const std::string& label : node.type) {
     const auto found = knowledge.config.labels.find(label);
@@ -228,7 +230,7 @@ std::string ready_ends(const Knowledge& knowledge, const Node& node) {
                      duration_text(*left));
 }
 
-std::string what_next(const Knowledge& knowledge, const Node& node, bool locked) {
+std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool locked) {
   if (const auto reason = neglect(knowledge, node)) return *reason;
   switch (node.state) {
     case NodeState::ready: {
@@ -271,7 +273,7 @@ std::string what_next(const Knowledge& knowledge, const Node& node, bool locked)
 
 // --- labels
 
-void explain_pool_of_label(Statements& to, const Knowledge& knowledge, const Component& pool,
+void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, const Component& pool,
                            const std::string& label) {
   std::map<std::string_view, std::size_t> by_state;
   for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
@@ -299,7 +301,7 @@ void explain_pool_of_label(Statements& to, const Knowledge& knowledge, const Com
   }
 }
 
-void explain_absence(Statements& to, const Knowledge& knowledge, const std::string& label) {
+void explain_absence(Statements& to, const ExplanationFacts& knowledge, const std::string& label) {
   const auto ready = std::ranges::count_if(knowledge.nodes.all(), [&label](const auto& entry) {
     return entry.second.state == NodeState::ready && entry.second.has_label(label);
   });
@@ -314,12 +316,13 @@ void explain_absence(Statements& to, const Knowledge& knowledge, const std::stri
   }
 }
 
-Explanation explain_node_within(const Knowledge& knowledge, const Node& node, int depth);
-Explanation explain_request_within(const Knowledge& knowledge, const NodeRequest& request,
+Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& node, int depth);
+Explanation explain_request_within(const ExplanationFacts& knowledge, const NodeRequest& request,
                                    int depth);
 
 // What stands behind a node, down to the machine.
-void explain_behind(Explanation& to, const Knowledge& knowledge, const Node& node, int depth) {
+void explain_behind(Explanation& to, const ExplanationFacts& knowledge, const Node& node,
+                    int depth) {
   if (depth >= kDeepest) return;
   const Behind chain = behind(knowledge, node);
   if (chain.node != nullptr) {
@@ -330,7 +333,7 @@ void explain_behind(Explanation& to, const Knowledge& knowledge, const Node& nod
   }
 }
 
-Explanation explain_request_within(const Knowledge& knowledge, const NodeRequest& request,
+Explanation explain_request_within(const ExplanationFacts& knowledge, const NodeRequest& request,
                                    int depth) {
   Explanation explanation;
   Statements& statements = explanation.statements;
@@ -347,7 +350,7 @@ Explanation explain_request_within(const Knowledge& knowledge, const NodeRequest
   say_of(facts, "prefers", request.provider.value_or(""));
   switch (request.state) {
     case RequestState::requested:
-      say_of(facts, "place", place_in_line(knowledge, request));
+      say_of(facts, "position", position_in_queue(knowledge, request));
       explain_pools(statements, knowledge, request);
       explain_wait_for_pools(statements, knowledge, request);
       break;
@@ -374,7 +377,7 @@ Explanation explain_request_within(const Knowledge& knowledge, const NodeRequest
   return explanation;
 }
 
-Explanation explain_node_within(const Knowledge& knowledge, const Node& node, int depth) {
+Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& node, int depth) {
   Explanation explanation;
   const bool locked = knowledge.nodes.is_locked(node.id);
   Statements& facts = say(explanation.statements, "node",
@@ -411,15 +414,15 @@ Explanation explain_node_within(const Knowledge& knowledge, const Node& node, in
 
 }  // namespace
 
-Explanation explain_request(const Knowledge& knowledge, const NodeRequest& request) {
+Explanation explain_request(const ExplanationFacts& knowledge, const NodeRequest& request) {
   return explain_request_within(knowledge, request, 0);
 }
 
-Explanation explain_node(const Knowledge& knowledge, const Node& node) {
+Explanation explain_node(const ExplanationFacts& knowledge, const Node& node) {
   return explain_node_within(knowledge, node, 0);
 }
 
-Explanation explain_label(const Knowledge& knowledge, const std::string& label) {
+Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label) {
   Explanation explanation;
   Statements& statements = explanation.statements;
   Statements& facts = say(statements, "label", "Label " + label).details;
@@ -443,7 +446,7 @@ Explanation explain_label(const Knowledge& knowledge, const std::string& label) 
     if (++waiting > kMostRequests) continue;
     explanation.others.push_back(explain_request(knowledge, request));
   }
-  explanation.not_shown = waiting - explanation.others.size();
+  explanation.omitted = waiting - explanation.others.size();
   say(statements, "waiting", fmt::format("{} request(s) wait for it", waiting));
   return explanation;
 }

@@ -21,7 +21,7 @@
 namespace nodepool::report {
 
 // What an explanation is made from. Outlives it.
-struct Knowledge {
+struct ExplanationFacts {
   double now = 0;  // seconds since the epoch
   const model::NodeTable& nodes;
   const model::ImageTable& images;
@@ -29,19 +29,19 @@ struct Knowledge {
   std::vector<const model::Component*> pools;  // those that are registered
   const config::Config& config;
   const Providers& providers;            // those of `config`
-  std::vector<model::HostReport> hosts;  // those that are out of order
+  std::vector<model::HostReport> hosts;  // those that are unhealthy
   // What the journal of this host has of a request or node; empty if it has none.
   std::function<std::vector<history::Entry>(const std::string& id)> history;
 };
 
 // For a request: its place in line, what each pool has made of it with the figures
 // that it decided by, and what would let it go on; of pools that make machines the room there is.
-Explanation explain_request(const Knowledge& knowledge, const model::NodeRequest& request);
+Explanation explain_request(const ExplanationFacts& knowledge, const model::NodeRequest& request);
 
 // For a node: who has it, since when, how far its launch has come, and what happens to it next.
-Explanation explain_node(const Knowledge& knowledge, const model::Node& node);
+Explanation explain_node(const ExplanationFacts& knowledge, const model::Node& node);
 
 // For a label: who offers it, what there is of it, who waits for it, and why.
-Explanation explain_label(const Knowledge& knowledge, const std::string& label);
+Explanation explain_label(const ExplanationFacts& knowledge, const std::string& label);
 
 }  // namespace nodepool::report

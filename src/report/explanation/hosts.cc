@@ -13,19 +13,19 @@ namespace {
 using model::HostReport;
 using model::Node;
 
-// Of those that are out of order.
+// Of those that are unhealthy.
 constexpr std::size_t kMostHosts = 10;
 
-std::string next_look(const HostReport& report) {
+std::string next_poll(const HostReport& report) {
   return fmt::format("{} looks again within {}", report.launcher, duration_text(report.next_look));
 }
 
-std::string out_of_order(const Knowledge& knowledge, const HostReport& report) {
-  return fmt::format("out of order for {}: {}", duration_text(knowledge.now - report.since),
+std::string unhealthy_text(const ExplanationFacts& knowledge, const HostReport& report) {
+  return fmt::format("unhealthy for {}: {}", duration_text(knowledge.now - report.since),
                      report.problem);
 }
 
-std::vector<const Node*> nodes_of(const Knowledge& knowledge, std::string_view host) {
+std::vector<const Node*> nodes_of(const ExplanationFacts& knowledge, std::string_view host) {
   std::vector<const Node*> nodes;
   for (const auto& [id, node] : knowledge.nodes.all()) {
     if (node.slot && node.hostname == host) nodes.push_back(&node);
@@ -35,7 +35,7 @@ std::vector<const Node*> nodes_of(const Knowledge& knowledge, std::string_view h
 
 }  // namespace
 
-void explain_hosts(Statements& to, const Knowledge& knowledge, const model::Component& pool,
+void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
                    const std::string& label) {
   std::size_t count = 0;
   for (const HostReport& report : knowledge.hosts) {
@@ -43,22 +43,22 @@ void explain_hosts(Statements& to, const Knowledge& knowledge, const model::Comp
                           report.launcher == pool.hostname &&
                           std::ranges::find(report.labels, label) != report.labels.end();
     if (!concerns || ++count > kMostHosts) continue;
-    say(to, "host-out-of-order",
+    say(to, "unhealthy-host",
         fmt::format("host {} on port {} is {}; {}", report.host, report.port,
-                    out_of_order(knowledge, report), next_look(report)));
+                    unhealthy_text(knowledge, report), next_poll(report)));
   }
   if (count > kMostHosts) {
-    say(to, "hosts-out-of-order",
-        fmt::format("… and {} more hosts are out of order", count - kMostHosts));
+    say(to, "unhealthy-hosts",
+        fmt::format("… and {} more hosts are unhealthy", count - kMostHosts));
   }
 }
 
-bool knows_host(const Knowledge& knowledge, std::string_view host) {
+bool knows_host(const ExplanationFacts& knowledge, std::string_view host) {
   return std::ranges::find(knowledge.hosts, host, &HostReport::host) != knowledge.hosts.end() ||
          !nodes_of(knowledge, host).empty();
 }
 
-Explanation explain_host(const Knowledge& knowledge, std::string_view host) {
+Explanation explain_host(const ExplanationFacts& knowledge, std::string_view host) {
   Explanation explanation;
   Statements& facts = say(explanation.statements, "host", fmt::format("Host {}", host)).details;
   for (const HostReport& report : knowledge.hosts) {
@@ -68,7 +68,7 @@ Explanation explain_host(const Knowledge& knowledge, std::string_view host) {
             fmt::format("{} on port {}, of pool {}-{}, label(s) {}", report.username, report.port,
                         report.provider, report.pool, fmt::join(report.labels, ", ")));
     say(account.details, "out-of-order",
-        fmt::format("{}; {}", out_of_order(knowledge, report), next_look(report)));
+        fmt::format("{}; {}", unhealthy_text(knowledge, report), next_poll(report)));
   }
   for (const Node* node : nodes_of(knowledge, host)) {
     say(facts, "node",
@@ -79,13 +79,13 @@ Explanation explain_host(const Knowledge& knowledge, std::string_view host) {
   return explanation;
 }
 
-std::string hosts_out_of_order(const std::vector<HostReport>& hosts) {
+std::string unhealthy_hosts(const std::vector<HostReport>& hosts) {
   std::set<std::string> names;
   for (const HostReport& report : hosts) names.insert(report.host);
   if (names.empty()) return {};
   const std::size_t shown = std::min(names.size(), kMostHosts);
   std::string text = fmt::format(
-      "{} host(s) out of order: {}", names.size(),
+      "{} unhealthy host(s): {}", names.size(),
       fmt::join(names.begin(), std::next(names.begin(), static_cast<std::ptrdiff_t>(shown)), ", "));
   if (shown < names.size()) text += ", …";
   return text + "; `nodepool explain HOST` says why";

@@ -23,7 +23,7 @@ std::optional<Lease> holding(const model::Node& node, const std::string& id) {
 }
 
 // A lease is known by the request that it answers, to which its nodes are allocated.
-std::optional<Lease> find_lease(const Knowledge& knowledge, const std::string& id) {
+std::optional<Lease> find_lease(const ExplanationFacts& knowledge, const std::string& id) {
   for (const std::string& node : knowledge.nodes.allocated_to(id)) {
     if (std::optional<Lease> lease = holding(*knowledge.nodes.find(node), id)) return lease;
   }
@@ -32,11 +32,11 @@ std::optional<Lease> find_lease(const Knowledge& knowledge, const std::string& i
 
 }  // namespace
 
-bool knows_lease(const Knowledge& knowledge, const std::string& id) {
+bool knows_lease(const ExplanationFacts& knowledge, const std::string& id) {
   return find_lease(knowledge, id).has_value();
 }
 
-Explanation explain_lease(const Knowledge& knowledge, const std::string& id) {
+Explanation explain_lease(const ExplanationFacts& knowledge, const std::string& id) {
   Explanation explanation;
   const std::optional<Lease> lease = find_lease(knowledge, id);
   if (!lease) return explanation;

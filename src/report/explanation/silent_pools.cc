@@ -21,7 +21,7 @@ using model::NodeRequest;
 constexpr double kPatience = 15;
 
 // Whether there is a free node for each label.
-bool has_all(const Knowledge& knowledge, const Component& pool, const NodeRequest& request) {
+bool has_all(const ExplanationFacts& knowledge, const Component& pool, const NodeRequest& request) {
   std::map<std::string_view, std::size_t> wanted;
   for (const std::string& label : request.node_types) ++wanted[label];
   return std::ranges::all_of(wanted, [&](const auto& entry) {
@@ -30,24 +30,24 @@ bool has_all(const Knowledge& knowledge, const Component& pool, const NodeReques
   });
 }
 
-bool has_limit(const Knowledge& knowledge, const NodeRequest& request) {
+bool has_limit(const ExplanationFacts& knowledge, const NodeRequest& request) {
   return request.tenant_name && knowledge.config.tenant_limits.contains(*request.tenant_name);
 }
 
 // Whether a launcher that is alive would have served the request at once. Not if that depends on
 // what only the launcher knows: quotas, limits, who is at its turn.
-bool is_due(const Knowledge& knowledge, const Component& pool, const NodeRequest& request) {
+bool is_due(const ExplanationFacts& knowledge, const Component& pool, const NodeRequest& request) {
   if (request.declined(pool.id)) return false;
   const auto provider = knowledge.providers.find(pool.provider_name);
   const bool is_known = provider != knowledge.providers.end() && provider->second.config;
   const std::int64_t concurrency = is_known ? provider->second.config->max_concurrency() : -1;
-  if (planning::screen(request, {&pool, concurrency}, knowledge.pools)) return false;
+  if (planning::check_eligibility(request, {&pool, concurrency}, knowledge.pools)) return false;
   return pool.supports(request.node_types) && request.reuse && !has_limit(knowledge, request) &&
          has_all(knowledge, pool, request);
 }
 
 // The request that has waited longest for what the pool would do at once.
-const NodeRequest* unanswered(const Knowledge& knowledge, const Component& pool) {
+const NodeRequest* unanswered(const ExplanationFacts& knowledge, const Component& pool) {
   const NodeRequest* longest = nullptr;
   std::set<std::string_view> wanted_before;  // earlier requests may come first
   for (const auto& [order, id] : knowledge.requests.waiting()) {
@@ -63,7 +63,7 @@ const NodeRequest* unanswered(const Knowledge& knowledge, const Component& pool)
   return longest;
 }
 
-const Node* left_lying(const Knowledge& knowledge, const Component& pool) {
+const Node* left_lying(const ExplanationFacts& knowledge, const Component& pool) {
   for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
     const Node& node = *knowledge.nodes.find(id);
     if (node.pool == pool.name && node.state == model::NodeState::used &&
@@ -76,7 +76,8 @@ const Node* left_lying(const Knowledge& knowledge, const Component& pool) {
 
 }  // namespace
 
-std::optional<std::string> sign_of_silence(const Knowledge& knowledge, const Component& pool) {
+std::optional<std::string> sign_of_silence(const ExplanationFacts& knowledge,
+                                           const Component& pool) {
   if (const NodeRequest* request = unanswered(knowledge, pool)) {
     return fmt::format(
         "does not react: it has not answered request {} for {}, though it could; does its launcher "

@@ -20,10 +20,10 @@ using Statements = std::vector<Statement>;
 // What there is to say about a request, a node, a label or a host.
 struct Explanation {
   Statements statements;
-  // The same of others that belong to it: the requests that wait for a label. `not_shown`: how many
+  // The same of others that belong to it: the requests that wait for a label. `omitted`: how many
   // more there are.
   std::vector<Explanation> others = {};
-  std::size_t not_shown = 0;
+  std::size_t omitted = 0;
 };
 
 // Adds a statement, and returns it for details to be added to.

@@ -43,7 +43,7 @@ std::string explanation_text(const Explanation& explanation) {
   for (const Explanation& other : explanation.others) {
     text.append("\n").append(explanation_text(other));
   }
-  if (explanation.not_shown > 0) text += fmt::format("\n… and {} more\n", explanation.not_shown);
+  if (explanation.omitted > 0) text += fmt::format("\n… and {} more\n", explanation.omitted);
   return text;
 }
 
@@ -53,8 +53,8 @@ std::string explanation_json(const Explanation& explanation) {
     if (!others.empty()) others += ", ";
     others += explanation_json(other);
   }
-  return fmt::format(R"({{"statements": {}, "others": [{}], "not_shown": {}}})",
-                     json_of(explanation.statements), others, explanation.not_shown);
+  return fmt::format(R"({{"statements": {}, "others": [{}], "omitted": {}}})",
+                     json_of(explanation.statements), others, explanation.omitted);
 }
 
 }  // namespace nodepool::report

@@ -10,7 +10,7 @@ namespace nodepool::report {
 std::string explanation_text(const Explanation& explanation);
 
 // One JSON object: "statements", each with "key", "name", "text" and "details" of the same form;
-// "others", of the same form as this; "not_shown".
+// "others", of the same form as this; "omitted".
 std::string explanation_json(const Explanation& explanation);
 
 }  // namespace nodepool::report

@@ -9,7 +9,7 @@
 #include "async/runtime.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
-#include "driver/launch_account.h"
+#include "driver/launch_trace.h"
 #include "model/image_upload.h"
 #include "model/installation.h"
 #include "model/node.h"
@@ -51,8 +51,8 @@ class Installation {
   async::VirtualClock clock;
   async::Random random;
   coordination::MemoryServer server;
-  std::vector<LaunchAccount> accounts;  // of the attempts that have ended
-  std::vector<std::string> log;         // of all launchers, with the level in front
+  std::vector<LaunchTrace> accounts;  // of the attempts that have ended
+  std::vector<std::string> log;       // of all launchers, with the level in front
 
  private:
   void make_parents(const std::string& path);

@@ -58,7 +58,7 @@ class LauncherProcess::Launch final : public NodeLaunch {
   model::Node& node() override { return node_; }
   const model::NodeRequest& request() const override { return request_; }
 
-  void attempt_ended(const LaunchAccount& account) override {
+  void attempt_ended(const LaunchTrace& account) override {
     process_.installation_.accounts.push_back(account);
   }
 
@@ -129,8 +129,8 @@ std::shared_ptr<Job> LauncherProcess::launch(const std::string& node_id, BeforeS
   return begin(launch_node(node_id, std::move(before_save)));
 }
 
-std::shared_ptr<Job> LauncherProcess::take_back(const std::string& node_id) {
-  return begin(take_node_back(node_id));
+std::shared_ptr<Job> LauncherProcess::reclaim(const std::string& node_id) {
+  return begin(reclaim_node(node_id));
 }
 
 Task<model::Node> LauncherProcess::read(std::string node_id) {
@@ -157,12 +157,12 @@ Task<> LauncherProcess::launch_node(std::string node_id, BeforeSave before_save)
   if (failure) throw LaunchError(*failure);
 }
 
-Task<> LauncherProcess::take_node_back(std::string node_id) {
+Task<> LauncherProcess::reclaim_node(std::string node_id) {
   model::Node node = co_await read(node_id);
   node.set_state(model::NodeState::deleting, runtime_.clock.wall_seconds());
   Launch record(*this, std::move(node), {});
   co_await record.save();
-  const auto again = co_await provider_->take_back(record);
+  const auto again = co_await provider_->reclaim(record);
   if (again) throw std::logic_error("a node that was launched is not registered again");
   co_await store_.remove(model::node_path(node_id), record.node().stat.version);
 }

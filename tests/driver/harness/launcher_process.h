@@ -59,7 +59,7 @@ class LauncherProcess {
 
   // As the launcher does with a node that is given up: writes it as deleting, has the machine taken
   // back, removes the record.
-  std::shared_ptr<Job> take_back(const std::string& node_id);
+  std::shared_ptr<Job> reclaim(const std::string& node_id);
 
   // Runs a task, and everything else, until it has ended; time passes as it has to. Returns its
   // result, or throws.
@@ -105,7 +105,7 @@ class LauncherProcess {
   bool wait_for_wire();
   bool wait_for_thread();
   Task<> launch_node(std::string node_id, BeforeSave before_save);
-  Task<> take_node_back(std::string node_id);
+  Task<> reclaim_node(std::string node_id);
   Task<model::Node> read(std::string node_id);
 
   Installation& installation_;

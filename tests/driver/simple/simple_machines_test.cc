@@ -83,7 +83,7 @@ class ScriptedCloud final : public SimpleAdapter {
 };
 
 // An attempt without a record.
-class OneAttempt final : public StateMachine {
+class OneAttempt final : public LaunchSteps {
  public:
   Task<std::string> step(std::string name, Make make, Find find) override {
     steps.push_back(name);

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-using Call = async::TaskWitness::Call;
-using NoteKind = LaunchNote::Kind;
+using Call = async::CallTracer::Call;
+using EventKind = TraceEvent::Kind;
 
 class LaunchRecorderTest : public testing::Test {
  protected:
@@ -28,12 +28,12 @@ class LaunchRecorderTest : public testing::Test {
 
 class AccountTest : public ProviderTest {
  protected:
-  const std::vector<LaunchAccount>& accounts() const { return installation_.accounts; }
+  const std::vector<LaunchTrace>& accounts() const { return installation_.accounts; }
 
-  static std::vector<std::string> steps(const LaunchAccount& account) {
+  static std::vector<std::string> steps(const LaunchTrace& account) {
     std::vector<std::string> steps;
-    for (const LaunchNote& note : account.notes) {
-      if (note.kind == NoteKind::step) steps.push_back(note.what);
+    for (const TraceEvent& note : account.events) {
+      if (note.kind == EventKind::step) steps.push_back(note.what);
     }
     return steps;
   }
@@ -55,14 +55,14 @@ TEST_F(LaunchRecorderTest, the_same_thing_in_a_row_is_one_note_with_its_last_id)
   failed.status = 500;
   recorder_.called(failed);
   recorder_.looked("servers");
-  const LaunchAccount account = recorder_.take();
+  const LaunchTrace account = recorder_.take();
   EXPECT_EQ(account.calls, 3U);
-  ASSERT_THAT(account.notes, SizeIs(3));
-  EXPECT_EQ(account.notes[0].times, 2U);
-  EXPECT_EQ(account.notes[0].id, "req-2");
-  EXPECT_EQ(account.notes[0].milliseconds, 9);
-  EXPECT_EQ(account.notes[1].status, 500);
-  EXPECT_THAT(recorder_.take().notes, IsEmpty()) << "the next attempt has its own";
+  ASSERT_THAT(account.events, SizeIs(3));
+  EXPECT_EQ(account.events[0].times, 2U);
+  EXPECT_EQ(account.events[0].id, "req-2");
+  EXPECT_EQ(account.events[0].milliseconds, 9);
+  EXPECT_EQ(account.events[1].status, 500);
+  EXPECT_THAT(recorder_.take().events, IsEmpty()) << "the next attempt has its own";
 }
 
 TEST_F(LaunchRecorderTest, however_much_happens_little_is_kept_the_beginning_and_the_end) {
@@ -72,13 +72,13 @@ TEST_F(LaunchRecorderTest, however_much_happens_little_is_kept_the_beginning_and
     recorder_.connected(std::to_string(i), "\x1b[31m" + much);
   }
   for (int i = 0; i < 1000; ++i) recorder_.console(much + "\n\x1b" + much);
-  LaunchAccount account = recorder_.take();
+  LaunchTrace account = recorder_.take();
   account.failure = "because";
   EXPECT_EQ(account.calls, 10'000U);
-  ASSERT_THAT(account.notes, SizeIs(80));
+  ASSERT_THAT(account.events, SizeIs(80));
   EXPECT_EQ(account.left_out, 20'000U - 80U);
-  EXPECT_EQ(account.notes.front().what, "0");
-  EXPECT_EQ(account.notes.back().what, "9999");
+  EXPECT_EQ(account.events.front().what, "0");
+  EXPECT_EQ(account.events.back().what, "9999");
   const std::string data = to_json(account);
   EXPECT_LT(data.size(), 128U << 10) << "a line of the history";
   EXPECT_THAT(data, Not(HasSubstr("\x1b")));
@@ -145,15 +145,15 @@ TEST_F(AccountTest, a_host_that_never_answers_leaves_the_attempts_to_connect_and
   cloud_->described.interface_ip = "127.0.0.1";
   launch_error();
   ASSERT_THAT(accounts(), SizeIs(1));
-  const LaunchAccount& account = accounts()[0];
+  const LaunchTrace& account = accounts()[0];
   EXPECT_EQ(account.result, "error.keyscan");
   EXPECT_THAT(account.failure, HasSubstr("key scan: "));
   EXPECT_THAT(account.console, HasSubstr("console of np"));
-  EXPECT_THAT(account.notes,
-              Contains(AllOf(Field(&LaunchNote::kind, NoteKind::connection),
-                             Field(&LaunchNote::what, HasSubstr("127.0.0.1 on port")),
-                             Field(&LaunchNote::outcome, HasSubstr("refused")),
-                             Field(&LaunchNote::times, testing::Gt(20U)))));
+  EXPECT_THAT(account.events,
+              Contains(AllOf(Field(&TraceEvent::kind, EventKind::connection),
+                             Field(&TraceEvent::what, HasSubstr("127.0.0.1 on port")),
+                             Field(&TraceEvent::outcome, HasSubstr("refused")),
+                             Field(&TraceEvent::times, testing::Gt(20U)))));
 }
 
 }  // namespace

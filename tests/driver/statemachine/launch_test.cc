@@ -179,7 +179,7 @@ TEST_F(LaunchTest, what_was_refused_need_not_be_looked_for) {
   const std::string id = installation_.nodes().front();
   EXPECT_EQ(node(id).state, NodeState::aborted);
   const auto time = time_for([&] {
-    const auto job = process_->take_back(id);
+    const auto job = process_->reclaim(id);
     process_->run_until_ended(*job);
     job->result();
   });
@@ -283,7 +283,7 @@ TEST_F(LaunchTest, a_refusal_does_not_tell_what_came_of_the_call_before) {
   ASSERT_THAT(cloud_->servers, SizeIs(1));
   cloud_->servers.front().name = "np-of-a-lost-answer";  // its id is not known
   process_->pass(seconds(1));
-  job = process_->take_back(id);
+  job = process_->reclaim(id);
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "");
   EXPECT_THAT(cloud_->servers, IsEmpty());
@@ -303,8 +303,8 @@ TEST_F(LaunchTest, a_deletion_waits_until_what_a_slow_call_has_made_shows) {
     process_->run_until_ended(*job);
     ASSERT_THAT(cloud_->servers, SizeIs(1));
     cloud_->servers.front().name = "np-of-a-lost-answer";  // its id is not known
-    installation_.clock.jump_wall(jump);
-    job = process_->take_back(id);
+    installation_.clock.shift_wall_clock(jump);
+    job = process_->reclaim(id);
     process_->run_until_ended(*job);
     EXPECT_EQ(job->failure(), "");
     EXPECT_THAT(cloud_->servers, IsEmpty());
@@ -319,7 +319,7 @@ TEST_F(LaunchTest, what_the_record_names_goes_though_nobody_can_look_for_the_res
   process_->run_until_ended(*job);
   ASSERT_TRUE(LaunchJournal::parse(node(id).launch_journal).is_uncertain());
   cloud_->fail("list", {Kind::transient});
-  job = process_->take_back(id);
+  job = process_->reclaim(id);
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "list went wrong");
   EXPECT_EQ(cloud_->count("remove"), 1U);
@@ -420,7 +420,7 @@ TEST_F(LaunchTest, without_host_key_checking_nobody_contacts_the_machine) {
 
 TEST_F(LaunchTest, a_node_that_is_taken_back_takes_its_machine_along) {
   const Node node = launch_new();
-  const auto job = process_->take_back(node.id);
+  const auto job = process_->reclaim(node.id);
   process_->run_until_ended(*job);
   job->result();
   EXPECT_THAT(cloud_->servers, IsEmpty());
@@ -446,7 +446,7 @@ TEST_F(LaunchTest, what_is_half_made_is_taken_back_whether_it_is_known_or_not) {
        .image = {},
        .shows_at = installation_.clock.now() + seconds(25)},
       {.id = "other", .name = "np-other", .metadata = {}, .image = {}, .shows_at = {}}};
-  const auto job = start().take_back(node.id);
+  const auto job = start().reclaim(node.id);
   const auto time = time_for([&] { process_->run_until_ended(*job); });
   job->result();
   EXPECT_EQ(time, seconds(30)) << "by then whatever was made would show";
@@ -465,10 +465,10 @@ TEST_F(LaunchTest, what_else_may_have_been_made_is_taken_back_with_the_node) {
   others.insert_or_assign("nodepool_installation_id", "there");
   cloud_->others = {{"address", "a1", ours}, {"address", "a2", others}, {"address", "a3", {}}};
   cloud_->fail("remove address a1", {Kind::transient});
-  auto job = start().take_back(node.id);
+  auto job = start().reclaim(node.id);
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "remove address a1 went wrong");
-  job = process_->take_back(node.id);
+  job = process_->reclaim(node.id);
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "");
   EXPECT_THAT(cloud_->others, ElementsAre(testing::Field(&Resource::id, "a2"),
@@ -484,7 +484,7 @@ TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_
   auto job = start().launch(node.id);
   process_->run_until_ended(*job);
   EXPECT_THAT(job->failure(), HasSubstr("'launch_journal' cannot be understood"));
-  job = process_->take_back(node.id);
+  job = process_->reclaim(node.id);
   process_->run_until_ended(*job);
   job->result();
   EXPECT_THAT(cloud_->servers, IsEmpty());
@@ -492,7 +492,7 @@ TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_
 
 TEST_F(LaunchTest, a_node_without_a_machine_needs_no_cloud) {
   const std::string id = add_node();
-  const auto job = start().take_back(id);
+  const auto job = start().reclaim(id);
   process_->run_until_ended(*job);
   job->result();
   EXPECT_THAT(cloud_->calls, IsEmpty());
@@ -501,13 +501,13 @@ TEST_F(LaunchTest, a_node_without_a_machine_needs_no_cloud) {
 TEST_F(LaunchTest, a_deletion_that_fails_is_told_and_one_that_hangs_ends) {
   const Node node = launch_new();
   cloud_->fail("remove", {Kind::transient});
-  auto job = process_->take_back(node.id);
+  auto job = process_->reclaim(node.id);
   process_->run_until_ended(*job);
   EXPECT_EQ(job->failure(), "remove went wrong");
   EXPECT_EQ(this->node(node.id).state, NodeState::deleting);
 
   cloud_->latency = minutes(30);
-  job = process_->take_back(node.id);
+  job = process_->reclaim(node.id);
   const auto time = time_for([&] { process_->run_until_ended(*job); });
   EXPECT_EQ(time, minutes(10));
   EXPECT_THAT(job->failure(), HasSubstr("deleting the machine"));

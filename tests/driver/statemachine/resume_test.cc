@@ -99,12 +99,12 @@ TEST_F(ResumeTest, it_may_die_anywhere_while_it_deletes) {
     SCOPED_TRACE(testing::Message() << "death after " << ++steps << " steps");
     ASSERT_LT(steps, kMany);
     const Node node = launch_new();
-    const auto job = process_->take_back(node.id);
+    const auto job = process_->reclaim(node.id);
     for (int i = 0; i < steps && !job->ended; ++i) process_->step();
     ended = job->ended;
     start();
     if (!installation_.nodes().empty()) {
-      const auto again = process_->take_back(node.id);
+      const auto again = process_->reclaim(node.id);
       process_->run_until_ended(*again);
       EXPECT_EQ(again->failure(), "");
     }
@@ -123,7 +123,7 @@ TEST_F(ResumeTest, a_half_made_machine_is_taken_back_after_a_death_anywhere) {
     ASSERT_LT(steps, kMany);
     const std::string id = add_node();
     ended = launch_and_die(id, steps);
-    const auto job = start().take_back(id);
+    const auto job = start().reclaim(id);
     process_->run_until_ended(*job);
     EXPECT_EQ(job->failure(), "");
     EXPECT_THAT(cloud_->servers, IsEmpty());
@@ -172,7 +172,7 @@ TEST_F(ResumeTest, an_orderly_stop_leaves_a_launch_that_goes_on) {
 TEST_F(ResumeTest, stop_waits_for_the_calls_under_way) {
   cloud_->latency = minutes(1);
   const Node node = launch_new();
-  const auto deletion = process_->take_back(node.id);
+  const auto deletion = process_->reclaim(node.id);
   process_->settle();
   const auto stop = process_->begin(process_->provider().stop());
   process_->settle();
@@ -238,7 +238,7 @@ TEST_F(ResumeTest, a_clock_that_is_set_neither_shortens_nor_lengthens_the_settli
     auto job = start().launch(id);
     process_->pass(seconds(10));  // the disk is being made
     process_.reset();
-    installation_.clock.jump_wall(jump);
+    installation_.clock.shift_wall_clock(jump);
     cloud_->latency = seconds(0);
     const auto begun = installation_.clock.now();
     expect_one_machine(finish(id));

@@ -90,19 +90,19 @@ Task<std::optional<std::string>> ScriptedAdapter::find(std::string kind, Things&
   co_return id;
 }
 
-Task<std::string> ScriptedAdapter::step(StateMachine& machine, std::string kind, Things& things,
+Task<std::string> ScriptedAdapter::step(LaunchSteps& machine, std::string kind, Things& things,
                                         CreateSpec spec) {
-  const StateMachine::Make make_one = [&]() -> Task<std::string> {
+  const LaunchSteps::Make make_one = [&]() -> Task<std::string> {
     machine.set_external_id(model::json_string(spec.hostname));
     co_return co_await make(kind, things, spec);
   };
-  const StateMachine::Find find_one = [&]() -> Task<std::optional<std::string>> {
+  const LaunchSteps::Find find_one = [&]() -> Task<std::optional<std::string>> {
     co_return co_await find(kind, things, spec.hostname);
   };
   co_return co_await machine.step(kind, make_one, find_one);
 }
 
-Task<Instance> ScriptedAdapter::create(CreateSpec spec, StateMachine& machine) {
+Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& machine) {
   cloud_->expected = spec.expectation();
   co_await step(machine, "disk", cloud_->disks, spec);
   co_await step(machine, "server", cloud_->servers, spec);
@@ -115,7 +115,7 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, StateMachine& machine) {
   co_return cloud_->described;
 }
 
-Task<> ScriptedAdapter::remove(model::Json external_id, StateMachine& /*machine*/) {
+Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& /*machine*/) {
   const std::string name = external_id.string_value();
   const std::function<void()> act = [&] {
     const auto is_it = [&](const ScriptedCloud::Thing& thing) { return thing.name == name; };

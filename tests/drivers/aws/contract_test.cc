@@ -273,9 +273,9 @@ class AwsContract : public DriverContract {
     for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
     return ids;
   }
-  void take_back_many(const std::vector<std::string>& ids) {
+  void reclaim_many(const std::vector<std::string>& ids) {
     std::vector<std::shared_ptr<harness::Job>> jobs;
-    for (const std::string& id : ids) jobs.push_back(process_->take_back(id));
+    for (const std::string& id : ids) jobs.push_back(process_->reclaim(id));
     for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
   }
   int calls() {
@@ -298,14 +298,14 @@ TEST_P(AwsContract, a_listing_that_nobody_can_read_fails_no_launch) {
   expect_one_machine(id);
   EXPECT_EQ(aws().count("RunInstances"), 1);
   aws().fail("DescribeInstances", std::vector<StandIn::Failure>(5, {200, "Page"}));
-  take_back(id);
+  reclaim(id);
 }
 
 // What was made a moment ago is not known everywhere yet.
 TEST_P(AwsContract, what_is_listed_is_not_gone_though_it_cannot_be_ended_yet) {
   const Node node = launch_new();
   aws().fail("TerminateInstances", {{400, "InvalidInstanceID.NotFound"}});
-  take_back_in_the_end(node.id, 2);
+  reclaim_in_the_end(node.id, 2);
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
@@ -428,7 +428,7 @@ TEST_P(AwsContract, a_host_on_which_aws_itself_has_put_a_machine_is_not_released
   aws().default_host = "h-operator";
   const Node node = launch_new();
   ASSERT_EQ(aws().dedicated_hosts.hosts["h-operator"].instance, cloud_->machine_of(node));
-  take_back(node.id);
+  reclaim(node.id);
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
   EXPECT_EQ(aws().count("ReleaseHosts"), 0);
 }
@@ -483,12 +483,12 @@ TEST_P(AwsContract, who_has_no_fleets_needs_no_permission_to_look_for_templates)
 TEST_P(AwsContract, an_id_that_names_nothing_needs_no_deletion) {
   for (const char* external_id : {R"("6b1f-a-server-elsewhere")", R"({"instance": "server"})"}) {
     Node node = launch_new();
-    take_back(node.id);
+    reclaim(node.id);
     node.id = add_node();
     node.state = model::NodeState::deleting;
     node.external_id = model::Json{external_id};
     installation_.write(node);
-    take_back(node.id);
+    reclaim(node.id);
     EXPECT_FALSE(is_recorded(node.id)) << external_id;
   }
 }
@@ -508,11 +508,11 @@ TEST_P(CallsOfAws, a_hundred_nodes_cost_little_more_than_a_call_each) {
   aws().boot_time = std::chrono::seconds(20);
   aws().shutdown_time = std::chrono::seconds(30);
   start();
-  take_back_many(launch_many(10));  // how long they take is known from now on
+  reclaim_many(launch_many(10));  // how long they take is known from now on
   aws().forget_calls();
   const std::vector<std::string> ids = launch_many(100);
   const int launching = calls();
-  take_back_many(ids);
+  reclaim_many(ids);
   EXPECT_EQ(aws().count("RunInstances"), 100);
   EXPECT_EQ(aws().count("TerminateInstances"), 2) << "50 at a time";
   EXPECT_LE(calls(), most()) << testing::PrintToString(aws().counts())

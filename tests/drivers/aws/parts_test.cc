@@ -5,8 +5,8 @@
 
 #include "async/event_loop.h"
 #include "driver/cloud_error.h"
-#include "drivers/aws/api/call_pace.h"
-#include "drivers/aws/api/refusal.h"
+#include "drivers/aws/api/call_rate_limit.h"
+#include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/xml_element.h"
 #include "drivers/aws/external_id.h"
 #include "drivers/aws/quota_codes.h"
@@ -34,7 +34,7 @@ ErrorKind kind_of_code(const std::string& code, int status = 400, bool creates =
   return kind_of(refusal_in(answer(status, ec2_error(code))), status, creates);
 }
 
-TEST(Refusal, is_understood_in_all_forms) {
+TEST(ErrorResponse, is_understood_in_all_forms) {
   EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).code, "A.B");
   EXPECT_EQ(refusal_in(answer(400, ec2_error("A.B"))).message, "why");
   EXPECT_EQ(
@@ -47,7 +47,7 @@ TEST(Refusal, is_understood_in_all_forms) {
   EXPECT_EQ(refusal_in(answer(502, "{")).code, "");
 }
 
-TEST(Refusal, says_what_to_do) {
+TEST(ErrorResponse, says_what_to_do) {
   EXPECT_EQ(kind_of_code("VcpuLimitExceeded"), ErrorKind::quota);
   EXPECT_EQ(kind_of_code("InsufficientInstanceCapacity", 500, true), ErrorKind::no_capacity);
   EXPECT_EQ(kind_of_code("RequestLimitExceeded", 503, true), ErrorKind::transient);
@@ -90,34 +90,34 @@ TEST(XmlElement, takes_no_number_that_cannot_be_meant) {
   EXPECT_EQ(root.optional_integer("none"), std::nullopt);
 }
 
-TEST(CallPace, is_halved_when_asked_and_recovers) {
+TEST(CallRateLimit, is_halved_when_asked_and_recovers) {
   async::EventLoop loop;
   async::VirtualClock clock;
   async::Random random{1};
-  CallPace pace({loop.executor(), clock, random});
-  pace.set_rate(4);
+  CallRateLimit poll_policy({loop.executor(), clock, random});
+  poll_policy.set_rate(4);
   clock.advance_by(std::chrono::seconds(10));
-  pace.throttled(http::Precedence::creation);
-  pace.throttled(http::Precedence::removal);
-  EXPECT_EQ(pace.rate(), 2) << "calls that were under way together count once";
+  poll_policy.throttled(http::Precedence::creation);
+  poll_policy.throttled(http::Precedence::removal);
+  EXPECT_EQ(poll_policy.rate(), 2) << "calls that were under way together count once";
   clock.advance_by(std::chrono::seconds(10));
-  pace.throttled(http::Precedence::creation);
-  EXPECT_EQ(pace.rate(), 1);
-  pace.throttled(http::Precedence::look);
-  EXPECT_EQ(pace.rate(), 1) << "looks have a pace of their own";
-  for (int i = 0; i < 100; ++i) pace.accepted(http::Precedence::creation);
-  EXPECT_EQ(pace.rate(), 4);
+  poll_policy.throttled(http::Precedence::creation);
+  EXPECT_EQ(poll_policy.rate(), 1);
+  poll_policy.throttled(http::Precedence::look);
+  EXPECT_EQ(poll_policy.rate(), 1) << "looks have a pace of their own";
+  for (int i = 0; i < 100; ++i) poll_policy.accepted(http::Precedence::creation);
+  EXPECT_EQ(poll_policy.rate(), 4);
 }
 
-TEST(CallPace, without_a_limit_one_is_found) {
+TEST(CallRateLimit, without_a_limit_one_is_found) {
   async::EventLoop loop;
   async::VirtualClock clock;
   async::Random random{1};
-  CallPace pace({loop.executor(), clock, random});
-  EXPECT_EQ(pace.rate(), 0);
+  CallRateLimit poll_policy({loop.executor(), clock, random});
+  EXPECT_EQ(poll_policy.rate(), 0);
   clock.advance_by(std::chrono::seconds(10));
-  pace.throttled(http::Precedence::creation);
-  EXPECT_EQ(pace.rate(), 10);
+  poll_policy.throttled(http::Precedence::creation);
+  EXPECT_EQ(poll_policy.rate(), 10);
 }
 
 TEST(ExternalId, is_an_object_and_was_text) {
@@ -149,17 +149,17 @@ TEST(Usage, of_a_label_counts_its_disk_where_the_type_is_named) {
   const InstanceType type{.name = "m5.large", .vcpus = 2, .cores = 1, .memory = 8192};
   AwsLabel label;
   label.volume.size = 20;
-  EXPECT_EQ(need_of(label, type),
+  EXPECT_EQ(label_resources(label, type),
             Resources({{"instances", 1}, {"cores", 1}, {"ram", 8192}, {"L-1216C47A", 2}}));
   label.volume.type = "io1";
   label.volume.iops = 500;
   label.use_spot = true;
-  EXPECT_EQ(need_of(label, type), Resources({{"instances", 1},
-                                             {"cores", 1},
-                                             {"ram", 8192},
-                                             {"L-34B43A08", 2},
-                                             {"L-FD252861", 20},
-                                             {"L-B3A130E6", 500}}));
+  EXPECT_EQ(label_resources(label, type), Resources({{"instances", 1},
+                                                     {"cores", 1},
+                                                     {"ram", 8192},
+                                                     {"L-34B43A08", 2},
+                                                     {"L-FD252861", 20},
+                                                     {"L-B3A130E6", 500}}));
 }
 
 TEST(Usage, of_a_fleet_is_the_least_of_its_types) {

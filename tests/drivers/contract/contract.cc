@@ -63,15 +63,15 @@ DriverContract::Failed DriverContract::fail_to_launch(std::string_view label) {
   return {LaunchError(LaunchError::Kind::failed, ""), id};
 }
 
-void DriverContract::take_back(const std::string& id) {
+void DriverContract::reclaim(const std::string& id) {
   if (!process_) start();
-  const auto job = finish(process_->take_back(id));
+  const auto job = finish(process_->reclaim(id));
   EXPECT_EQ(job->failure(), "");
 }
 
-void DriverContract::take_back_in_the_end(const std::string& id, int attempts) {
+void DriverContract::reclaim_in_the_end(const std::string& id, int attempts) {
   for (int attempt = 0; attempt < attempts && is_recorded(id); ++attempt) {
-    const auto job = finish(process_->take_back(id));
+    const auto job = finish(process_->reclaim(id));
     EXPECT_EQ(is_recorded(id), !job->failure().empty()) << job->failure();
     EXPECT_EQ(machines_of(id).empty(), job->failure().empty());
   }

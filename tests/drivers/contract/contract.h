@@ -160,10 +160,10 @@ class DriverContract : public testing::TestWithParam<Backend> {
   Failed fail_to_launch(std::string_view label = kLabel);
 
   // Takes a node back and expects that this goes well.
-  void take_back(const std::string& id);
+  void reclaim(const std::string& id);
   // The same, as the launcher does when it fails: tries so many times. Expects that a failure
   // leaves the record, and success nothing.
-  void take_back_in_the_end(const std::string& id, int attempts);
+  void reclaim_in_the_end(const std::string& id, int attempts);
 
   // The ids of all machines in the cloud; of those that carry a node's id.
   std::set<std::string> machine_ids();

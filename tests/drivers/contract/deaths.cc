@@ -84,7 +84,7 @@ TEST_P(DeathContract, another_launcher_finishes_what_a_death_anywhere_has_left) 
     start();
     if (node(id).state != NodeState::ready) EXPECT_EQ(finish(process_->launch(id))->failure(), "");
     expect_one_machine(id);
-    take_back(id);
+    reclaim(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
   });
 }
@@ -94,7 +94,7 @@ TEST_P(DeathContract, what_a_death_anywhere_has_left_is_taken_back) {
     const std::string id = add_node();
     run(*start().launch(id));
     start();
-    take_back(id);
+    reclaim(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
   });
 }
@@ -102,9 +102,9 @@ TEST_P(DeathContract, what_a_death_anywhere_has_left_is_taken_back) {
 TEST_P(DeathContract, a_deletion_goes_on_after_a_death_anywhere) {
   at_each_moment([this] {
     const std::string id = launch_new().id;
-    run(*process_->take_back(id));
+    run(*process_->reclaim(id));
     start();
-    if (is_recorded(id)) take_back(id);
+    if (is_recorded(id)) reclaim(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
   });
 }
@@ -118,7 +118,7 @@ TEST_P(DeathContract, attempts_that_fail_and_launchers_that_die_leave_one_machin
     start();
     if (node(id).state != NodeState::ready) EXPECT_EQ(finish(process_->launch(id))->failure(), "");
     expect_one_machine(id);
-    take_back(id);
+    reclaim(id);
     EXPECT_THAT(machine_ids(), IsEmpty());
   });
 }
@@ -134,7 +134,7 @@ TEST_P(DeathContract, a_launcher_dies_while_nobody_knows_whether_a_machine_was_m
         EXPECT_EQ(finish(process_->launch(id))->failure(), "");
       }
       expect_one_machine(id);
-      take_back(id);
+      reclaim(id);
       EXPECT_THAT(machine_ids(), IsEmpty());
     });
     if (HasFailure()) return;

@@ -41,7 +41,7 @@ TEST_P(DriverContract, a_node_gets_a_machine_that_says_whose_it_is) {
 
 TEST_P(DriverContract, a_node_that_is_taken_back_has_no_machine_any_more) {
   const Node node = launch_new();
-  take_back(node.id);
+  reclaim(node.id);
   EXPECT_THAT(machine_ids(), IsEmpty());
   EXPECT_FALSE(is_recorded(node.id));
 }
@@ -49,21 +49,21 @@ TEST_P(DriverContract, a_node_that_is_taken_back_has_no_machine_any_more) {
 TEST_P(DriverContract, deleting_it_again_is_no_mistake) {
   const Node node = launch_new();
   const Node other = launch_new();
-  take_back(node.id);
+  reclaim(node.id);
   UnsavedRecord record(node);
-  EXPECT_EQ(process_->run(provider().take_back(record)), std::nullopt);
+  EXPECT_EQ(process_->run(provider().reclaim(record)), std::nullopt);
   expect_one_machine(other.id);
 }
 
-async::Task<> take_back_from(driver::Provider& provider, Node node) {
+async::Task<> reclaim_from(driver::Provider& provider, Node node) {
   UnsavedRecord record(std::move(node));
-  co_await provider.take_back(record);
+  co_await provider.reclaim(record);
 }
 
 TEST_P(DriverContract, two_may_delete_a_machine_at_the_same_time) {
   const Node node = launch_new();
-  const auto one = process_->take_back(node.id);
-  const auto other = process_->begin(take_back_from(provider(), node));
+  const auto one = process_->reclaim(node.id);
+  const auto other = process_->begin(reclaim_from(provider(), node));
   EXPECT_EQ(finish(one)->failure(), "");
   EXPECT_EQ(finish(other)->failure(), "");
   EXPECT_THAT(machine_ids(), IsEmpty());
@@ -79,7 +79,7 @@ TEST_P(DriverContract, many_are_made_and_deleted_side_by_side) {
   for (const std::string& id : ids) expect_one_machine(id);
   EXPECT_THAT(machine_ids(), SizeIs(5));
   jobs.clear();
-  for (const std::string& id : ids) jobs.push_back(process_->take_back(id));
+  for (const std::string& id : ids) jobs.push_back(process_->reclaim(id));
   for (const auto& job : jobs) EXPECT_EQ(finish(job)->failure(), "");
   EXPECT_THAT(machine_ids(), IsEmpty());
 }
@@ -122,7 +122,7 @@ TEST_P(DriverContract, a_machine_that_never_comes_up_is_given_up) {
   EXPECT_EQ(installation_.clock.now() - begun, 3 * cloud_->launch_timeout())
       << "for three attempts";
   EXPECT_THAT(machines_of(failed.node_id), SizeIs(1)) << "of the last attempt";
-  take_back(failed.node_id);
+  reclaim(failed.node_id);
   EXPECT_THAT(machine_ids(), IsEmpty());
 }
 
@@ -133,7 +133,7 @@ TEST_P(DriverContract, a_machine_is_taken_back_before_it_has_come_up) {
   process_->pass(minutes(5));
   process_->cancel();
   EXPECT_THAT(machines_of(id), SizeIs(1));
-  take_back(id);
+  reclaim(id);
   EXPECT_THAT(machine_ids(), IsEmpty());
 }
 
@@ -157,26 +157,26 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EndContract);
 TEST_P(EndContract, a_machine_that_its_cloud_has_taken_away_says_so) {
   const Node node = launch_new();
   const Node other = launch_new();
-  EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
+  EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
   cloud_->end_machine(cloud_->machine_of(node));
   for (int look = 0; look < 2; ++look) {  // on its way, and gone
     process_->pass(std::chrono::seconds(20));
-    const auto reason = process_->run(provider().end_of(node));
+    const auto reason = process_->run(provider().termination_reason(node));
     EXPECT_THAT(reason.value_or(""), testing::HasSubstr(cloud_->machine_of(node)));
     EXPECT_FALSE(process_->run(provider().is_usable(node)));
   }
-  EXPECT_EQ(process_->run(provider().end_of(other)), std::nullopt);
+  EXPECT_EQ(process_->run(provider().termination_reason(other)), std::nullopt);
   EXPECT_TRUE(process_->run(provider().is_usable(other)));
-  take_back(node.id);
+  reclaim(node.id);
   expect_one_machine(other.id);
 }
 
-TEST_P(EndContract, nobody_knows_of_a_machine_that_is_not_shown) {
+TEST_P(EndContract, nobody_knows_of_a_machine_that_is_omitted) {
   Node node = launch_new();
   node.external_id = model::json_string("unheard-of");
-  EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
+  EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
   node.external_id = {"7"};
-  EXPECT_EQ(process_->run(provider().end_of(node)), std::nullopt);
+  EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);
   EXPECT_FALSE(process_->run(provider().is_usable(node)));
 }
 

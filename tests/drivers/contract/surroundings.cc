@@ -105,7 +105,7 @@ TEST_P(DriverContract, what_another_installation_may_have_made_is_shown_and_stay
   for (int look = 0; look < 3; ++look) process_->run(provider().launching()->remove_leaks());
   EXPECT_THAT(machine_ids(), SizeIs(3));
   EXPECT_THAT(process_->run(provider().launching()->leaks()), SizeIs(2));
-  take_back(id);
+  reclaim(id);
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
 
@@ -184,7 +184,7 @@ TEST_P(ImageContract, an_image_is_uploaded_used_and_deleted) {
   EXPECT_EQ(provider().label_problem(kPool, kBuiltLabel), std::nullopt);
   const Node node = launch_new(kBuiltLabel);
   expect_one_machine(node.id);
-  take_back(node.id);
+  reclaim(node.id);
 
   process_->run(provider().images()->remove(kImageName, id));
   EXPECT_THAT(process_->run(our_images(provider())), IsEmpty());

@@ -21,7 +21,7 @@ TEST_P(QuotaContract, want_of_quota_ends_the_launch_and_leaves_nothing) {
   const Failed failed = fail_to_launch();
   EXPECT_EQ(failed.error.kind(), LaunchError::Kind::quota) << failed.error.what();
   EXPECT_EQ(node(failed.node_id).state, NodeState::aborted);
-  take_back(failed.node_id);
+  reclaim(failed.node_id);
   EXPECT_THAT(machine_ids(), IsEmpty());
   expect_one_machine(launch_new().id);
 }
@@ -32,8 +32,8 @@ TEST_P(QuotaContract, a_project_that_is_full_has_room_again_when_a_machine_goes)
   launch_new();
   const Failed failed = fail_to_launch();
   EXPECT_EQ(failed.error.kind(), LaunchError::Kind::quota) << failed.error.what();
-  take_back(failed.node_id);
-  take_back(first.id);
+  reclaim(failed.node_id);
+  reclaim(first.id);
   expect_one_machine(launch_new().id);
   EXPECT_THAT(machine_ids(), SizeIs(2));
 }
@@ -54,7 +54,7 @@ TEST_P(DriverContract, attempts_come_to_an_end_and_leave_nothing) {
     EXPECT_EQ(failed.error.kind(), LaunchError::Kind::failed) << failed.error.what();
     EXPECT_EQ(node(failed.node_id).state, NodeState::failed);
     EXPECT_LE(machines_of(failed.node_id).size(), 1U) << "of the last attempt";
-    take_back(failed.node_id);
+    reclaim(failed.node_id);
     EXPECT_THAT(machine_ids(), IsEmpty());
     cloud_->provoke(trouble, 0);
   }
@@ -105,7 +105,7 @@ TEST_P(DriverContract, a_machine_that_does_not_say_when_its_node_was_made_is_fou
 
 TEST_P(DriverContract, a_deletion_that_fails_succeeds_another_time) {
   cloud_->provoke(Trouble::deletion_error, 2);
-  take_back_in_the_end(launch_new().id, 4);
+  reclaim_in_the_end(launch_new().id, 4);
 }
 
 TEST_P(DriverContract, machines_that_cannot_be_seen_for_a_while_are_not_made_twice) {
@@ -145,7 +145,7 @@ TEST_P(WireContract, a_cloud_that_is_busy_is_asked_later) {
     const Node node = launch_new();
     expect_one_machine(node.id);
     cloud_->provoke(Trouble::busy, calls);
-    take_back_in_the_end(node.id, 2);
+    reclaim_in_the_end(node.id, 2);
   }
 }
 
@@ -154,7 +154,7 @@ TEST_P(WireContract, credentials_that_have_run_out_are_shown_anew) {
   const Node node = launch_new();
   expect_one_machine(node.id);
   cloud_->provoke(Trouble::token_expired, 1);
-  take_back(node.id);
+  reclaim(node.id);
   EXPECT_THAT(machine_ids(), IsEmpty());
 }
 

@@ -66,8 +66,8 @@ pools:
 
 TEST_F(ExampleAdapterTest, a_machine_comes_and_goes) {
   const std::string id = create("small");
-  EXPECT_EQ(project_->list_machines().at(0).order.name, "np0000000001");
-  EXPECT_EQ(project_->list_machines().at(0).order.ssh_key, "ssh-rsa AAAA");
+  EXPECT_EQ(project_->list_machines().at(0).spec.name, "np0000000001");
+  EXPECT_EQ(project_->list_machines().at(0).spec.ssh_key, "ssh-rsa AAAA");
   const auto listing = adapter_.list_instances();
   ASSERT_THAT(listing, SizeIs(1));
   EXPECT_EQ(listing[0].external_id, model::json_string(id));

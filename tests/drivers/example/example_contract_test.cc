@@ -148,7 +148,7 @@ class ExampleFixture final : public CloudFixture {
   std::vector<Machine> machines() override {
     std::vector<Machine> all;
     for (const sample_cloud::Machine& machine : project().list_machines()) {
-      all.push_back({machine.id, {machine.order.tags.begin(), machine.order.tags.end()}});
+      all.push_back({machine.id, {machine.spec.tags.begin(), machine.spec.tags.end()}});
     }
     return all;
   }

@@ -82,8 +82,8 @@ TEST_F(ExampleProviderTest, a_node_is_launched_and_taken_back) {
   EXPECT_TRUE(node.launch_journal.is_null());
   ASSERT_THAT(machines(), SizeIs(1));
   EXPECT_EQ(machines()[0].id, node.external_id_text());
-  EXPECT_EQ(machines()[0].order.name, "np" + id);
-  const auto taking_back = process_->take_back(id);
+  EXPECT_EQ(machines()[0].spec.name, "np" + id);
+  const auto taking_back = process_->reclaim(id);
   process_->run_until_ended(*taking_back);
   taking_back->result();
   EXPECT_THAT(machines(), IsEmpty());

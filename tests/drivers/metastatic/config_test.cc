@@ -119,8 +119,8 @@ TEST(BackingRecord, the_lowest_slot_is_taken_first) {
 }
 
 TEST(BackingRecord, places_have_names) {
-  EXPECT_EQ(to_string(Place{"0000000012", 3}), "0000000012:3");
-  EXPECT_EQ(parse_place("0000000012:3"), (Place{"0000000012", 3}));
+  EXPECT_EQ(to_string(Slot{"0000000012", 3}), "0000000012:3");
+  EXPECT_EQ(parse_place("0000000012:3"), (Slot{"0000000012", 3}));
   for (const char* text : {"", ":1", "1", "1:", "1:x", "1:-1", "1:1x"}) {
     EXPECT_EQ(parse_place(text), std::nullopt) << text;
   }

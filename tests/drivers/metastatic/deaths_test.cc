@@ -49,9 +49,9 @@ TEST_F(MetastaticDeathsTest, a_node_gets_one_place_on_one_backing_node) {
     EXPECT_THAT(launchers_.lock_holders(nodes.at(0).id), ElementsAre(owner_of(kProvider)));
     EXPECT_THAT(record_of(nodes.at(0)).tenants,
                 ElementsAre(Pair(0, testing::Field(&Tenant::external_id, id))));
-    EXPECT_EQ(place_of(installation_.node(id)), (Place{nodes.at(0).id, 0}));
+    EXPECT_EQ(place_of(installation_.node(id)), (Slot{nodes.at(0).id, 0}));
     EXPECT_THAT(launchers_.requests(), IsEmpty());
-    take_back(id);
+    reclaim(id);
     forget_all();
     if (HasFailure()) return;
   }
@@ -78,7 +78,7 @@ TEST_F(MetastaticDeathsTest, a_store_that_is_away_costs_no_backing_node) {
     finish(job);
     EXPECT_EQ(launchers_.nodes().size(), 1);
     EXPECT_THAT(launchers_.requests(), IsEmpty());
-    take_back(id);
+    reclaim(id);
     forget_all();
     if (HasFailure()) return;
   }
@@ -90,10 +90,10 @@ TEST_F(MetastaticDeathsTest, a_place_is_free_when_its_node_is_gone) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
     ASSERT_LT(steps, kMany);
     const std::string id = launch().id;
-    ended = run_for(process_->take_back(id), steps);
+    ended = run_for(process_->reclaim(id), steps);
     start();
     const std::vector<std::string> left = installation_.nodes();
-    if (std::ranges::find(left, id) != left.end()) take_back(id);
+    if (std::ranges::find(left, id) != left.end()) reclaim(id);
     EXPECT_THAT(record().tenants, IsEmpty());
     if (HasFailure()) return;
   }
@@ -104,7 +104,7 @@ TEST_F(MetastaticDeathsTest, a_backing_node_is_given_back_and_unlocked_at_once) 
   for (std::size_t steps = 1; !ended; ++steps) {
     SCOPED_TRACE(testing::Message() << "death after " << steps << " continuations");
     ASSERT_LT(steps, kMany);
-    take_back(launch().id);
+    reclaim(launch().id);
     process_->pass(std::chrono::minutes(2));
     ended = run_for(process_->begin(process_->provider().launching()->remove_leaks()), steps);
     const Node left = backing();

@@ -69,8 +69,8 @@ std::string MetastaticTest::failure_of_launch() {
   return job->failure();
 }
 
-void MetastaticTest::take_back(const std::string& id) {
-  finish(process_->take_back(id));
+void MetastaticTest::reclaim(const std::string& id) {
+  finish(process_->reclaim(id));
 }
 
 void MetastaticTest::search() {

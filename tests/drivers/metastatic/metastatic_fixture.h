@@ -45,7 +45,7 @@ class MetastaticTest : public testing::Test {
   // Launches a new node; expects that it becomes ready.
   model::Node launch(std::string_view label = "small");
   std::string failure_of_launch();
-  void take_back(const std::string& id);
+  void reclaim(const std::string& id);
 
   // Time passes, with the search for leaks each minute.
   void pass_minutes(int minutes);

@@ -66,7 +66,7 @@ TEST_F(MetastaticTest, nodes_share_backing_nodes_slot_by_slot) {
   EXPECT_THAT(launchers_.requests(), SizeIs(3)) << "room for six";
   for (const JobPointer& job : jobs) finish(job);
   ASSERT_THAT(launchers_.nodes(), SizeIs(3));
-  take_back(ids.at(0));
+  reclaim(ids.at(0));
   launch();
   EXPECT_THAT(launchers_.nodes(), SizeIs(3)) << "the free slots are enough";
   launch();
@@ -104,7 +104,7 @@ TEST_F(MetastaticTest, a_place_that_becomes_free_goes_to_who_waits) {
   const auto job = begin(add_node());
   process_->pass(minutes(1));
   EXPECT_FALSE(job->ended);
-  take_back(first.id);
+  reclaim(first.id);
   finish(job);
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
   EXPECT_THAT(launchers_.requests(), SizeIs(1));
@@ -155,7 +155,7 @@ TEST_F(MetastaticTest, nodes_on_a_backing_node_that_is_lost_are_not_handed_out) 
   EXPECT_FALSE(process_->run(process_->provider().is_usable(node)));
   launch();
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
-  take_back(node.id);
+  reclaim(node.id);
 }
 
 TEST_F(MetastaticTest, a_backing_node_whose_lock_is_taken_away_gets_no_more_nodes) {
@@ -166,7 +166,7 @@ TEST_F(MetastaticTest, a_backing_node_whose_lock_is_taken_away_gets_no_more_node
   EXPECT_THAT(launchers_.nodes(), SizeIs(2));
   EXPECT_THAT(record_of(installation_.node(lost)).tenants, SizeIs(1));
   EXPECT_THAT(launchers_.lock_holders(lost), IsEmpty());
-  take_back(first);
+  reclaim(first);
 }
 
 TEST_F(MetastaticTest, a_backing_node_that_is_locked_anew_is_used_again) {
@@ -262,10 +262,10 @@ TEST_F(MetastaticTest, what_the_python_nodepool_has_left_is_gone_on_with) {
   EXPECT_EQ(node.slot, 1);
   EXPECT_THAT(launchers_.nodes(), SizeIs(1));
   EXPECT_TRUE(process_->run(process_->provider().is_usable(installation_.node(left.id))));
-  take_back(node.id);
+  reclaim(node.id);
   pass_minutes(5);
   EXPECT_EQ(backing().state, NodeState::in_use) << "the other node is still there";
-  take_back(left.id);
+  reclaim(left.id);
   pass_minutes(3);
   EXPECT_EQ(backing().state, NodeState::used);
 }

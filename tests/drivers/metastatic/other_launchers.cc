@@ -145,7 +145,7 @@ void OtherLaunchers::lock(const std::string& node_id, const std::string& owner) 
   EXPECT_TRUE(loop_.run(lock.try_acquire()));
 }
 
-std::size_t OtherLaunchers::take_back_used() {
+std::size_t OtherLaunchers::reclaim_used() {
   std::size_t count = 0;
   for (const model::Node& node : nodes()) {
     if (node.state != model::NodeState::used || !lock_holders(node.id).empty()) continue;

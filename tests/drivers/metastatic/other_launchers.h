@@ -45,7 +45,7 @@ class OtherLaunchers {
   std::string add_backing_node(model::Json user_data, const std::string& owner);
 
   // Takes back the nodes that are used and unlocked; returns how many.
-  std::size_t take_back_used();
+  std::size_t reclaim_used();
   void lock(const std::string& node_id, const std::string& owner);
   // All contenders for the node's lock go, whosever they are.
   void unlock(const std::string& node_id);

@@ -1,6 +1,6 @@
 // When backing nodes are given back.
 
-#include "drivers/metastatic/fate.h"
+#include "drivers/metastatic/disposition.h"
 #include "tests/drivers/metastatic/metastatic_fixture.h"
 
 namespace nodepool::drivers::metastatic {
@@ -11,30 +11,34 @@ using model::NodeState;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(Fate, follows_from_the_record_and_the_rules) {
+TEST(Disposition, follows_from_the_record_and_the_rules) {
   BackingRules rules;
   rules.grace_time = 60;
   rules.min_retention = 600;
   rules.max_age = 3600;
   BackingRecord record;
-  const auto fate = [&](BackingFacts facts) { return fate_of(record, &rules, facts); };
-  EXPECT_EQ(fate({.is_empty = true, .idle = 60, .age = 700}), Fate::keep);
-  EXPECT_EQ(fate({.is_empty = true, .idle = 61, .age = 600}), Fate::keep);
-  EXPECT_EQ(fate({.is_empty = true, .idle = 61, .age = 601}), Fate::release);
-  EXPECT_EQ(fate({.is_empty = false, .idle = 61, .age = 3600}), Fate::keep);
-  EXPECT_EQ(fate({.is_empty = false, .idle = 61, .age = 3601}), Fate::retire);
-  EXPECT_EQ(fate({.is_empty = true, .idle = 0, .age = 3601}), Fate::release);
+  const auto disposition = [&](BackingFacts facts) {
+    return disposition_of(record, &rules, facts);
+  };
+  EXPECT_EQ(disposition({.is_empty = true, .idle = 60, .age = 700}), Disposition::keep);
+  EXPECT_EQ(disposition({.is_empty = true, .idle = 61, .age = 600}), Disposition::keep);
+  EXPECT_EQ(disposition({.is_empty = true, .idle = 61, .age = 601}), Disposition::release);
+  EXPECT_EQ(disposition({.is_empty = false, .idle = 61, .age = 3600}), Disposition::keep);
+  EXPECT_EQ(disposition({.is_empty = false, .idle = 61, .age = 3601}), Disposition::retire);
+  EXPECT_EQ(disposition({.is_empty = true, .idle = 0, .age = 3601}), Disposition::release);
   EXPECT_TRUE(takes_nodes(record, rules, 3600));
   EXPECT_FALSE(takes_nodes(record, rules, 3601));
 
   record.failed = true;
-  EXPECT_EQ(fate({.is_empty = false, .idle = 0, .age = 0}), Fate::keep);
-  EXPECT_EQ(fate({.is_empty = true, .idle = 0, .age = 0}), Fate::release);
+  EXPECT_EQ(disposition({.is_empty = false, .idle = 0, .age = 0}), Disposition::keep);
+  EXPECT_EQ(disposition({.is_empty = true, .idle = 0, .age = 0}), Disposition::release);
   EXPECT_FALSE(takes_nodes(record, rules, 0));
 
   record.failed = false;
-  EXPECT_EQ(fate_of(record, nullptr, {.is_empty = true, .idle = 0, .age = 0}), Fate::release);
-  EXPECT_EQ(fate_of(record, nullptr, {.is_empty = false, .idle = 0, .age = 0}), Fate::keep);
+  EXPECT_EQ(disposition_of(record, nullptr, {.is_empty = true, .idle = 0, .age = 0}),
+            Disposition::release);
+  EXPECT_EQ(disposition_of(record, nullptr, {.is_empty = false, .idle = 0, .age = 0}),
+            Disposition::keep);
 }
 
 TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_after_the_grace_time) {
@@ -42,19 +46,19 @@ TEST_F(MetastaticTest, an_empty_backing_node_is_given_back_after_the_grace_time)
   const Node node = launch();
   pass_minutes(10);
   EXPECT_EQ(backing().state, NodeState::in_use);
-  take_back(node.id);
+  reclaim(node.id);
   pass_minutes(1);
   EXPECT_EQ(backing().state, NodeState::in_use);
   pass_minutes(2);
   const Node on = backing();
   EXPECT_EQ(on.state, NodeState::used);
   EXPECT_THAT(launchers_.lock_holders(on.id), IsEmpty());
-  EXPECT_EQ(launchers_.take_back_used(), 1);
+  EXPECT_EQ(launchers_.reclaim_used(), 1);
 }
 
 TEST_F(MetastaticTest, the_grace_time_goes_on_when_the_launcher_is_started_again) {
   rules = "grace-time: 600";
-  take_back(launch().id);
+  reclaim(launch().id);
   pass_minutes(6);
   start();
   pass_minutes(3);
@@ -66,9 +70,9 @@ TEST_F(MetastaticTest, the_grace_time_goes_on_when_the_launcher_is_started_again
 TEST_F(MetastaticTest, a_clock_that_is_set_back_keeps_no_backing_node) {
   rules = "grace-time: 60, min-retention-time: 300";
   const Node node = launch();
-  installation_.clock.jump_wall(-86400);
-  take_back(node.id);
-  installation_.clock.jump_wall(-86400);
+  installation_.clock.shift_wall_clock(-86400);
+  reclaim(node.id);
+  installation_.clock.shift_wall_clock(-86400);
   pass_minutes(4);
   EXPECT_EQ(backing().state, NodeState::in_use);
   pass_minutes(2);
@@ -77,7 +81,7 @@ TEST_F(MetastaticTest, a_clock_that_is_set_back_keeps_no_backing_node) {
 
 TEST_F(MetastaticTest, a_backing_node_is_kept_for_its_min_retention_time) {
   rules = "min-retention-time: 1200";
-  take_back(launch().id);
+  reclaim(launch().id);
   pass_minutes(19);
   EXPECT_EQ(backing().state, NodeState::in_use);
   pass_minutes(2);
@@ -93,9 +97,9 @@ TEST_F(MetastaticTest, a_backing_node_beyond_its_max_age_gets_no_more_nodes) {
   EXPECT_TRUE(process_->run(process_->provider().is_usable(node))) << "who is there stays";
   launch();
   EXPECT_THAT(launchers_.nodes(), SizeIs(2));
-  take_back(node.id);
+  reclaim(node.id);
   pass_minutes(1);
-  EXPECT_EQ(launchers_.take_back_used(), 1);
+  EXPECT_EQ(launchers_.reclaim_used(), 1);
 }
 
 TEST_F(MetastaticTest, a_label_that_is_gone_gives_its_backing_nodes_back_when_they_are_empty) {
@@ -106,7 +110,7 @@ TEST_F(MetastaticTest, a_label_that_is_gone_gives_its_backing_nodes_back_when_th
   process_->replace_provider();
   pass_minutes(3);
   EXPECT_EQ(backing().state, NodeState::in_use);
-  take_back(node.id);
+  reclaim(node.id);
   search();
   EXPECT_EQ(backing().state, NodeState::used);
 }

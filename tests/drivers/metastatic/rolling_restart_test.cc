@@ -50,7 +50,7 @@ class MetastaticRollingRestartTest : public MetastaticTest {
   // Each of the nodes has a backing node of its own, which the provider has locked.
   void expect_places(const std::vector<std::string>& ids) {
     for (const std::string& id : ids) {
-      const std::optional<Place> place = place_of(installation_.node(id));
+      const std::optional<Slot> place = place_of(installation_.node(id));
       ASSERT_TRUE(place);
       const Node on = installation_.node(place->backing_node);
       EXPECT_EQ(on.state, NodeState::in_use);
@@ -105,7 +105,7 @@ TEST_F(MetastaticRollingRestartTest, loses_no_backing_node_while_nodes_are_launc
     make_ready(*first_, *second_, ids[2]);
     search_for_minutes(3);
     expect_places(ids);
-    for (const std::string& id : ids) second_->run_until_ended(*second_->take_back(id));
+    for (const std::string& id : ids) second_->run_until_ended(*second_->reclaim(id));
     search_for_minutes(3);
     expect_all_given_back();
     if (HasFailure()) return;
@@ -122,12 +122,12 @@ TEST_F(MetastaticRollingRestartTest, leaves_backing_nodes_to_the_launchers_that_
   restart(second_);
   expect_places({of_first, of_second});
   const std::string on = place_of(installation_.node(of_first))->backing_node;
-  second_->run_until_ended(*second_->take_back(of_first));
+  second_->run_until_ended(*second_->reclaim(of_first));
   const std::string next = add_node();
   make_ready(*first_, *second_, next);
   EXPECT_EQ(place_of(installation_.node(next))->backing_node, on) << "its place is free again";
   for (const std::string& id : {of_second, next}) {
-    first_->run_until_ended(*first_->take_back(id));
+    first_->run_until_ended(*first_->reclaim(id));
   }
   search_for_minutes(3);
   expect_all_given_back();
@@ -141,7 +141,7 @@ TEST_F(MetastaticRollingRestartTest, gives_a_backing_node_back_once) {
     ASSERT_LT(steps, kMany);
     const std::string id = add_node();
     make_ready(*first_, *second_, id);
-    first_->run_until_ended(*first_->take_back(id));
+    first_->run_until_ended(*first_->reclaim(id));
     first_->pass(std::chrono::minutes(2));
     second_->settle();
     const JobPointer of_first = first_->begin(first_->provider().launching()->remove_leaks());

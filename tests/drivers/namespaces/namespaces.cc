@@ -49,7 +49,7 @@ ClusterAdapter::ClusterAdapter(const async::Runtime& runtime, std::shared_ptr<Cl
                [this] { return cluster_->list(runtime_); }) {}
 
 Task<> ClusterAdapter::start() {
-  cluster_->watcher = [this] { listing_.look_now(); };
+  cluster_->watcher = [this] { listing_.poll_now(); };
   co_return;
 }
 
@@ -59,14 +59,14 @@ Task<> ClusterAdapter::stop() {
 }
 
 Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec,
-                                              driver::StateMachine& machine) {
-  const driver::StateMachine::Make make = [&]() -> Task<std::string> {
+                                              driver::LaunchSteps& machine) {
+  const driver::LaunchSteps::Make make = [&]() -> Task<std::string> {
     std::string name =
         co_await cluster_->make(runtime_, spec.pool + "-" + spec.node_id, spec.metadata);
     machine.set_external_id(external_id_of(name));
     co_return name;
   };
-  const driver::StateMachine::Find find = [&]() -> Task<std::optional<std::string>> {
+  const driver::LaunchSteps::Find find = [&]() -> Task<std::optional<std::string>> {
     for (const auto& [name, entry] : co_await cluster_->list(runtime_)) {
       if (!driver::carries(entry.labels, spec.metadata)) continue;
       machine.set_external_id(external_id_of(name));
@@ -75,20 +75,20 @@ Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec,
     co_return std::nullopt;
   };
   const std::string name = co_await machine.step("namespace", make, find);
-  driver::Awaited active = listing_.await();
+  driver::PollWaiter active = listing_.await();
   auto seen = co_await listing_.get(std::chrono::seconds(0));
   while (!seen->at(name).is_active) seen = co_await listing_.next(active);
   // May be repeated; the token is no step's result.
   co_return describe(name, co_await cluster_->make_account(runtime_, name));
 }
 
-Task<> ClusterAdapter::remove(model::Json external_id, driver::StateMachine& machine) {
+Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
   const std::string name = name_in(external_id);
-  const driver::StateMachine::Make make = [&]() -> Task<std::string> {
+  const driver::LaunchSteps::Make make = [&]() -> Task<std::string> {
     co_await cluster_->begin_removal(runtime_, name);
     co_return name;
   };
-  const driver::StateMachine::Find find = [&]() -> Task<std::optional<std::string>> {
+  const driver::LaunchSteps::Find find = [&]() -> Task<std::optional<std::string>> {
     const Namespaces there = co_await cluster_->list(runtime_);
     if (there.contains(name) && !there.at(name).going) co_return std::nullopt;
     co_return name;

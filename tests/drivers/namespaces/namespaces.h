@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "driver/statemachine/adapter.h"
-#include "driver/statemachine/listing.h"
+#include "driver/statemachine/shared_poller.h"
 #include "driver/statemachine/state_machine_config.h"
 #include "tests/drivers/namespaces/cluster.h"
 
@@ -27,8 +27,8 @@ class ClusterAdapter final : public driver::Adapter {
   ClusterAdapter(const async::Runtime& runtime, std::shared_ptr<Cluster> cluster);
   Task<> start() override;
   Task<> stop() override;
-  Task<driver::Instance> create(driver::CreateSpec spec, driver::StateMachine& machine) override;
-  Task<> remove(model::Json external_id, driver::StateMachine& machine) override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& machine) override;
+  Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
@@ -36,14 +36,14 @@ class ClusterAdapter final : public driver::Adapter {
   Task<bool> is_usable(model::Node node) override;
   void node_reused(const model::Node& node) override;
   void node_deleted(const model::Node& node) override;
-  async::Duration settling_time() const override { return std::chrono::seconds(2); }
+  async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
   using Namespaces = std::map<std::string, Cluster::Namespace>;
 
   async::Runtime runtime_;
   std::shared_ptr<Cluster> cluster_;
-  driver::Listing<Namespaces> listing_;
+  driver::SharedPoller<Namespaces> listing_;
 };
 
 }  // namespace nodepool::drivers::namespaces

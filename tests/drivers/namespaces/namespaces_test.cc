@@ -93,7 +93,7 @@ TEST_F(NamespacesTest, a_token_is_in_the_node_s_port_and_nowhere_else) {
   EXPECT_THAT(node.connection_port.text, HasSubstr("s3cret"));
   node.connection_port = {};
   EXPECT_THAT(to_record(node), Not(HasSubstr("s3cret")));
-  finish(process_->take_back(id));
+  finish(process_->reclaim(id));
   EXPECT_THAT(installation_.log, Not(Contains(HasSubstr("s3cret"))));
 }
 
@@ -106,7 +106,7 @@ TEST_F(NamespacesTest, a_launcher_that_dies_after_any_step_leaves_one_namespace_
     if (!complete) finish(start().launch(id));
     EXPECT_EQ(installation_.node(id).state, model::NodeState::ready) << steps;
     EXPECT_EQ(cluster_->namespaces.size(), 1U) << steps;
-    finish(process_->take_back(id));
+    finish(process_->reclaim(id));
     EXPECT_EQ(cluster_->namespaces.size(), 0U) << steps;
     if (complete) break;
   }
@@ -128,10 +128,10 @@ TEST_F(NamespacesTest, a_deletion_goes_on_where_a_launcher_has_died) {
   for (int steps = 0;; ++steps) {
     const std::string id = add_node();
     finish(start().launch(id));
-    const auto job = process_->take_back(id);
+    const auto job = process_->reclaim(id);
     for (int i = 0; i < steps && !job->ended; ++i) process_->step();
     const bool complete = job->ended;
-    if (!installation_.nodes().empty()) finish(start().take_back(id));
+    if (!installation_.nodes().empty()) finish(start().reclaim(id));
     EXPECT_EQ(cluster_->namespaces.size(), 0U) << steps;
     for (const auto& [name, times] : cluster_->removals) EXPECT_EQ(times, 1) << name;
     EXPECT_THAT(installation_.nodes(), testing::IsEmpty());

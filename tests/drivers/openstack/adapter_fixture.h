@@ -11,7 +11,7 @@
 #include "async/event_loop.h"
 #include "config/load.h"
 #include "driver/cloud_error.h"
-#include "driver/statemachine/journalled_machine.h"
+#include "driver/statemachine/journaled_steps.h"
 #include "drivers/openstack/config/openstack_schema.h"
 #include "drivers/openstack/openstack_adapter.h"
 #include "tests/drivers/openstack/stand_in/stand_in.h"
@@ -102,19 +102,20 @@ class AdapterTest : public testing::Test {
     return spec;
   }
 
-  driver::JournalledMachine machine_of(Launch& launch) {
+  driver::JournaledSteps machine_of(Launch& launch) {
     const auto log =
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
-    return {runtime_, launch, launch.journal, pace_.settling_time, telemetry::Logger(log, "test")};
+    return {runtime_, launch, launch.journal, pace_.consistency_delay,
+            telemetry::Logger(log, "test")};
   }
 
   async::Task<driver::Instance> create_with(Launch& launch, driver::CreateSpec spec) {
-    driver::JournalledMachine machine = machine_of(launch);
+    driver::JournaledSteps machine = machine_of(launch);
     co_return co_await adapter().create(std::move(spec), machine);
   }
 
   async::Task<> remove(model::Json external_id) {
-    driver::JournalledMachine machine = machine_of(launch_);
+    driver::JournaledSteps machine = machine_of(launch_);
     co_await adapter().remove(std::move(external_id), machine);
   }
 
@@ -149,11 +150,11 @@ class AdapterTest : public testing::Test {
   std::string image_;
   std::string cloud_options_;
   std::string provider_options_;
-  Pace pace_{.poll = std::chrono::milliseconds(5),
-             .image_poll = std::chrono::milliseconds(5),
-             .floating_ip_limit = std::chrono::seconds(5),
-             .settling_time = std::chrono::seconds(1),
-             .missing = std::chrono::seconds(0)};
+  PollPolicy pace_{.poll = std::chrono::milliseconds(5),
+                   .image_poll = std::chrono::milliseconds(5),
+                   .floating_ip_limit = std::chrono::seconds(5),
+                   .consistency_delay = std::chrono::seconds(1),
+                   .missing = std::chrono::seconds(0)};
   Launch launch_{"0000000001"};
   std::string log_;
   std::unique_ptr<OpenStackAdapter> adapter_;

@@ -13,7 +13,7 @@
 #include "async/live_tasks.h"
 #include "async/task_scope.h"
 #include "config/load.h"
-#include "driver/statemachine/journalled_machine.h"
+#include "driver/statemachine/journaled_steps.h"
 #include "drivers/openstack/config/openstack_schema.h"
 #include "drivers/openstack/openstack_adapter.h"
 #include "tests/drivers/openstack/stand_in/stand_in.h"
@@ -61,7 +61,7 @@ class EndpointTest : public testing::Test {
   }
 
   std::shared_ptr<CloudEndpoint> make_endpoint() {
-    return std::make_shared<CloudEndpoint>(runtime_, config("0")->cloud(), Pace(), log_);
+    return std::make_shared<CloudEndpoint>(runtime_, config("0")->cloud(), PollPolicy(), log_);
   }
 
   std::shared_ptr<const OpenStackConfig> config(const std::string& rate) {
@@ -99,7 +99,8 @@ class EndpointTest : public testing::Test {
 
   Task<> launch(OpenStackAdapter& adapter, std::string id) {
     UnsavedLaunch launch(id);
-    driver::JournalledMachine machine(runtime_, launch, launch.journal, Pace().settling_time, log_);
+    driver::JournaledSteps machine(runtime_, launch, launch.journal, PollPolicy().consistency_delay,
+                                   log_);
     driver::CreateSpec spec;
     spec.node_id = id;
     spec.hostname = "np" + id;

@@ -49,9 +49,9 @@ TEST_F(AdapterTest, a_launch_knows_its_calls_with_their_ids_and_nothing_of_what_
   cloud_.next_fault = "No valid host was found.";
   std::string failure;
   const auto launch = [](async::Task<driver::Instance> creating,
-                         std::shared_ptr<async::TaskWitness> witness,
+                         std::shared_ptr<async::CallTracer> witness,
                          std::string& failure) -> async::Task<> {
-    async::set_witness(co_await boost::asio::this_coro::executor, witness);
+    async::set_tracer(co_await boost::asio::this_coro::executor, witness);
     try {
       co_await std::move(creating);
     } catch (const CloudError& error) {
@@ -64,17 +64,17 @@ TEST_F(AdapterTest, a_launch_knows_its_calls_with_their_ids_and_nothing_of_what_
   scope.spawn("launch",
               launch(create_with(launch_, spec("0000000001", "special")), recorder, failure));
   loop_.run(scope.join());
-  driver::LaunchAccount account = recorder->take();
+  driver::LaunchTrace account = recorder->take();
   account.failure = failure;
   EXPECT_THAT(failure, HasSubstr("No valid host was found."));
-  const auto made = std::ranges::find(account.notes, "POST", &driver::LaunchNote::method);
-  ASSERT_NE(made, account.notes.end());
+  const auto made = std::ranges::find(account.events, "POST", &driver::TraceEvent::method);
+  ASSERT_NE(made, account.events.end());
   EXPECT_EQ(made->what, "compute: create server");
   EXPECT_THAT(made->path, HasSubstr("/servers"));
   EXPECT_EQ(made->status, 202);
   EXPECT_THAT(made->id, testing::StartsWith("req-"));
-  EXPECT_THAT(account.notes, testing::Contains(testing::Field(&driver::LaunchNote::kind,
-                                                              driver::LaunchNote::Kind::look)))
+  EXPECT_THAT(account.events, testing::Contains(testing::Field(&driver::TraceEvent::kind,
+                                                               driver::TraceEvent::Kind::look)))
       << "the list of servers is asked for once for all";
   const std::string data = to_json(account);
   for (const char* sent : {"secret", "aGVsbG8=", "hello", "oken", "for zuul"}) {
@@ -200,7 +200,7 @@ TEST_F(AdapterTest, an_answer_that_cannot_be_read_does_not_make_a_second_machine
 }
 
 TEST_F(AdapterTest, servers_that_cannot_be_listed_may_be_there_all_the_same) {
-  pace_.settling_time = std::chrono::milliseconds(1);
+  pace_.consistency_delay = std::chrono::milliseconds(1);
   cloud_.fail("POST /compute/servers", {-1});
   cloud_.fail("GET /compute/servers/detail", {503, 503, 503, 503});  // one look, for the driver
   create();

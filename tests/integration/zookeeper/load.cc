@@ -58,10 +58,10 @@ Task<bool> Load::serve_requests(coordination::Store& store) {
 }
 
 Task<> Load::one_request(coordination::Store& store) {
-  requestor::Wish wish;
-  wish.labels = {"a"};
-  wish.requestor = "test";
-  const std::string id = co_await requestor::ask(runtime_, store, std::move(wish));
+  requestor::NodeRequestSpec request_spec;
+  request_spec.labels = {"a"};
+  request_spec.requestor = "test";
+  const std::string id = co_await requestor::ask(runtime_, store, std::move(request_spec));
   requestor::Progress progress = [](const model::NodeRequest&) {};
   requestor::Answer answer = co_await requestor::await_answer(
       runtime_, store, id, runtime_.clock.now() + test_support::kPatience, std::move(progress));

@@ -9,7 +9,7 @@ namespace nodepool::simulation {
 using driver::Limits;
 using driver::Resources;
 
-Resources need_of(std::string_view label) {
+Resources label_resources(std::string_view label) {
   return Resources({{"instances", 1}, {"cores", label == "small" ? 1 : 2}});
 }
 

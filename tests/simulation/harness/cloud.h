@@ -15,7 +15,7 @@
 namespace nodepool::simulation {
 
 // What a node with this label takes, in every cloud.
-driver::Resources need_of(std::string_view label);
+driver::Resources label_resources(std::string_view label);
 
 // How far what a cloud says can be trusted. Chances are from 0 to 1, for each answer.
 struct CloudFaults {

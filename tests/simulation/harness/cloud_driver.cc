@@ -78,11 +78,11 @@ class SimulatedAdapter final : public driver::Adapter {
 
   Task<> stop() override { co_await tokens_.stop(); }
 
-  Task<Instance> create(CreateSpec spec, driver::StateMachine& machine) override {
-    const driver::StateMachine::Make make = [this, &spec, &machine]() {
+  Task<Instance> create(CreateSpec spec, driver::LaunchSteps& machine) override {
+    const driver::LaunchSteps::Make make = [this, &spec, &machine]() {
       return make_machine(spec, machine);
     };
-    const driver::StateMachine::Find find = [this, &spec, &machine]() {
+    const driver::LaunchSteps::Find find = [this, &spec, &machine]() {
       return find_machine(spec, machine);
     };
     const std::string id = co_await machine.step("machine", make, find);
@@ -95,7 +95,7 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return instance_of(id, found->second);
   }
 
-  Task<> remove(model::Json external_id, driver::StateMachine& /*machine*/) override {
+  Task<> remove(model::Json external_id, driver::LaunchSteps& /*machine*/) override {
     co_await remove(std::move(external_id));
   }
 
@@ -103,7 +103,7 @@ class SimulatedAdapter final : public driver::Adapter {
     world_.custody.check_removal(external_id.string_value());
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_take_back);
-    if (draw(world_.hardware.take_back_fails)) {
+    if (draw(world_.hardware.reclaim_fails)) {
       count("machine: take_back failed");
       throw CloudError(CloudError::Kind::transient, "the cloud does not delete the machine");
     }
@@ -151,18 +151,18 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
   Task<driver::Resources> need(std::string /*pool*/, std::string label) override {
-    co_return need_of(label);
+    co_return label_resources(label);
   }
 
   // No shorter than it may take to make a machine: the call of a dead launcher goes on. And then
   // listings have to show it.
-  async::Duration settling_time() const override {
+  async::Duration consistency_delay() const override {
     return std::chrono::seconds(40) + seconds(world_.hardware.faults.most_stale);
   }
 
  private:
-  Task<std::string> make_machine(CreateSpec spec, driver::StateMachine& machine) {
-    const driver::Resources need = need_of(spec.label);
+  Task<std::string> make_machine(CreateSpec spec, driver::LaunchSteps& machine) {
+    const driver::Resources need = label_resources(spec.label);
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_launch);
     if (!spec.image_external_id.empty() && !world_.clouds.has_image(spec.image_external_id)) {
@@ -182,7 +182,7 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return id;
   }
 
-  Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::StateMachine& machine) {
+  Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::LaunchSteps& machine) {
     const std::vector<Instance> listed = co_await instances();
     for (const Instance& instance : listed) {
       const bool is_there = world_.clouds.machines().contains(instance.external_id.string_value());

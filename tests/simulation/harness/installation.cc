@@ -25,7 +25,7 @@ constexpr std::uint64_t kMostStepsAtOnce = 20'000;
 std::shared_ptr<Hardware> draw_hardware(async::Random& random) {
   auto hardware = std::make_shared<Hardware>();
   if (chance(random, 0.5)) hardware->unusable = 0.1;
-  if (chance(random, 0.5)) hardware->take_back_fails = 0.3;
+  if (chance(random, 0.5)) hardware->reclaim_fails = 0.3;
   if (chance(random, 0.5)) hardware->needs_repair = 0.3;
   hardware->slowest_check = chance(random, 0.5) ? 0 : 10;
   hardware->slowest_take_back = chance(random, 0.5) ? 0 : 30;
@@ -152,7 +152,7 @@ void Installation::start_launcher(std::size_t index) {
   const config::Config config = to_config(topology_, index);
   launchers_[index].process = std::make_unique<LauncherProcess>(
       world_, fmt::format("launcher{}", index), launcher_faults_, drivers_, config);
-  tell_tenant_limits(*launchers_[index].process, config);
+  report_tenant_limits(*launchers_[index].process, config);
   known_settings_.given(launchers_[index].process->number(), settings_of(config));
   if (store_is_away_) launchers_[index].process->suspend();
 }
@@ -162,13 +162,13 @@ void Installation::reconfigure(std::size_t index) {
   if (!launchers_[index].process) return;
   note(fmt::format("launcher{} reloads\n{}", index, to_yaml(topology_, index)));
   const config::Config config = to_config(topology_, index);
-  tell_tenant_limits(*launchers_[index].process, config);
+  report_tenant_limits(*launchers_[index].process, config);
   known_settings_.given(launchers_[index].process->number(), settings_of(config));
   launchers_[index].process->reconfigure(config);
 }
 
-void Installation::tell_tenant_limits(const LauncherProcess& launcher,
-                                      const config::Config& config) {
+void Installation::report_tenant_limits(const LauncherProcess& launcher,
+                                        const config::Config& config) {
   std::map<std::string, driver::Limits> limits;
   for (const auto& [tenant, most] : config.tenant_limits) {
     limits[tenant].insert(most.limits.begin(), most.limits.end());

@@ -95,7 +95,7 @@ class Installation {
   void change_cloud_limits();
 
   void reconfigure(std::size_t index);
-  void tell_tenant_limits(const LauncherProcess& launcher, const config::Config& config);
+  void report_tenant_limits(const LauncherProcess& launcher, const config::Config& config);
   void settle_topology();
 
   void befall(const Disaster& disaster);

@@ -128,7 +128,7 @@ void Installation::jump_wall_clock() {
   note(fmt::format("the wall clock jumps by {} s", jump));
   world_.journal.count("mishap: wall clock jumped");
   holds_.forget_expired();
-  world_.clock.jump_wall(static_cast<double>(jump));
+  world_.clock.shift_wall_clock(static_cast<double>(jump));
 }
 
 // --- disasters
@@ -184,7 +184,7 @@ void Installation::befall(const Disaster& disaster) {
         note("the store is lost, and another one takes its place");
         world_.journal.count("disaster: the store is replaced");
         kill_all();
-        world_.server.number_anew_for_tests();
+        world_.server.renumber_for_tests();
         replace_store(backup);
       });
     }

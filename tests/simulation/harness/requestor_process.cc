@@ -334,11 +334,11 @@ Task<> RequestorProcess::give_back(const std::string& request, std::vector<Held>
 
 // As `nodepool request` does, by somebody who forgets to give the nodes back.
 Task<> RequestorProcess::lease_job(Plan plan) {
-  const requestor::Wish wish{plan.labels, system_id_};
+  const requestor::NodeRequestSpec request_spec{plan.labels, system_id_};
   std::string failure;
   std::string id;
   try {
-    id = co_await requestor::ask(runtime_, store_, wish);
+    id = co_await requestor::ask(runtime_, store_, request_spec);
     own_.insert(id);
     world_.journal.count("requests");
     const auto patience = finishing_ ? minutes(60) : minutes(5);

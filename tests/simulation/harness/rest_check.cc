@@ -79,7 +79,7 @@ void RestCheck::check_cloud(const ProviderSpec& provider) const {
     if (!clouds_.machines().contains(node.external_id_text()) && !custody_.is_without_machine(id)) {
       world_.journal.violation(fmt::format("node {} has no machine", id));
     }
-    const driver::Resources need = need_of(node.type.front());
+    const driver::Resources need = label_resources(node.type.front());
     used_by_provider += need;
     used_by_pool[node.pool.value_or("")] += need;
   }
@@ -89,7 +89,7 @@ void RestCheck::check_cloud(const ProviderSpec& provider) const {
     for (const std::string& label : pool.labels) {
       const auto wanted = topology_.labels.find(label);
       if (wanted == topology_.labels.end() || stock(label) >= wanted->second.min_ready) continue;
-      const driver::Resources need = need_of(label);
+      const driver::Resources need = label_resources(label);
       const bool has_room = !excess(limits, used_by_pool[pool.name], need) &&
                             !excess(clouds_.limits(provider.name), used_by_provider, need) &&
                             clouds_.has_room(provider.name, need);

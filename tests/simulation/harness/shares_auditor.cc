@@ -16,7 +16,7 @@ namespace nodepool::simulation {
 namespace {
 
 using coordination::WatchEvent;
-using drivers::metastatic::Place;
+using drivers::metastatic::Slot;
 using model::Node;
 
 // Seconds that the wall clock may have been set back since it was decided that a time was over.
@@ -199,7 +199,7 @@ void SharesAuditor::check_release(const Node& before, const BackingRecord& recor
 // No two nodes stand on the same place. One that is being launched may still name that of an
 // attempt which has failed, and which the backing node's record has free again.
 void SharesAuditor::check_places() const {
-  std::map<Place, std::string> taken;
+  std::map<Slot, std::string> taken;
   for (const auto& [node, place] : shares_) {
     const bool is_launched = std::ranges::any_of(
         launched_, [&](const auto& of_label) { return of_label.second.contains(node); });
@@ -234,7 +234,7 @@ void SharesAuditor::look_at_request(const std::string& path) {
 // it launches; after a change of their pool nobody knows how many it counts upon: who launches the
 // older ones has asked for them.
 void SharesAuditor::check_need(const model::NodeRequest& request) const {
-  const std::string label = driver::backing_order_of(request).value().label;
+  const std::string label = driver::backing_purpose_of(request).value().label;
   const auto rules = rules_.find(label);
   if (rules == rules_.end() || rules->second.has_changed) return;
   const auto places =
@@ -242,7 +242,7 @@ void SharesAuditor::check_need(const model::NodeRequest& request) const {
         const model::NodeRequest& other = entry.second;
         return other.state != model::RequestState::failed &&
                other.stat.ephemeral_owner == request.stat.ephemeral_owner &&
-               driver::backing_order_of(other).value().label == label;
+               driver::backing_purpose_of(other).value().label == label;
       });
   std::size_t need = 0;
   if (const auto found = launched_.find(label); found != launched_.end()) {

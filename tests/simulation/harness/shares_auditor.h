@@ -62,10 +62,10 @@ class SharesAuditor {
   std::int64_t session_;
   std::map<std::string, Rules> rules_;  // by label
   std::map<std::string, model::Node> backing_;
-  std::map<std::string, drivers::metastatic::Place> shares_;  // by node
-  std::map<std::string, std::set<std::string>> launched_;     // by label: nodes
-  std::map<std::string, std::size_t> removed_by_others_;      // of these, by label: how many
-  std::map<std::string, model::NodeRequest> requests_;        // for backing nodes
+  std::map<std::string, drivers::metastatic::Slot> shares_;  // by node
+  std::map<std::string, std::set<std::string>> launched_;    // by label: nodes
+  std::map<std::string, std::size_t> removed_by_others_;     // of these, by label: how many
+  std::map<std::string, model::NodeRequest> requests_;       // for backing nodes
 };
 
 }  // namespace nodepool::simulation

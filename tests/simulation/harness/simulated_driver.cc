@@ -96,7 +96,7 @@ class SimulatedProvider final : public driver::Provider {
     co_return;
   }
 
-  void idle() override {
+  void quiesce() override {
     idle_ = true;
     nodes_.reset();
     locks_.reset();
@@ -105,7 +105,7 @@ class SimulatedProvider final : public driver::Provider {
   }
 
   Task<> stop() override {
-    idle();
+    quiesce();
     co_await scope_.join();
   }
 
@@ -132,7 +132,7 @@ class SimulatedProvider final : public driver::Provider {
     co_return usable;
   }
 
-  Task<std::optional<Node>> take_back(driver::NodeRecord& record) override {
+  Task<std::optional<Node>> reclaim(driver::NodeRecord& record) override {
     Node node = record.node();
     const std::string machine = machine_of(node);
     taking_back_.insert(machine);
@@ -154,7 +154,7 @@ class SimulatedProvider final : public driver::Provider {
     async::Random& random = context_.runtime.random;
     co_await context_.runtime.clock.sleep_for(
         seconds_between(random, 0, hardware_->slowest_take_back));
-    if (chance(random, hardware_->take_back_fails)) {
+    if (chance(random, hardware_->reclaim_fails)) {
       journal_.count("machine: take_back failed");
       throw std::runtime_error("the machine does not answer");
     }
@@ -189,7 +189,7 @@ class SimulatedProvider final : public driver::Provider {
       co_await wake_.wait();
       bool failed = false;
       try {
-        if (context_.nodes.ready()) co_await bring_in_order();
+        if (context_.nodes.ready()) co_await restore_host();
       } catch (const coordination::StoreError&) {
         failed = true;
       }
@@ -199,7 +199,7 @@ class SimulatedProvider final : public driver::Provider {
     }
   }
 
-  Task<> bring_in_order() {
+  Task<> restore_host() {
     std::set<std::string> seen;
     std::vector<std::string> surplus;
     for (const std::string& id : context_.nodes.of_provider(config_->name())) {

@@ -20,7 +20,7 @@ using async::Task;
 // How the machines behind simulated providers behave. Chances are from 0 to 1.
 struct Hardware {
   double unusable = 0;           // found broken when it is about to be handed out
-  double take_back_fails = 0;    // an attempt to take it back throws
+  double reclaim_fails = 0;      // an attempt to take it back throws
   double needs_repair = 0;       // there is no replacement at first
   double slowest_check = 0;      // seconds
   double slowest_take_back = 0;  // seconds

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/outcome.h"
-#include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
 #include "telemetry/version.h"
 
@@ -68,9 +68,9 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
   using HttpKind = http::HttpError::Kind;
   const std::string what = call.about.empty() ? name_of(call) : name_of(call) + " " + call.about;
   const bool may_repeat = !call.creates || call.has_token;
-  CallPace& pace = state_.pace(call.service);
+  CallRateLimit& poll_policy = state_.poll_policy(call.service);
   Outcome outcome;
-  co_await pace.turn(call.precedence);
+  co_await poll_policy.turn(call.precedence);
   Credentials::Pointer keys;
   try {
     keys = co_await state_.credentials().get();
@@ -99,13 +99,13 @@ Task<Caller::Outcome> Caller::attempt(const Call& call) {
     co_return outcome;
   }
   if (outcome.response->is_success()) {
-    pace.accepted(call.precedence);
+    poll_policy.accepted(call.precedence);
     co_return outcome;
   }
   const int status = outcome.response->status;
-  Refusal refusal = refusal_in(*outcome.response);
+  ErrorResponse refusal = refusal_in(*outcome.response);
   const bool is_slow = says_slower(refusal, status);
-  if (is_slow) pace.throttled(call.precedence);
+  if (is_slow) poll_policy.throttled(call.precedence);
   const bool has_old_keys = says_keys_are_old(refusal) || status == 401;
   if (has_old_keys) state_.credentials().refused(keys);
   const std::string message = http::without_secrets(refusal.message, secrets);

@@ -5,7 +5,7 @@
 
 #include "async/runtime.h"
 #include "drivers/aws/account/account.h"
-#include "drivers/aws/api/call_pace.h"
+#include "drivers/aws/api/call_rate_limit.h"
 #include "drivers/aws/api/credentials.h"
 #include "drivers/aws/api/query.h"
 #include "drivers/aws/api/xml_element.h"
@@ -28,7 +28,7 @@ class AccountState {
         credentials_(runtime, account, threads, log, on_attempt) {}
 
   const Account& account() const { return account_; }
-  CallPace& pace(ServiceKind service) {
+  CallRateLimit& poll_policy(ServiceKind service) {
     if (service == ServiceKind::ebs) return block_pace_;
     if (service == ServiceKind::s3) return object_pace_;
     return service == ServiceKind::service_quotas ? quota_pace_ : pace_;
@@ -43,10 +43,10 @@ class AccountState {
 
  private:
   const Account& account_;
-  CallPace pace_;
-  CallPace quota_pace_;
-  CallPace block_pace_;   // without a limit, but for what AWS says
-  CallPace object_pace_;  // the same
+  CallRateLimit pace_;
+  CallRateLimit quota_pace_;
+  CallRateLimit block_pace_;   // without a limit, but for what AWS says
+  CallRateLimit object_pace_;  // the same
   Credentials credentials_;
 };
 

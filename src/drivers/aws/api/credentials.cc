@@ -9,8 +9,8 @@
 #include "cloud/helper_program.h"
 #include "cloud/iso_time.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/query.h"
-#include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
 #include "drivers/aws/api/xml_element.h"
 
@@ -110,7 +110,7 @@ Task<http::Response> Credentials::send(http::Client& client, http::Request reque
     throw CloudError(CloudError::Kind::auth, name + ": " + error.what());
   }
   if (!response.is_success()) {
-    const Refusal refusal = refusal_in(response);
+    const ErrorResponse refusal = refusal_in(response);
     throw CloudError(
         CloudError::Kind::auth,
         presentable(fmt::format("{}: HTTP {} {} {}", name, response.status, refusal.code,

@@ -4,8 +4,8 @@
 
 #include "cloud/pages.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/outcome.h"
-#include "drivers/aws/api/refusal.h"
 
 namespace nodepool::drivers::aws {
 
@@ -284,8 +284,8 @@ Task<std::string> Ec2::create_fleet(Query query) {
     throw CloudError(is_fleet ? CloudError::Kind::failed : CloudError::Kind::unknown_outcome,
                      "ec2: CreateFleet: it has no instance");
   }
-  const Refusal refusal{.code = errors.front().text_or("errorCode"),
-                        .message = errors.front().text_or("errorMessage")};
+  const ErrorResponse refusal{.code = errors.front().text_or("errorCode"),
+                              .message = errors.front().text_or("errorMessage")};
   throw CloudError(kind_of(refusal, 200, false),
                    presentable("ec2: CreateFleet: " + refusal.code + ": " + refusal.message));
 }
@@ -324,7 +324,8 @@ Task<bool> Ec2::release_host(std::string id) {
     const XmlElement answer = co_await caller_.ask(std::move(call), std::move(query));
     for (const XmlElement& item : answer.items("unsuccessful")) {
       const XmlElement error = item.child("error");
-      const Refusal refusal{.code = error.text_or("code"), .message = error.text_or("message")};
+      const ErrorResponse refusal{.code = error.text_or("code"),
+                                  .message = error.text_or("message")};
       throw CloudError(
           kind_of(refusal, 200, false),
           presentable("ec2: ReleaseHosts " + id + ": " + refusal.code + ": " + refusal.message));

@@ -6,8 +6,8 @@
 #include "cloud/pages.h"
 #include "cloud/url_text.h"
 #include "driver/cloud_error.h"
+#include "drivers/aws/api/error_response.h"
 #include "drivers/aws/api/outcome.h"
-#include "drivers/aws/api/refusal.h"
 #include "drivers/aws/api/signature.h"
 #include "drivers/aws/api/xml_element.h"
 
@@ -140,7 +140,7 @@ Task<> S3::complete(S3Upload upload, std::vector<S3Part> parts) {
   complete.headers = {{"Content-Type", "application/xml"}};
   complete.body = text_of(parts);
   const http::Response response = co_await caller_.send(std::move(complete));
-  const Refusal refusal = refusal_in(response);
+  const ErrorResponse refusal = refusal_in(response);
   if (refusal.code.empty()) {
     read_outcome(false, [&response] {
       return XmlElement::parse("s3: CompleteMultipartUpload", response.body).text("ETag");

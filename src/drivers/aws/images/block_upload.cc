@@ -65,7 +65,7 @@ Task<Snapshot> BlockUpload::run(std::shared_ptr<const http::StreamedBody> body,
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
   co_await sender_->run();
   const std::function<Task<>()> mark_all = [this] { return mark(sender_->count()); };
-  co_await patiently(runtime_, log_, mark_all);  // from now on nothing can be written
+  co_await retry_while_unreachable(runtime_, log_, mark_all);  // from now on nothing can be written
   co_await complete();
   co_return snapshot_;
 }
@@ -82,7 +82,7 @@ Task<Snapshot> BlockUpload::begin(std::uint64_t bytes) {
   const std::function<Task<std::string>()> start = [this, &snapshot, &token] {
     return ebs_.start(snapshot.size, name_, token, metadata_);
   };
-  snapshot.id = co_await patiently(runtime_, log_, start);
+  snapshot.id = co_await retry_while_unreachable(runtime_, log_, start);
   co_return snapshot;
 }
 
@@ -95,12 +95,12 @@ Task<> BlockUpload::send(std::uint64_t index, std::string block) {
   const std::function<Task<>()> put = [this, index, &block] {
     return ebs_.put(snapshot_.id, index, block);
   };
-  co_await patiently(runtime_, log_, put);
-  co_await mark_at_times();
+  co_await retry_while_unreachable(runtime_, log_, put);
+  co_await refresh_periodically();
 }
 
 // That it cannot be marked costs no more than work that is done again.
-Task<> BlockUpload::mark_at_times() {
+Task<> BlockUpload::refresh_periodically() {
   if (runtime_.clock.now() < next_mark_) co_return;
   next_mark_ = runtime_.clock.now() + kBetweenMarks;
   const std::uint64_t sent = std::max(sent_before_, sender_->sent_in_a_row());
@@ -124,7 +124,7 @@ Task<> BlockUpload::complete() {
     const std::function<Task<bool>()> ask = [this] {
       return ebs_.complete(snapshot_.id, written_);
     };
-    const bool is_complete = co_await patiently(runtime_, log_, ask);
+    const bool is_complete = co_await retry_while_unreachable(runtime_, log_, ask);
     if (is_complete) co_return;
     if (runtime_.clock.now() >= until) {
       throw CloudError(CloudError::Kind::failed, "snapshot " + snapshot_.id + " does not complete");

@@ -31,7 +31,7 @@ class BlockUpload {
  private:
   async::Task<Snapshot> begin(std::uint64_t bytes);
   async::Task<> send(std::uint64_t index, std::string block);
-  async::Task<> mark_at_times();
+  async::Task<> refresh_periodically();
   async::Task<> mark(std::uint64_t blocks);
   async::Task<> complete();
 

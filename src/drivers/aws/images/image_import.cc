@@ -23,7 +23,7 @@ constexpr async::Duration kPoll = std::chrono::seconds(10);
 // After that a task that was made is shown, or gone.
 constexpr async::Duration kSettlingTime = std::chrono::minutes(1);
 
-Query query_of(const ImportOrder& order) {
+Query query_of(const ImportRequest& order) {
   const bool is_image = order.kind == ImportKind::image;
   Query query;
   query.add("Description", order.name);
@@ -81,7 +81,7 @@ Task<std::optional<ImportTask>> ImageImport::find(ImportKind kind, Metadata meta
 }
 
 // The token lets the call be made once more where the answer is lost.
-Task<std::string> ImageImport::begin(ImportOrder order) {
+Task<std::string> ImageImport::begin(ImportRequest order) {
   const Query query = query_of(order);
   const auto until = runtime_.clock.now() + order.patience;
   const std::function<Task<std::string>()> call = [this, &order, &query] {
@@ -89,7 +89,7 @@ Task<std::string> ImageImport::begin(ImportOrder order) {
   };
   while (true) {
     try {
-      co_return co_await patiently(runtime_, log_, call);
+      co_return co_await retry_while_unreachable(runtime_, log_, call);
     } catch (const CloudError& error) {
       if (error.kind() != CloudError::Kind::quota || runtime_.clock.now() >= until) throw;
       log_.info("{}; it is tried again", error.what());
@@ -102,7 +102,7 @@ Task<std::optional<ImportTask>> ImageImport::look(ImportKind kind, std::string i
   const std::function<Task<std::optional<ImportTask>>()> ask = [this, kind, &id] {
     return imports_.task(kind, id);
   };
-  co_return co_await patiently(runtime_, log_, ask);
+  co_return co_await retry_while_unreachable(runtime_, log_, ask);
 }
 
 // AWS sees to it that a task ends.
@@ -136,7 +136,7 @@ Task<> ImageImport::put_tags(ImportTask task, Metadata metadata) {
   const std::function<Task<>()> tag = [this, &made, &metadata] {
     return ec2_.create_tags(made, metadata);
   };
-  co_await patiently(runtime_, log_, tag);
+  co_await retry_while_unreachable(runtime_, log_, tag);
 }
 
 Task<std::vector<ImportTask>> ImageImport::tasks_of(std::string provider) {

@@ -13,7 +13,7 @@
 namespace nodepool::drivers::aws {
 
 // What is to be imported.
-struct ImportOrder {
+struct ImportRequest {
   ImportKind kind = ImportKind::snapshot;
   std::string name;
   std::string format;
@@ -34,7 +34,7 @@ class ImageImport {
   // What the upload has begun before, unless it has failed.
   async::Task<std::optional<ImportTask>> find(ImportKind kind, driver::Metadata metadata);
   // Begins one, and returns its id.
-  async::Task<std::string> begin(ImportOrder order);
+  async::Task<std::string> begin(ImportRequest order);
   // Returns what has been made, which has the task's tags then. Throws CloudError: also if it has
   // failed, with what AWS says of it.
   async::Task<ImportTask> finish(ImportKind kind, std::string id, driver::Metadata metadata);

@@ -80,7 +80,7 @@ Task<std::string> ImageStore::upload(driver::ProviderImage image, std::string na
 
 Task<std::string> ImageStore::make(Job job) {
   const std::function<Task<Inventory>()> look = [this] { return inventory(); };
-  const Inventory begun = co_await patiently(runtime_, log_, look);
+  const Inventory begun = co_await retry_while_unreachable(runtime_, log_, look);
   const std::optional<Ami> image = made_for(begun.images, job.metadata);
   std::string id;
   if (image) {

@@ -46,7 +46,7 @@ Task<> ObjectUpload::run(std::shared_ptr<const http::StreamedBody> body,
                          driver::ImageSupport::Progress progress) {
   const std::uint64_t size = body->size;
   const std::function<Task<bool>()> begin = [this, size] { return find_or_begin(size); };
-  if (co_await patiently(runtime_, log_, begin)) {
+  if (co_await retry_while_unreachable(runtime_, log_, begin)) {
     if (progress) progress(size);
     co_return;
   }
@@ -103,7 +103,7 @@ Task<> ObjectUpload::send(std::uint64_t index, std::string part) {
   const std::function<Task<S3Part>()> put = [this, number, &hashed] {
     return s3_.put_part(upload_, number, hashed.data, hashed.hash);
   };
-  S3Part sent = co_await patiently(runtime_, log_, put);
+  S3Part sent = co_await retry_while_unreachable(runtime_, log_, put);
   parts_[number] = std::move(sent);
 }
 
@@ -115,7 +115,7 @@ Task<> ObjectUpload::complete(std::uint64_t size) {
   const std::function<Task<>()> call = [this, &parts] { return s3_.complete(upload_, parts); };
   std::optional<CloudError> failure;
   try {
-    co_await patiently(runtime_, log_, call);
+    co_await retry_while_unreachable(runtime_, log_, call);
   } catch (const CloudError& error) {
     if (error.kind() != CloudError::Kind::not_found) throw;
     failure = error;

@@ -15,8 +15,8 @@ inline constexpr async::Duration kPatientPause = std::chrono::seconds(5);
 // of reach or asks for that, within limits: what has been sent of a large file is worth waiting
 // for. What `call` uses outlives this. Throws CloudError, Cancelled.
 template <typename Result>
-async::Task<Result> patiently(async::Runtime runtime, telemetry::Logger log,
-                              std::function<async::Task<Result>()> call) {
+async::Task<Result> retry_while_unreachable(async::Runtime runtime, telemetry::Logger log,
+                                            std::function<async::Task<Result>()> call) {
   using Kind = driver::CloudError::Kind;
   const auto until = runtime.clock.now() + kPatience;
   while (true) {

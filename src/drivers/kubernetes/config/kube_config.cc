@@ -61,7 +61,7 @@ Amounts amounts_of(const config::Section& label, const config::Section& pool,
   return {.cpu = amount("cpu"), .memory = amount("memory"), .storage = amount("storage")};
 }
 
-driver::Resources need_of(const config::Section& section, const KubeLabel& label) {
+driver::Resources label_resources(const config::Section& section, const KubeLabel& label) {
   driver::Resources::Amounts need = {{"instances", 1}};
   const auto add = [&need](const std::string& name, std::optional<double> amount) {
     if (amount && !name.empty()) need[name] = *amount;
@@ -173,7 +173,7 @@ KubeLabel KubeConfig::load_label(const config::Section& section,
   label.privileged = section.optional_boolean("privileged");
   label.labels = section.text_map("labels");
   label.dynamic_labels = section.text_map("dynamic-labels");
-  label.need = need_of(section, label);
+  label.need = label_resources(section, label);
   return label;
 }
 

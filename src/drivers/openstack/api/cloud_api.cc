@@ -37,7 +37,7 @@ CloudAccount::CloudAccount(const async::Runtime& runtime, const Cloud& cloud,
 void CloudAccount::set_spacing(double spacing) {
   const double calls_per_second = spacing > 0 ? 1 / spacing : 0;
   identity_pace_->set_rate(calls_per_second);
-  for (const auto& [kind, pace] : paces_) pace->set_rate(calls_per_second);
+  for (const auto& [kind, poll_policy] : paces_) poll_policy->set_rate(calls_per_second);
 }
 
 struct CloudApi::Services {
@@ -54,7 +54,7 @@ struct CloudApi::Services {
             kind,
             account.cloud(),
             account.identity(),
-            options_for(account.cloud(), account.pace(kind)),
+            options_for(account.cloud(), account.poll_policy(kind)),
             log,
             on_attempt};
   }

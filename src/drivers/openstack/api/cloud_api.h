@@ -30,7 +30,9 @@ class CloudAccount {
 
   const Cloud& cloud() const { return cloud_; }
   Identity& identity() { return identity_; }
-  std::shared_ptr<http::RateGovernor> pace(ServiceKind service) const { return paces_.at(service); }
+  std::shared_ptr<http::RateGovernor> poll_policy(ServiceKind service) const {
+    return paces_.at(service);
+  }
 
   // After the last call.
   async::Task<> stop() { return identity_.stop(); }

@@ -80,7 +80,7 @@ TEST_F(ZooKeeperReconfigure, other_certificates_count_for_the_next_connection) {
   EXPECT_THAT(states_.states(), IsEmpty());
   proxy_.cut();
   ASSERT_TRUE(fixture_.run_until(
-      [this] { return store_->trouble().contains("certificate verify failed"); }));
+      [this] { return store_->problem().contains("certificate verify failed"); }));
   store_->reconfigure(through_proxy());
   ASSERT_TRUE(states_.run_until(connected));
   EXPECT_EQ(store_->session_id(), session);
@@ -94,7 +94,7 @@ TEST_F(ZooKeeperReconfigure, a_server_whose_name_is_to_be_verified_is_left_if_it
   options.verify_hostname = true;
   store_->reconfigure(options);
   ASSERT_TRUE(states_.run_until(suspended));
-  EXPECT_THAT(store_->trouble(), HasSubstr("not for localhost"));
+  EXPECT_THAT(store_->problem(), HasSubstr("not for localhost"));
   options.servers.front().host = "127.0.0.1";
   store_->reconfigure(options);
   ASSERT_TRUE(states_.run_until(connected));

@@ -72,7 +72,7 @@ std::string DedicatedHosts::place(const std::string& id, const std::string& type
   return {};
 }
 
-void DedicatedHosts::vacate(const std::string& instance) {
+void DedicatedHosts::release_slot(const std::string& instance) {
   for (auto& [id, host] : hosts) {
     if (host.instance == instance) host.instance.clear();
   }

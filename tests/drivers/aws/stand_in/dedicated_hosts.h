@@ -32,7 +32,7 @@ class DedicatedHosts {
   // error's code; empty: it can.
   std::string place(const std::string& id, const std::string& type, const std::string& instance);
   // An instance has ended.
-  void vacate(const std::string& instance);
+  void release_slot(const std::string& instance);
 
   // --- the cloud
   std::map<std::string, Host> hosts;  // by id; those that are not released

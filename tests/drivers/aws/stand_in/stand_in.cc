@@ -313,7 +313,7 @@ std::string StandIn::shown(Instance& instance) {
   if (instance.state == "pending" && is_due) {
     instance.state = instance.is_broken ? "terminated" : "running";
     instance.ended = runtime_.clock.now();
-    if (instance.is_broken) dedicated_hosts.vacate(instance.id);
+    if (instance.is_broken) dedicated_hosts.release_slot(instance.id);
   }
   if (instance.is_broken && instance.state == "terminated") instance.reason_code = broken_code;
   const std::string reason =
@@ -389,7 +389,7 @@ void StandIn::settle() {
     if (instance.state != "shutting-down" || !is_due) continue;
     instance.state = "terminated";
     volumes.erase(instance.volume);
-    dedicated_hosts.vacate(id);
+    dedicated_hosts.release_slot(id);
   }
   std::erase_if(instances, [this](const auto& entry) {
     const Instance& instance = entry.second;

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/lease.h"
+#include "model/lease_request.h"
+#include "model/node_table.h"
+#include "model/observers.h"
+#include "model/request_table.h"
+
+namespace nodepool::api {
+
+// The orders and leases of an installation, by owner and by key, kept up to date record by record:
+// a look at it costs the same however many nodes and requests of others there are. A lease has the
+// id of its order; both are one entry here.
+class LeaseIndex {
+ public:
+  // The tables outlive this.
+  LeaseIndex(model::RequestTable& requests, model::NodeTable& nodes);
+
+  struct Entry {
+    std::string owner;   // empty: a lease that was not made by the API
+    std::string tenant;  // empty: none
+    std::string key;     // of the order; empty: none
+    std::optional<model::LeaseRequest> lease_request = {};  // while there is a request
+    bool is_failed = false;                                 // the order is
+    std::size_t ordered = 0;                                // nodes that are still waited for
+    std::optional<model::Lease> lease = {};                 // while there are nodes
+    model::IdSet nodes = {};                                // of the lease
+  };
+
+  // Null if there is neither an order nor a lease with this id. Valid until the next co_await.
+  const Entry* find(std::string_view id) const;
+
+  // All of them by id.
+  const std::map<std::string, Entry, std::less<>>& all() const { return entries_; }
+
+  // The ids of an owner's orders and leases.
+  const model::IdSet& of_owner(std::string_view owner) const;
+
+  // How many nodes an owner has and waits for.
+  // Those that it has had held count as well.
+  std::size_t nodes_of(std::string_view owner) const;
+
+  // The order or lease with this key.
+  std::optional<std::string> id_of_key(std::string_view key) const;
+
+  // Calls `observer` whenever the entry with this id changes, comes or goes. The ledger outlives
+  // what this returns.
+  coordination::Subscription observe(const std::string& id, std::function<void()> observer);
+
+  // … whenever any entry changes, with its id.
+  coordination::Subscription observe_all(std::function<void(const std::string&)> observer) {
+    return changes_.subscribe(std::move(observer));
+  }
+
+ private:
+  void on_request(const model::RequestTable::Change& change);
+  void on_node(const model::NodeTable::Change& change);
+  class Watch;
+  void on_hold(const model::NodeTable::Change& change);
+  void set_owner(const std::string& id, Entry& entry, const std::string& owner);
+  void changed(const std::string& id);
+  void unwatch(const std::string& id);
+
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, model::IdSet, std::less<>> by_owner_;
+  std::map<std::string, model::IdSet, std::less<>> held_;  // nodes, by owner
+  std::map<std::string, std::string, std::less<>> by_key_;
+  std::map<std::string, model::Observers<>> watched_;  // by id
+  model::Observers<const std::string&> changes_;
+  coordination::Subscription requests_;
+  coordination::Subscription nodes_;
+};
+
+}  // namespace nodepool::api

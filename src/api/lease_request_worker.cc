@@ -1,0 +1,149 @@
+#include "api/lease_request_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "requestor/lease_request.h"
+
+namespace nodepool::api {
+
+using async::Task;
+using coordination::StoreError;
+using model::NodeRequest;
+using model::RequestState;
+
+namespace {
+
+constexpr double kPeerPatience = 2;  // seconds that an order is left to whoever placed it
+constexpr double kRetryPause = 1;    // seconds
+constexpr auto kKeyPause = std::chrono::hours(6);
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+LeaseRequestWorker::LeaseRequestWorker(const async::Runtime& runtime, coordination::Store& store,
+                                       model::Records& records, LeaseIndex& lease_index,
+                                       const telemetry::Logger& log)
+    : runtime_(runtime),
+      store_(store),
+      records_(records),
+      lease_index_(lease_index),
+      log_(log),
+      scope_(runtime, [log](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      }) {}
+
+void LeaseRequestWorker::start() {
+  changes_ = lease_index_.observe_all([this](const std::string& id) { reevaluate(id); });
+  for (const auto& [id, entry] : lease_index_.all()) reevaluate(id);
+  scope_.spawn("orders", run());
+  scope_.spawn("order keys", forget_keys());
+}
+
+Task<> LeaseRequestWorker::stop() {
+  changes_.reset();
+  co_await scope_.stop();
+}
+
+void LeaseRequestWorker::adopt(const std::string& id) {
+  adopted_.insert(id);
+  reevaluate(id);
+}
+
+void LeaseRequestWorker::reevaluate(const std::string& id) {
+  const LeaseIndex::Entry* entry = lease_index_.find(id);
+  if (entry == nullptr || !entry->lease_request) return forget(id);
+  schedule(id, due(id));
+}
+
+// When something is to be done about the order, in seconds since the epoch.
+double LeaseRequestWorker::due(const std::string& id) const {
+  const NodeRequest* request = records_.requests.find(id);
+  if (request == nullptr) return kNever;
+  if (request->state == RequestState::failed) return request->state_time + kFailureIsKept;
+  if (request->state == RequestState::fulfilled) {
+    return adopted_.contains(id) ? 0 : request->state_time + kPeerPatience;
+  }
+  return lease_index_.find(id)->lease_request->expires;
+}
+
+void LeaseRequestWorker::schedule(const std::string& id, double when) {
+  const auto found = due_.find(id);
+  if (found != due_.end()) {
+    if (found->second == when) return;
+    next_due_.erase({found->second, id});
+  }
+  due_[id] = when;
+  next_due_.emplace(when, id);
+  if (next_due_.begin()->second == id) changed_.set();
+}
+
+void LeaseRequestWorker::forget(const std::string& id) {
+  adopted_.erase(id);
+  const auto found = due_.find(id);
+  if (found == due_.end()) return;
+  next_due_.erase({found->second, id});
+  due_.erase(found);
+}
+
+Task<> LeaseRequestWorker::run() {
+  while (true) {
+    co_await records_.until_ready();
+    const double now = runtime_.clock.wall_seconds();
+    while (!next_due_.empty() && next_due_.begin()->first <= now) {
+      const std::string id = next_due_.begin()->second;
+      schedule(id, now + kRetryPause);
+      if (attended_.insert(id).second) scope_.spawn("order " + id, serve(id));
+    }
+    constexpr double kLongestSleep = 3600;  // the wall clock may jump
+    const double next = next_due_.empty() ? kLongestSleep : next_due_.begin()->first - now;
+    const std::chrono::duration<double> pause(std::min(next, kLongestSleep));
+    const auto until = runtime_.clock.now() + std::chrono::duration_cast<async::Duration>(pause);
+    co_await changed_.wait_until(runtime_.clock, until);
+  }
+}
+
+Task<> LeaseRequestWorker::serve(std::string id) {
+  std::string failure;
+  try {
+    co_await end(id);
+  } catch (const StoreError& error) {
+    failure = error.what();
+  } catch (...) {
+    attended_.erase(id);
+    throw;
+  }
+  attended_.erase(id);
+  if (failure.empty()) co_return;
+  log_.about({}, id, {}).warning("The order is looked at again in a moment: {}", failure);
+}
+
+Task<> LeaseRequestWorker::end(std::string id) {
+  const NodeRequest* request = records_.requests.find(id);
+  if (request == nullptr) co_return;
+  const telemetry::Logger log = log_.about(request->event_id.value_or(""), id, {});
+  if (request->state == RequestState::fulfilled) {
+    const auto leased = co_await requestor::serve_order(runtime_, store_, id);
+    if (leased) {
+      log.info("Leased {} nodes to {}", leased->nodes.size(), leased->lease.owner);
+    }
+    co_return;
+  }
+  const bool is_failed = request->state == RequestState::failed;
+  const bool is_ended = co_await requestor::end_order(store_, id, request->stat.version);
+  if (is_ended && !is_failed) log.info("Nobody waits for the order any longer: it is withdrawn");
+}
+
+Task<> LeaseRequestWorker::forget_keys() {
+  while (true) {
+    try {
+      co_await requestor::forget_old_keys(runtime_, store_);
+    } catch (const StoreError& error) {
+      log_.debug("Old keys of orders are forgotten later: {}", error.what());
+    }
+    co_await runtime_.clock.sleep_for(kKeyPause);
+  }
+}
+
+}  // namespace nodepool::api

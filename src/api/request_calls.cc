@@ -1,0 +1,353 @@
+#include "api/request_calls.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/documents.h"
+#include "api/lease_calls.h"
+#include "api/token_file.h"
+#include "async/event.h"
+#include "async/finally.h"
+#include "model/paths.h"
+#include "report/listings.h"
+#include "report/rendering/table_text.h"
+#include "requestor/error.h"
+#include "requestor/lease.h"
+#include "requestor/lease_request.h"
+
+namespace nodepool::api {
+
+using async::Task;
+using coordination::StoreError;
+using model::NodeRequest;
+
+namespace {
+
+// What another launcher has just written may take so long to be seen here.
+constexpr auto kSightPatience = std::chrono::milliseconds(500);
+// Between two parts of an event stream.
+constexpr auto kStreamPause = web::kStreamSilence;
+constexpr std::size_t kUsualPage = 100;
+constexpr std::size_t kLargestPage = 1000;
+
+std::string base_path(const std::string& id) {
+  return "/api/v1/requests/" + id;
+}
+
+bool is_waiting(const LeaseIndex::Entry& entry) {
+  return !entry.lease && !entry.is_failed;
+}
+
+// The state of an order, of which the ledger knows.
+std::string document_of(const Call& call) {
+  const LeaseIndex::Entry& entry = *call.context.lease_index.find(call.id);
+  const NodeRequest* request = call.context.records.requests.find(call.id);
+  if (entry.lease_request && request != nullptr && !entry.lease) {
+    return lease_request_document(call.id, *request, *entry.lease_request,
+                                  call.context.records.requests);
+  }
+  return fulfilled_document(call.id, entry, call.context.records.nodes,
+                            call.view.may_change(entry) ? Access::shown : Access::hidden,
+                            call.context.runtime.clock.wall_seconds());
+}
+
+// Whether the store has such an order: this launcher may not have seen it yet.
+Task<> look_in_store(Call& call) {
+  std::optional<coordination::Entry> entry;
+  try {
+    entry = co_await call.context.store.get(model::request_path(call.id));
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+  }
+  if (entry) call.context.records.requests.seen(call.id, *entry);
+}
+
+// Returns when the ledger has the order or lease, or it is clear that nobody has.
+Task<bool> find_order(Call& call) {
+  if (call.context.lease_index.find(call.id) != nullptr) co_return true;
+  async::Event seen;
+  const coordination::Subscription watching =
+      call.context.lease_index.observe(call.id, [&seen] { seen.set(); });
+  co_await look_in_store(call);
+  if (call.context.lease_index.find(call.id) != nullptr) co_return true;
+  async::Clock& clock = call.context.runtime.clock;
+  co_await seen.wait_until(clock, clock.now() + kSightPatience);
+  co_return call.context.lease_index.find(call.id) != nullptr;
+}
+
+// Throws CallError unless there is such an order, or its lease, that the client may see.
+Task<> require_order(Call& call) {
+  co_await find_order(call);
+  if (call.view.find(call.id) != nullptr) co_return;
+  throw CallError(404, fmt::format("There is no request {}: it has ended, or never was", call.id));
+}
+
+Task<> wait_until_settled(Call& call, async::Clock::TimePoint deadline) {
+  async::Clock& clock = call.context.runtime.clock;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.context.lease_index.observe(call.id, [&changed] { changed.set(); });
+  while (true) {
+    const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+    if (entry != nullptr && !is_waiting(*entry)) co_return;
+    if (entry == nullptr) co_return co_await require_order(call);
+    if (!co_await changed.wait_until(clock, deadline)) co_return;
+  }
+}
+
+// Returns when the order waits no longer, or at `deadline`. Throws CallError if it is gone then, or
+// once the client's token is not valid any more.
+Task<> wait_for_end(Call& call, async::Clock::TimePoint deadline) {
+  Task<> waiting = wait_until_settled(call, deadline);
+  Task<> limited = call.context.authorizer.while_authorized(call.request, std::move(waiting));
+  co_await std::move(limited);
+}
+
+requestor::Priority read_priority(const Call& call, CallBody& body) {
+  const std::string word = body.text("priority").value_or("normal");
+  const std::vector<std::string>& allowed = call.client.priorities;
+  if (!allowed.empty() && std::ranges::find(allowed, word) == allowed.end()) {
+    throw CallError(403, fmt::format("{} asks with priority {} only", call.client.name,
+                                     fmt::join(allowed, " or ")));
+  }
+  if (word == "high") return requestor::Priority::high;
+  if (word == "normal") return requestor::Priority::normal;
+  if (word == "low") return requestor::Priority::low;
+  throw CallError(422, "`priority` must be high, normal or low");
+}
+
+std::optional<std::string> read_tenant(const Call& call, CallBody& body) {
+  std::optional<std::string> tenant = body.text("tenant");
+  if (call.client.may_name_tenants) return tenant;
+  const std::string& own = call.client.tenant;
+  if (tenant && *tenant != own) {
+    throw CallError(
+        403, own.empty()
+                 ? fmt::format("{} may not name a tenant: its token has none", call.client.name)
+                 : fmt::format("{} asks for nodes of the tenant {} only", call.client.name, own));
+  }
+  return own.empty() ? std::nullopt : std::optional(own);
+}
+
+// What is ordered.
+struct Wanted {
+  requestor::NodeRequestSpec request_spec;
+  model::LeaseRequest lease_request;
+};
+
+std::vector<std::string> read_labels(const Call& call, CallBody& body) {
+  std::vector<std::string> labels = body.texts("labels", kMostLabels);
+  if (labels.empty()) throw CallError(422, "`labels` says which nodes: at least one");
+  const std::vector<std::string>& allowed = call.client.labels;
+  for (const std::string& label : labels) {
+    if (allowed.empty() || std::ranges::find(allowed, label) != allowed.end()) continue;
+    throw CallError(403, fmt::format("{} may not ask for {}, only for {}", call.client.name, label,
+                                     fmt::join(allowed, ", ")));
+  }
+  return labels;
+}
+
+std::string read_key(const Call& call, CallBody& body) {
+  std::string key = body.text("idempotency_key").value_or("");
+  const std::string* header = call.request.header("idempotency-key");
+  if (header != nullptr) key = *header;
+  if (key.size() > kLongestText) {
+    throw CallError(422,
+                    fmt::format("The idempotency key may have at most {} bytes", kLongestText));
+  }
+  return key.empty() ? key : sha256(call.client.name + "\n" + key);
+}
+
+std::chrono::seconds read_lease(const Call& call, CallBody& body) {
+  return granted(call, body.duration("lease"), kUsualLease);
+}
+
+Wanted read_order(const Call& call) {
+  CallBody body(call.request);
+  Wanted wanted;
+  wanted.request_spec.labels = read_labels(call, body);
+  wanted.request_spec.requestor = "nodepool-api:" + call.client.name;
+  wanted.request_spec.priority = read_priority(call, body);
+  wanted.request_spec.relative_priority =
+      body.integer("relative_priority", 0, 1'000'000).value_or(0);
+  wanted.request_spec.tenant = read_tenant(call, body);
+  const std::chrono::seconds timeout = body.duration("timeout").value_or(kUsualTimeout);
+  if (timeout > kLongestTimeout) throw CallError(422, "`timeout` may be 24 hours at most");
+  wanted.lease_request = {
+      .owner = call.client.name,
+      .holder = body.text("holder").value_or(call.client.name),
+      .lease = static_cast<double>(read_lease(call, body).count()),
+      .expires = call.context.runtime.clock.wall_seconds() + static_cast<double>(timeout.count()),
+      .key = read_key(call, body)};
+  body.end();
+  return wanted;
+}
+
+void require_nodes(const Call& call, const InFlightQuota& placements, std::size_t wanted) {
+  if (!call.client.max_nodes) return;
+  const std::size_t has =
+      call.context.lease_index.nodes_of(call.client.name) + placements.of(call.client.name);
+  if (has + wanted <= *call.client.max_nodes) return;
+  throw CallError(403, fmt::format("{} may have {} nodes at a time, has or waits for {}, and asks "
+                                   "for {} more",
+                                   call.client.name, *call.client.max_nodes, has, wanted));
+}
+
+// The order that was placed with this key before.
+Task<> find_by_key(Call& call, std::string key, std::vector<std::string> labels) {
+  async::Clock& clock = call.context.runtime.clock;
+  const async::Clock::TimePoint deadline = clock.now() + kSightPatience;
+  async::Event changed;
+  const coordination::Subscription watching =
+      call.context.lease_index.observe_all([&changed](const std::string&) { changed.set(); });
+  std::optional<std::string> id = call.context.lease_index.id_of_key(key);
+  while (!id && co_await changed.wait_until(clock, deadline))
+    id = call.context.lease_index.id_of_key(key);
+  if (!id) throw CallError(409, "The request with this idempotency key has ended");
+  call.id = *id;
+  const NodeRequest* request = call.context.records.requests.find(*id);
+  if (request != nullptr && request->node_types != labels) {
+    throw CallError(409, "The request with this idempotency key asks for other nodes");
+  }
+}
+
+Task<> forget_placement(InFlightQuota& placements, std::string owner, std::size_t nodes) {
+  placements.remove(owner, nodes);
+  co_return;
+}
+
+Task<std::optional<NodeRequest>> put(Call& call, InFlightQuota& placements, Wanted wanted) {
+  const std::size_t count = wanted.request_spec.labels.size();
+  placements.add(call.client.name, count);
+  Task<std::optional<NodeRequest>> placing =
+      requestor::place_order(call.context.runtime, call.context.store,
+                             std::move(wanted.request_spec), std::move(wanted.lease_request));
+  const std::function<Task<>()> placed = [&placements, &call, count] {
+    return forget_placement(placements, call.client.name, count);
+  };
+  co_return co_await async::finally(std::move(placing), placed);
+}
+
+web::Response answer_with_order(Call& call, unsigned status) {
+  web::Response response = json_answer(status, document_of(call) + "\n");
+  response.headers.emplace_back("Location", base_path(call.id));
+  return response;
+}
+
+Task<> stream(ApiContext& context, Client client, std::string id, web::StreamSink& sink) {
+  const web::Request request;
+  Call call{.context = context, .client = client, .request = request, .id = std::move(id)};
+  async::Event changed;
+  const coordination::Subscription watching =
+      context.lease_index.observe(call.id, [&changed] { changed.set(); });
+  std::string last;
+  while (true) {
+    const bool is_there = co_await find_order(call);
+    std::string document = is_there ? document_of(call) : "null";
+    const bool is_over = !is_there || !is_waiting(*context.lease_index.find(call.id));
+    std::string part = ":\n\n";  // a comment: the connection is still needed
+    if (document != last) {
+      part = fmt::format("event: {}\ndata: {}\n\n", is_there ? "request" : "gone", document);
+      last = std::move(document);
+    }
+    const bool is_taken = co_await sink.send(std::move(part));
+    if (!is_taken || is_over) co_return;
+    co_await changed.wait_until(context.runtime.clock, context.runtime.clock.now() + kStreamPause);
+  }
+}
+
+}  // namespace
+
+Task<web::Response> place_order(Call& call, InFlightQuota& placements) {
+  Wanted wanted = read_order(call);
+  const std::vector<std::string> labels = wanted.request_spec.labels;
+  const std::string key = wanted.lease_request.key;
+  const auto deadline = call.context.runtime.clock.now() + call.wait().value_or(async::Duration(0));
+  bool is_new = false;
+  const bool is_known = !key.empty() && call.context.lease_index.id_of_key(key).has_value();
+  if (!is_known) {
+    require_nodes(call, placements, labels.size());
+    const std::optional<NodeRequest> placed = co_await put(call, placements, std::move(wanted));
+    if (placed) {
+      is_new = true;
+      call.id = placed->id;
+      call.context.records.requests.written(*placed, placed->stat);
+      call.context.keeper.adopt(call.id);
+    }
+  }
+  if (!is_new) co_await find_by_key(call, key, labels);
+  call.outcome =
+      fmt::format("{} {} [{}]", is_new ? "placed" : "has", call.id, fmt::join(labels, ", "));
+  if (call.wait()) {
+    co_await wait_for_end(call, deadline);
+  } else {
+    co_await require_order(call);
+  }
+  co_return answer_with_order(call, is_new ? 201 : 200);
+}
+
+Task<web::Response> show_order(Call& call) {
+  const std::optional<async::Duration> wait = call.wait();
+  co_await require_order(call);
+  if (wait) co_await wait_for_end(call, call.context.runtime.clock.now() + *wait);
+  co_return answer_with_order(call, 200);
+}
+
+Task<web::Response> list_orders(Call& call) {
+  const std::size_t most = call.number("limit", kUsualPage, kLargestPage);
+  const std::string* after = call.request.parameter("after");
+  const auto& all = call.context.records.requests.all();
+  const double now = call.context.runtime.clock.wall_seconds();
+  report::Table table = report::request_columns();
+  std::string last;
+  std::string next;
+  for (auto at = after == nullptr ? all.begin() : all.upper_bound(*after); at != all.end(); ++at) {
+    const auto& [id, request] = *at;
+    if (!call.view.has(request)) continue;
+    if (table.rows().size() == most) {
+      next = fmt::format(R"(, "next": "/api/v1/requests?limit={}&after={}")", most, last);
+      break;
+    }
+    report::add_request(table, request, now);
+    last = id;
+  }
+  co_return json_answer(200,
+                        fmt::format("{{\"requests\": {}{}}}\n", report::table_json(table), next));
+}
+
+Task<web::Response> stream_order(Call& call) {
+  co_await require_order(call);
+  web::Response response{200,
+                         {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}};
+  response.stream = [&context = call.context, client = call.client, id = call.id](
+                        web::StreamSink& sink) { return stream(context, client, id, sink); };
+  co_return response;
+}
+
+Task<web::Response> end_order(Call& call) {
+  co_await require_order(call);
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const LeaseIndex::Entry* entry = call.context.lease_index.find(call.id);
+    if (entry == nullptr) break;
+    if (!call.view.may_change(*entry)) {
+      throw CallError(403, fmt::format("Request {} is not {}'s", call.id, call.client.name));
+    }
+    if (entry->lease) co_return co_await release_lease(call);
+    const NodeRequest* request = call.context.records.requests.find(call.id);
+    if (request == nullptr) break;
+    const std::int32_t version = request->stat.version;
+    if (co_await requestor::end_order(call.context.store, call.id, version)) {
+      call.context.records.requests.removed(call.id);
+      break;
+    }
+    // It changed meanwhile: its nodes may be there now.
+    co_await look_in_store(call);
+  }
+  call.outcome = "withdrew " + call.id;
+  co_return web::Response{204};
+}
+
+}  // namespace nodepool::api

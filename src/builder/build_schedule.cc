@@ -1,0 +1,56 @@
+#include "builder/build_schedule.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace nodepool::builder {
+
+namespace {
+
+constexpr auto kFirstBuildPause = std::chrono::seconds(10);
+constexpr auto kLongestBuildPause = std::chrono::hours(1);
+
+}  // namespace
+
+BuildSchedule::BuildSchedule(const BuilderContext& context)
+    : context_(context),
+      retries_(kFirstBuildPause, kLongestBuildPause),
+      schedule_(context.runtime.clock, [this](const std::string& image) { return due(image); }) {}
+
+BuildVerdict BuildSchedule::evaluate(const std::string& image, const Builds& builds,
+                                     bool being_built) const {
+  const auto configured = context_.diskimages.find(image);
+  if (configured == context_.diskimages.end()) return {};
+  const model::ImageBuild* newest = newest_ready(builds);
+  return evaluate_build(
+      {.image = configured->second,
+       .formats = context_.wanted_formats.find(image)->second,
+       .paused = context_.images.is_paused(image),
+       .requested =
+           context_.images.build_requests().contains(image) || jobs_.next(image) != nullptr,
+       .being_built = being_built,
+       .builds = builds,
+       .local = newest == nullptr ? nullptr : context_.local_formats(image, newest->id)});
+}
+
+std::optional<async::Clock::TimePoint> BuildSchedule::due(const std::string& image) const {
+  if (!context_.images.ready()) return std::nullopt;
+  const BuildVerdict verdict =
+      evaluate(image, context_.images.builds_of(image), context_.images.is_being_built(image));
+  if (!verdict.due) return std::nullopt;
+  const async::Clock::TimePoint when = context_.moment(*verdict.due);
+  // Who asks after a failure has a reason to.
+  const auto request = context_.images.build_requests().find(image);
+  const auto failed_at = failed_at_.find(image);
+  const bool asked_anew = request != context_.images.build_requests().end() &&
+                          failed_at != failed_at_.end() && request->second > failed_at->second;
+  if (asked_anew || jobs_.next(image)) return when;
+  return std::max(when, retries_.not_before(image).value_or(when));
+}
+
+async::Duration BuildSchedule::failed(const std::string& image) {
+  failed_at_[image] = context_.now();
+  return retries_.failed(image, context_.runtime.clock.now());
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,97 @@
+#include "builder/format_provider.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "builder/conversion.h"
+
+namespace nodepool::builder {
+
+using model::BuildState;
+using model::ImageBuild;
+
+Task<> FormatProvider::provide(std::string image, std::string build_id, std::string format) {
+  const ImageStore::Key key(image, build_id);
+  const std::shared_ptr<async::Slots> turn = turn_of(key);
+  const async::Slots::Hold hold = co_await turn->take();
+  const std::set<std::string>* local = context_.local_formats(image, build_id);
+  const ImageBuild* known = context_.images.find_build(image, build_id);
+  const bool recorded = known != nullptr && known->has_format(format);
+  if (recorded && local != nullptr && local->contains(format)) co_return;
+
+  co_await context_.scan_files();
+  local = context_.local_formats(image, build_id);
+  if (local == nullptr || !is_obtainable(*local, format)) {
+    throw std::runtime_error(
+        fmt::format("there is no {} file of build {} here, and none that it could be made from",
+                    format, build_id));
+  }
+  if (!local->contains(format)) co_await convert(key, *local, format);
+  const auto complete = [store = context_.files, key, format] {
+    store.complete(store.output(key.first, key.second), {format});
+  };
+  co_await context_.threads.run("checksums of an image", complete);
+  co_await context_.scan_files();
+  co_await enter_in_record(key, format);
+}
+
+Task<> FormatProvider::convert(ImageStore::Key key, std::set<std::string> formats,
+                               std::string format) {
+  const auto& [image, build_id] = key;
+  const auto configured = context_.diskimages.find(image);
+  if (configured == context_.diskimages.end()) {
+    throw std::runtime_error("image " + image + " is not configured any more");
+  }
+  Conversion wanted{.store = context_.files,
+                    .image = image,
+                    .build_id = build_id,
+                    .formats = std::move(formats),
+                    .format = format,
+                    .build_timeout = configured->second.build_timeout};
+  const auto open_log = [place = context_.logs, key] {
+    return std::make_shared<BuildLog>(place.below("conversions"), key.first, key.second);
+  };
+  const auto log = co_await context_.threads.run("log of a conversion", open_log);
+  log_.info("Converting build {} of image {} to {}: the output is in {}", build_id, image, format,
+            log->path().string());
+  const async::Clock::TimePoint began = context_.runtime.clock.now();
+  Task<> converting = converter_.convert(std::move(wanted), *log);
+  co_await std::move(converting);
+  const auto time = context_.runtime.clock.now() - began;
+  log_.info("Build {} of image {} has been converted to {} in {} s", build_id, image, format,
+            std::chrono::duration_cast<std::chrono::seconds>(time).count());
+}
+
+Task<> FormatProvider::enter_in_record(ImageStore::Key key, std::string format) {
+  const auto& [image, build_id] = key;
+  while (true) {
+    std::optional<ImageBuild> build = co_await context_.records.build(image, build_id);
+    if (!build || build->state != BuildState::ready) break;
+    if (build->has_format(format)) co_return;
+    build->formats.insert(std::ranges::upper_bound(build->formats, format), format);
+    const bool written = co_await context_.records.write(*build);
+    if (written) co_return;
+    // Somebody has written meanwhile, most likely that it is to be deleted.
+  }
+  const auto remove_file = [store = context_.files, key, format] {
+    store.remove_format(key.first, key.second, format);
+  };
+  co_await context_.threads.run("file of a build that is gone", remove_file);
+  throw std::runtime_error("the build is deleted");
+}
+
+std::shared_ptr<async::Slots> FormatProvider::turn_of(const ImageStore::Key& key) {
+  std::erase_if(turns_, [](const auto& entry) { return entry.second.expired(); });
+  std::shared_ptr<async::Slots> turn = turns_[key].lock();
+  if (!turn) {
+    turn = std::make_shared<async::Slots>(1);
+    turns_[key] = turn;
+  }
+  return turn;
+}
+
+}  // namespace nodepool::builder

@@ -1,0 +1,54 @@
+#include "driver/provider_start_retrier.h"
+
+#include <algorithm>
+
+namespace nodepool::driver {
+
+namespace {
+
+// Between two attempts; each pause is twice the one before.
+constexpr async::Duration kFirstStartPause = std::chrono::seconds(5);
+constexpr async::Duration kLongestStartPause = std::chrono::minutes(5);
+
+}  // namespace
+
+ProviderStartRetrier::ProviderStartRetrier(const async::Runtime& runtime, telemetry::Logger log)
+    : runtime_(runtime), log_(std::move(log)) {}
+
+bool ProviderStartRetrier::failed(const std::string& provider, const std::string& reason) {
+  const auto [known, is_first] = failures_.try_emplace(provider);
+  if (known->second != reason) {
+    log_.error("Error starting provider {}, which is tried again: {}", provider, reason);
+  }
+  known->second = reason;
+  return is_first;
+}
+
+void ProviderStartRetrier::succeeded(const std::string& provider) {
+  if (failures_.erase(provider) > 0) log_.info("Provider {} could be started now", provider);
+}
+
+void ProviderStartRetrier::begin(Start start) {
+  scope_ = std::make_unique<async::TaskScope>(
+      runtime_, [log = log_](const std::string& name, const std::string& error) {
+        log.error("{}: {}", name, error);
+      });
+  scope_->spawn("providers that could not be started", run(std::move(start)));
+}
+
+async::Task<> ProviderStartRetrier::stop() {
+  if (scope_) co_await scope_->stop();
+  scope_.reset();
+}
+
+async::Task<> ProviderStartRetrier::run(Start start) {
+  async::Duration pause = kFirstStartPause;
+  bool complete = false;
+  while (!complete) {
+    co_await runtime_.clock.sleep_for(pause);
+    pause = std::min(2 * pause, kLongestStartPause);
+    complete = co_await start();
+  }
+}
+
+}  // namespace nodepool::driver

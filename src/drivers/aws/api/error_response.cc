@@ -1,0 +1,143 @@
+#include "drivers/aws/api/error_response.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "drivers/aws/api/xml_element.h"
+#include "json/json.h"
+
+namespace nodepool::drivers::aws {
+
+using Kind = driver::CloudError::Kind;
+
+namespace {
+
+constexpr std::size_t kLongestMessage = 500;
+
+constexpr std::array<std::string_view, 10> kSlower = {
+    "RequestLimitExceeded",      "Throttling",
+    "ThrottlingException",       "ThrottledException",
+    "TooManyRequestsException",  "RequestThrottled",
+    "RequestThrottledException", "SlowDown",
+    "BandwidthLimitExceeded",    "EC2ThrottledException"};
+constexpr std::array<std::string_view, 5> kOldKeys = {"ExpiredToken", "ExpiredTokenException",
+                                                      "RequestExpired", "InvalidClientTokenId",
+                                                      "UnrecognizedClientException"};
+constexpr std::array<std::string_view, 6> kAuth = {
+    "AuthFailure",        "SignatureDoesNotMatch",      "InvalidSignatureException",
+    "InvalidAccessKeyId", "MissingAuthenticationToken", "IncompleteSignature"};
+constexpr std::array<std::string_view, 8> kQuota = {"VcpuLimitExceeded",
+                                                    "InstanceLimitExceeded",
+                                                    "MaxSpotInstanceCountExceeded",
+                                                    "VolumeLimitExceeded",
+                                                    "MaxIOPSLimitExceeded",
+                                                    "HostLimitExceeded",
+                                                    "NetworkInterfaceLimitExceeded",
+                                                    "ResourceCountLimitExceeded"};
+constexpr std::array<std::string_view, 7> kFull = {"InsufficientInstanceCapacity",
+                                                   "InsufficientHostCapacity",
+                                                   "InsufficientCapacity",
+                                                   "InsufficientCapacityOnHost",
+                                                   "InsufficientReservedInstanceCapacity",
+                                                   "InsufficientVolumeCapacity",
+                                                   "UnfulfillableCapacity"};
+constexpr std::array<std::string_view, 3> kForbidden = {"UnauthorizedOperation", "AccessDenied",
+                                                        "AccessDeniedException"};
+constexpr std::array<std::string_view, 7> kGone = {
+    "InvalidAMIID.Unavailable",  "NoSuchKey",    "NoSuchResourceException",
+    "ResourceNotFoundException", "NoSuchBucket", "NoSuchUpload",
+    "InvalidConversionTaskId"};
+
+// Whether it says that an id names nothing: nothing has it, or nothing could have it.
+bool is_of_no_thing(std::string_view code) {
+  for (const char* end : {".NotFound", ".NotFoundException", "ID.Malformed", "Id.Malformed"}) {
+    if (code.ends_with(end)) return true;
+  }
+  return false;
+}
+
+template <std::size_t size>
+bool is_one_of(const std::array<std::string_view, size>& codes, std::string_view code) {
+  return std::ranges::find(codes, code) != codes.end();
+}
+
+ErrorResponse refusal_in_xml(const std::string& body) {
+  try {
+    const XmlElement root = XmlElement::parse("", body);
+    XmlElement error = root.child("Errors").child("Error");  // EC2
+    if (!error.exists()) error = root.child("Error");        // STS
+    if (!error.exists()) error = root;                       // S3
+    return {.code = error.text_or("Code"), .message = error.text_or("Message")};
+  } catch (const driver::CloudError&) {
+    return {};
+  }
+}
+
+ErrorResponse refusal_in_json(const std::string& body) {
+  ErrorResponse refusal;
+  json::Json answer;
+  try {
+    answer = json::parse(body);
+  } catch (const json::ParseError&) {
+    return refusal;
+  }
+  if (!answer.is_object()) return refusal;
+  const auto text_at = [&answer](const char* key) {
+    const auto found = answer.find(key);
+    return found != answer.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  refusal.code = text_at("__type");
+  refusal.code = refusal.code.substr(refusal.code.rfind('#') + 1);
+  if (refusal.code.empty()) refusal.code = text_at("code");
+  refusal.message = text_at("message");
+  if (refusal.message.empty()) refusal.message = text_at("Message");
+  return refusal;
+}
+
+}  // namespace
+
+ErrorResponse refusal_in(const http::Response& response) {
+  const std::size_t first = response.body.find_first_not_of(" \t\r\n");
+  const char start = first == std::string::npos ? '\0' : response.body[first];
+  ErrorResponse refusal;
+  if (start == '<') refusal = refusal_in_xml(response.body);
+  if (start == '{') refusal = refusal_in_json(response.body);
+  if (refusal.code.empty()) {
+    const std::string_view type = response.header("x-amzn-errortype");
+    refusal.code = type.substr(0, type.find(':'));
+  }
+  return refusal;
+}
+
+bool says_slower(const ErrorResponse& refusal, int status) {
+  return status == 429 || is_one_of(kSlower, refusal.code);
+}
+
+bool says_keys_are_old(const ErrorResponse& refusal) {
+  return is_one_of(kOldKeys, refusal.code);
+}
+
+Kind kind_of(const ErrorResponse& refusal, int status, bool creates) {
+  const std::string& code = refusal.code;
+  if (is_one_of(kQuota, code)) return Kind::quota;
+  if (is_one_of(kFull, code)) return Kind::no_capacity;
+  if (says_slower(refusal, status)) return Kind::transient;
+  if (is_one_of(kAuth, code) || is_one_of(kOldKeys, code)) return Kind::auth;
+  // Some conditions of a policy depend on what is asked for, and pass.
+  if (is_one_of(kForbidden, code)) return creates ? Kind::failed : Kind::permanent;
+  if (code == "InvalidInstanceType") return Kind::permanent;
+  if (is_one_of(kGone, code) || is_of_no_thing(code)) return Kind::not_found;
+  if (status == 404 && code.empty()) return Kind::not_found;
+  if (code == "RequestTimeout") return Kind::transient;  // S3 has not had the whole body in time
+  if (status >= 500) return creates ? Kind::unknown_outcome : Kind::transient;
+  return Kind::failed;
+}
+
+std::string presentable(std::string message) {
+  std::ranges::replace_if(message, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "…";
+  return message;
+}
+
+}  // namespace nodepool::drivers::aws

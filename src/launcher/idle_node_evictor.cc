@@ -1,0 +1,75 @@
+#include "launcher/idle_node_evictor.h"
+
+#include <utility>
+
+#include "coordination/error.h"
+#include "model/change_node.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using model::Node;
+using model::NodeState;
+
+// Before another node is tried when one could not be had.
+constexpr auto kEvictionRetryPause = std::chrono::seconds(1);
+
+}  // namespace
+
+IdleNodeEvictor::IdleNodeEvictor(const WorkerContext& context, telemetry::Logger log,
+                                 async::TaskScope& scope, std::function<void()> reevaluate)
+    : context_(context), log_(std::move(log)), scope_(scope), reevaluate_(std::move(reevaluate)) {}
+
+void IdleNodeEvictor::carry_out(const planning::Eviction& eviction) {
+  if (eviction.reevaluate_in) {
+    reevaluate_in(std::chrono::duration_cast<async::Duration>(
+        std::chrono::duration<double>(*eviction.reevaluate_in)));
+  }
+  if (!eviction.node || retiring_) return;
+  retiring_ = true;
+  scope_.spawn("evict node " + *eviction.node, retire(*eviction.node));
+}
+
+// Those who wait do so for different limits, and not as long.
+void IdleNodeEvictor::reevaluate_in(async::Duration pause) {
+  const auto when = context_.runtime.clock.now() + pause;
+  if (next_evaluation_ && *next_evaluation_ <= when) return;
+  next_evaluation_ = when;
+  scope_.spawn("capacity for a pool", wait_until(when));
+}
+
+Task<> IdleNodeEvictor::retire(std::string id) {
+  const double now = context_.runtime.clock.wall_seconds();
+  const auto retire = [now](Node& node) {
+    if (node.state != NodeState::ready || node.allocated_to) return false;
+    node.set_state(NodeState::deleting, now);
+    return true;
+  };
+  std::string failure;
+  auto change = model::NodeChange::unchanged;
+  try {
+    Task<model::NodeChange> changing =
+        model::change_node(context_.runtime, context_.store, context_.records.nodes, id, retire);
+    change = co_await std::move(changing);
+  } catch (const coordination::StoreError& error) {
+    failure = error.what();
+  }
+  const auto log = log_.about({}, {}, id);
+  if (!failure.empty()) log.warning("Could not evict the node: {}", failure);
+  if (change == model::NodeChange::written) {
+    log.info("Deleting the idle node to make room for a waiting request");
+  } else {
+    co_await context_.runtime.clock.sleep_for(kEvictionRetryPause);  // somebody else has it
+  }
+  retiring_ = false;
+  reevaluate_();  // others, of another limit, may have asked meanwhile
+}
+
+Task<> IdleNodeEvictor::wait_until(async::Clock::TimePoint when) {
+  co_await context_.runtime.clock.sleep_until(when);
+  if (next_evaluation_ == when) next_evaluation_.reset();
+  reevaluate_();
+}
+
+}  // namespace nodepool::launcher

@@ -1,0 +1,95 @@
+#include "launcher/terminated_machine_detector.h"
+
+#include <vector>
+
+#include "model/change_node.h"
+#include "model/failure_text.h"
+#include "model/record_batch.h"
+
+namespace nodepool::launcher {
+
+namespace {
+
+using model::Node;
+using model::NodeState;
+
+// Those that are being made, or deleted, are looked at by who does that.
+bool may_be_lost(const Node& node) {
+  const bool is_kept = node.state == NodeState::ready || node.state == NodeState::in_use ||
+                       node.state == NodeState::hold;
+  return is_kept && !node.external_id.is_null();
+}
+
+bool is_free(const Node& node) {
+  return node.state == NodeState::ready && !node.allocated_to;
+}
+
+}  // namespace
+
+void set_termination_reason(Node& node, const std::string& reason) {
+  if (node.comment.value_or("").empty()) node.comment = model::failure_text(reason);
+}
+
+TerminatedMachineDetector::TerminatedMachineDetector(const WorkerContext& context,
+                                                     HistoryRecorder& history,
+                                                     driver::Provider& provider,
+                                                     telemetry::Logger log)
+    : context_(context), history_(history), provider_(provider), log_(std::move(log)) {}
+
+Task<> TerminatedMachineDetector::look() {
+  if (!context_.records.ready()) co_return;
+  const auto& known = context_.records.nodes.of_provider(provider_.config().name());
+  const std::vector<std::string> ids(known.begin(), known.end());
+  std::erase_if(
+      told_, [this](const std::string& id) { return context_.records.nodes.find(id) == nullptr; });
+  for (const std::string& id : ids) {
+    const Node* node = context_.records.nodes.find(id);
+    if (node == nullptr || !may_be_lost(*node)) continue;
+    std::optional<std::string> reason = co_await provider_.termination_reason(*node);
+    if (reason) co_await lost(id, *std::move(reason));
+  }
+}
+
+Task<> TerminatedMachineDetector::lost(std::string id, std::string reason) {
+  const Node* node = context_.records.nodes.find(id);
+  if (node == nullptr || !may_be_lost(*node)) co_return;
+  if (told_.insert(id).second) {
+    context_.about(log_, *node).warning("The machine of node {} has ended: {}", id, reason);
+    history_.machine_ended(id, reason);
+  }
+  if (is_free(*node)) {
+    co_await take_out_of_service(std::move(id), std::move(reason));
+  } else {
+    co_await comment(std::move(id), std::move(reason));
+  }
+}
+
+// The worker for deleted nodes does the rest. Who has it locked looks at its machine himself.
+Task<> TerminatedMachineDetector::take_out_of_service(std::string id, std::string reason) {
+  const auto change = [this, &reason](Node& node) {
+    if (!is_free(node)) return false;
+    node.set_state(NodeState::deleting, context_.runtime.clock.wall_seconds());
+    set_termination_reason(node, reason);
+    return true;
+  };
+  Task<model::NodeChange> changing =
+      model::change_node(context_.runtime, context_.store, context_.records.nodes, id, change);
+  co_await std::move(changing);
+}
+
+// Without its lock, which its holder has: the write fails if he has written since. Then the next
+// look tries again.
+Task<> TerminatedMachineDetector::comment(std::string id, std::string reason) {
+  Node node = *context_.records.nodes.find(id);
+  if (!node.comment.value_or("").empty()) co_return;
+  set_termination_reason(node, reason);
+  model::RecordBatch batch;
+  batch.write(context_.records.nodes, std::move(node));
+  try {
+    co_await batch.commit(context_.store);
+  } catch (const coordination::StoreError& error) {
+    if (!error.is_answer()) throw;
+  }
+}
+
+}  // namespace nodepool::launcher

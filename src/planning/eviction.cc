@@ -1,0 +1,74 @@
+#include "planning/eviction.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace nodepool::planning {
+
+namespace {
+
+using model::Node;
+using Shortage = Decision::Shortage;
+using Pools = std::set<std::pair<std::string, std::string>>;  // provider, name
+
+// A deletion that takes longer than this, in seconds, is not waited for. And a request that has
+// waited so long may have the room of another pool's idle nodes.
+constexpr double kDeletionPatience = 300;
+
+Eviction reevaluate_in(double seconds) {
+  return {.reevaluate_in = std::min(seconds, kDeletionPatience)};
+}
+
+// The pools whose nodes count for the limit: a tenant's is for all providers. Some may be served by
+// nobody any more, but of a provider that is not, nobody could delete a node.
+Pools others_at_the_limit(Shortage shortage, const EvictionFacts& facts) {
+  std::set<std::string> providers{facts.pool.provider};
+  for (const model::Component* pool : facts.pools) {
+    if (shortage == Shortage::tenant) providers.insert(pool->provider_name);
+  }
+  Pools pools;
+  for (auto& pool : facts.usage.pools()) {
+    if (providers.contains(pool.first)) pools.insert(std::move(pool));
+  }
+  return pools;
+}
+
+bool makes_room(const Node& node, const CapacityWanted& wanted, const EvictionFacts& facts) {
+  const bool counts =
+      wanted.shortage != Shortage::tenant ||
+      (node.tenant_name == wanted.tenant && !ResourceUsage::of_tenant(node).empty());
+  const bool is_wanted = std::ranges::find(wanted.plan, node.id) != wanted.plan.end();
+  return counts && !is_wanted && !facts.stock.is_reserved(node.id);
+}
+
+std::optional<std::string> oldest(const CapacityWanted& wanted, const EvictionFacts& facts,
+                                  const Pools& pools) {
+  const Node* oldest = nullptr;
+  for (const auto& [provider, pool] : pools) {
+    for (const std::string& id : facts.nodes.free(provider, pool)) {
+      const Node* node = facts.nodes.find(id);
+      if (!makes_room(*node, wanted, facts)) continue;
+      if (oldest == nullptr || node->state_time < oldest->state_time) oldest = node;
+    }
+  }
+  return oldest == nullptr ? std::nullopt : std::optional(oldest->id);
+}
+
+}  // namespace
+
+Eviction choose_eviction(const CapacityWanted& wanted, const EvictionFacts& facts) {
+  if (wanted.shortage == Shortage::none) return {};
+  const double coming = facts.deletions.latest(wanted.shortage, facts.pool, wanted.tenant);
+  const double left = coming + kDeletionPatience - facts.now;
+  if (left > 0) return reevaluate_in(left);
+  if (auto own = oldest(wanted, facts, {{facts.pool.provider, facts.pool.name}})) return {own};
+  if (wanted.shortage == Shortage::pool) return {};
+  auto other = oldest(wanted, facts, others_at_the_limit(wanted.shortage, facts));
+  const double patience = wanted.since + kDeletionPatience - facts.now;
+  if (other && patience > 0) return reevaluate_in(patience);
+  return {std::move(other)};
+}
+
+}  // namespace nodepool::planning

@@ -1,0 +1,272 @@
+#include "planning/request_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nodepool::planning {
+
+namespace {
+
+using Until = Decision::Until;
+
+// A request that waits for room longer than this, in seconds, is no longer passed by later ones
+// that need less of it: large requests would never be served otherwise.
+constexpr double kStarvationThreshold = 60;
+
+constexpr double kMillisecondsPerSecond = 1000;
+
+std::string id_of(const RequestQueue::ServiceKey& key) {
+  return std::get<0>(key) + "-" + std::get<2>(key);
+}
+
+bool is_for_room(Until until) {
+  return until == Until::capacity_is_free || until == Until::earlier_one_is_served;
+}
+
+// The key of by_cause_ for what a decision says.
+std::string whose(const model::NodeRequest& request, const Decision& decision) {
+  switch (decision.until) {
+    case Until::tenant_takes_less:
+      return request.tenant_name.value_or("");
+    case Until::earlier_one_is_served:
+      return decision.reason.subject;
+    default:
+      return {};
+  }
+}
+
+// Entries of a multi-valued index; no set is empty.
+template <typename Index, typename Key, typename Value>
+void erase_from(Index& index, const Key& key, const Value& value) {
+  const auto found = index.find(key);
+  if (found == index.end()) return;
+  found->second.erase(value);
+  if (found->second.empty()) index.erase(found);
+}
+
+template <typename Index, typename Key>
+auto* find_in(Index& index, const Key& key) {
+  const auto found = index.find(key);
+  return found == index.end() ? nullptr : &found->second;
+}
+
+// The labels of a shape are sorted: calls `visit` with each of them once.
+template <typename Visit>
+void for_each_label(const RequestQueue::Shape& shape, Visit visit) {
+  const std::string* last = nullptr;
+  for (const std::string& label : shape.labels) {
+    if (last == nullptr || *last != label) visit(label);
+    last = &label;
+  }
+}
+
+}  // namespace
+
+RequestQueue::Shape::Shape(const model::NodeRequest& request)
+    : labels(request.node_types),
+      declined_by(request.declined_by),
+      tenant(request.tenant_name.value_or("")),
+      provider(request.provider.value_or("")),
+      reuse(request.reuse),
+      for_min_ready(request.requestor == kMinReadyRequestor) {
+  std::ranges::sort(labels);
+  std::ranges::sort(declined_by);
+}
+
+void RequestQueue::enqueue(const ServiceKey& key) {
+  remove(key);
+  to_evaluate_.insert(key);
+}
+
+void RequestQueue::remove(const ServiceKey& key) {
+  to_evaluate_.erase(key);
+  leave_line(key);
+  allow_passing(key);
+}
+
+void RequestQueue::allow_passing(const ServiceKey& key) {
+  wake_all(find_in(by_cause_, Cause{Until::earlier_one_is_served, id_of(key)}));
+}
+
+// Those behind a request may pass when it ceases to wait for room, and not each time that it is
+// looked at and waits for something else: what the others of a line wait for may be long past, and
+// two lines would wake each other for ever.
+void RequestQueue::release_place(const ServiceKey& key, bool is_kept) {
+  const bool had_place = std::exchange(last_capacity_waiter_, std::nullopt) == key;
+  if (had_place && !is_kept) allow_passing(key);
+}
+
+std::optional<RequestQueue::ServiceKey> RequestQueue::next() {
+  const ServiceKey* best = to_evaluate_.empty() ? nullptr : &*to_evaluate_.begin();
+  if (!awake_.empty() && (best == nullptr || awake_.begin()->first < *best)) {
+    best = &awake_.begin()->first;
+  }
+  if (best == nullptr) return std::nullopt;
+  ServiceKey key = *best;
+  to_evaluate_.erase(key);
+  const auto waiting = waiting_.find(key);
+  last_capacity_waiter_.reset();
+  if (waiting != waiting_.end() && is_for_room(waiting->second.cause.until))
+    last_capacity_waiter_ = key;
+  leave_line(key);
+  return key;
+}
+
+void RequestQueue::wait(const ServiceKey& key, const model::NodeRequest& request,
+                        const Decision& decision) {
+  release_place(key, is_for_room(decision.until));
+  if (decision.until == Until::nothing) return;
+  leave_line(key);
+  const auto line = lines_.try_emplace(Shape(request)).first;
+  unindex(*line);
+  Waiting waiting{line,
+                  {decision.until, whose(request, decision)},
+                  static_cast<double>(request.stat.ctime) / kMillisecondsPerSecond};
+  line->second.keys.insert(key);
+  ++line->second.causes[waiting.cause];
+  if (is_for_room(decision.until)) join_capacity_queue(key, waiting);
+  waiting_.emplace(key, std::move(waiting));
+  sleep(*line);
+}
+
+void RequestQueue::leave_line(const ServiceKey& key) {
+  auto entry = waiting_.extract(key);
+  if (entry.empty()) return;
+  const Waiting& waiting = entry.mapped();
+  if (is_for_room(waiting.cause.until)) leave_capacity_queue(key, waiting);
+  Line& line = waiting.line->second;
+  const bool is_asleep = !line.awake;
+  const bool was_first = *line.keys.begin() == key;
+  if (is_asleep) unindex(*waiting.line);
+  line.keys.erase(key);
+  const auto cause = line.causes.find(waiting.cause);
+  if (--cause->second == 0) line.causes.erase(cause);
+  if (is_asleep && was_first && !line.keys.empty()) {
+    wake(*waiting.line);  // what the next one waited for, when it was looked at, may be long past
+  } else if (is_asleep) {
+    index(*waiting.line);
+  }
+  keep_place(*waiting.line);
+  if (line.keys.empty()) lines_.erase(waiting.line);
+}
+
+// --- who sleeps
+
+void RequestQueue::index(Entry& entry) {
+  if (entry.second.keys.empty()) return;
+  for (const auto& [cause, count] : entry.second.causes) by_cause_[cause].insert(&entry);
+  for_each_label(entry.first, [&](const std::string& label) { by_label_[label].insert(&entry); });
+}
+
+void RequestQueue::unindex(Entry& entry) {
+  for (const auto& [cause, count] : entry.second.causes) erase_from(by_cause_, cause, &entry);
+  for_each_label(entry.first,
+                 [&](const std::string& label) { erase_from(by_label_, label, &entry); });
+}
+
+void RequestQueue::wake(Entry& entry) {
+  unindex(entry);
+  entry.second.awake = *entry.second.keys.begin();
+  awake_.emplace(*entry.second.awake, &entry);
+}
+
+void RequestQueue::wake_all(std::set<Entry*>* entries) {
+  if (entries == nullptr) return;
+  const std::set<Entry*> woken = *entries;  // each leaves the index
+  for (Entry* entry : woken) wake(*entry);
+}
+
+void RequestQueue::sleep(Entry& entry) {
+  if (entry.second.awake) awake_.erase(*entry.second.awake);
+  entry.second.awake.reset();
+  index(entry);
+}
+
+// A line that is awake is found by its first request, which may have become another one.
+void RequestQueue::keep_place(Entry& entry) {
+  Line& line = entry.second;
+  if (!line.awake) return;
+  awake_.erase(*line.awake);
+  line.awake.reset();
+  if (line.keys.empty()) return;
+  line.awake = *line.keys.begin();
+  awake_.emplace(*line.awake, &entry);
+}
+
+// --- what wakes them
+
+void RequestQueue::registry_has_changed() {
+  wake_all(find_in(by_cause_, Cause{Until::registry_changes, {}}));
+}
+
+void RequestQueue::launch_has_ended() {
+  wake_all(find_in(by_cause_, Cause{Until::launch_ends, {}}));
+}
+
+void RequestQueue::label_is_free(std::string_view label) {
+  wake_all(find_in(by_label_, label));
+}
+
+void RequestQueue::provider_has_answered() {
+  wake_all(find_in(by_cause_, Cause{Until::quota_is_known, {}}));
+}
+
+void RequestQueue::capacity_has_grown() {
+  wake_all(find_in(by_cause_, Cause{Until::capacity_is_free, {}}));
+}
+
+void RequestQueue::tenant_takes_less(std::string_view tenant) {
+  wake_all(find_in(by_cause_, Cause{Until::tenant_takes_less, std::string(tenant)}));
+}
+
+void RequestQueue::limits_may_allow_more() {
+  capacity_has_grown();
+  while (true) {
+    const auto next = by_cause_.lower_bound(Cause{Until::tenant_takes_less, {}});
+    if (next == by_cause_.end() || next->first.until != Until::tenant_takes_less) return;
+    wake_all(&next->second);
+  }
+}
+
+// --- who waits for room
+
+void RequestQueue::join_capacity_queue(const ServiceKey& key, const Waiting& waiting) {
+  waiting_by_age_.emplace(waiting.since, key);
+}
+
+void RequestQueue::leave_capacity_queue(const ServiceKey& key, const Waiting& waiting) {
+  if (waiting_by_age_.erase({waiting.since, key}) > 0) return;
+  starved_.erase(key);
+  for_each_label(waiting.line->first,
+                 [&](const std::string& label) { erase_from(starved_by_label_, label, key); });
+}
+
+void RequestQueue::advance_time(double now) {
+  while (!waiting_by_age_.empty() && now - waiting_by_age_.begin()->first >= kStarvationThreshold) {
+    const ServiceKey& key = waiting_by_age_.begin()->second;
+    for_each_label(waiting_.at(key).line->first,
+                   [&](const std::string& label) { starved_by_label_[label].insert(key); });
+    starved_.insert(key);
+    waiting_by_age_.erase(waiting_by_age_.begin());
+  }
+}
+
+std::optional<RequestQueue::ServiceKey> RequestQueue::first_starved(
+    const ServiceKey& key, double now, const std::set<std::string, std::less<>>* labels) {
+  advance_time(now);
+  const ServiceKey* first = nullptr;
+  const auto consider = [&](const std::set<ServiceKey>& patient) {
+    const ServiceKey& candidate = *patient.begin();
+    if (candidate < key && (first == nullptr || candidate < *first)) first = &candidate;
+  };
+  if (labels == nullptr) {
+    if (!starved_.empty()) consider(starved_);
+  } else {
+    for (const std::string& label : *labels) {
+      if (const auto* patient = find_in(starved_by_label_, label)) consider(*patient);
+    }
+  }
+  return first == nullptr ? std::nullopt : std::optional(*first);
+}
+
+}  // namespace nodepool::planning

@@ -1,0 +1,34 @@
+#include "report/explanation/simulated_decisions.h"
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "planning/decision_simulator.h"
+
+namespace nodepool::report {
+
+void simulate_decisions(const SimulationInput& input, driver::Provider& provider,
+                        const planning::QuotaFacts& quota, ProviderFacts& facts) {
+  const driver::ProviderConfig& config = provider.config();
+  const std::shared_ptr<driver::Provider> borrowed(std::shared_ptr<void>(), &provider);
+  planning::ResourceUsage usage(
+      input.nodes, [&](std::string_view of, std::string_view pool, std::string_view label) {
+        return of == config.name() ? std::optional(provider.need(pool, label)) : std::nullopt;
+      });
+  for (const model::Component* pool : input.components.pools()) {
+    if (pool->provider_name != config.name() || !config.pools().contains(pool->name)) continue;
+    planning::DecisionSimulator outlook(
+        {input.now, input.nodes, input.requests, input.components.pools(), input.tenant_limits,
+         usage,
+         // A request that all have declined is not asked about here.
+         [](const model::NodeRequest&) { return std::string(); }},
+        *pool, borrowed, quota);
+    if (auto decision = outlook.decision_about(input.request_id)) {
+      facts.decisions.emplace(pool->id, std::move(*decision));
+    }
+  }
+}
+
+}  // namespace nodepool::report

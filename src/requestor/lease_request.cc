@@ -1,0 +1,190 @@
+#include "requestor/lease_request.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include "async/finally.h"
+#include "coordination/path.h"
+#include "coordination/tree.h"
+#include "coordination/with_lock.h"
+#include "model/paths.h"
+#include "requestor/error.h"
+#include "requestor/locked_nodes.h"
+
+namespace nodepool::requestor {
+
+namespace {
+
+using coordination::CreateMode;
+using coordination::Store;
+using coordination::StoreError;
+using coordination::Transaction;
+using Kind = StoreError::Kind;
+using model::LeaseRequest;
+using model::NodeRequest;
+
+constexpr double kDay = 86400;
+
+std::string root_of_day(double seconds) {
+  return fmt::format("{}/{:%Y%m%d}", kOrderKeysRoot,
+                     fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+// A day's keys are spread, because a list of children has to fit into one answer of the store.
+std::string key_path(double seconds, const std::string& key) {
+  return fmt::format("{}/{}/{}", root_of_day(seconds), key.substr(0, 2), key);
+}
+
+Task<std::optional<NodeRequest>> read_order(Store& store, std::string id) {
+  std::optional<coordination::Entry> entry;
+  try {
+    entry = co_await store.get(model::request_path(id));
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  if (!entry || entry->data.empty()) co_return std::nullopt;
+  co_return model::parse_node_request(std::move(id), *entry);
+}
+
+// What an attempt to place an order has come to.
+struct Placing {
+  enum class Kind { placed, key_exists, parents_missing, unknown };
+  Kind kind;
+  std::string id = {};  // of the request, if it is placed
+};
+
+Task<Placing> try_to_place(Store& store, const Transaction& transaction) {
+  try {
+    const std::vector<coordination::OperationResult> results = co_await store.commit(transaction);
+    co_return Placing{Placing::Kind::placed,
+                      std::string(coordination::base_name(results.back().path))};
+  } catch (const StoreError& error) {
+    if (error.kind() == Kind::node_exists) co_return Placing{Placing::Kind::key_exists};
+    if (error.kind() == Kind::no_node) co_return Placing{Placing::Kind::parents_missing};
+    if (error.kind() == Kind::unknown_outcome) co_return Placing{Placing::Kind::unknown};
+    throw;
+  }
+}
+
+// Returns nothing if there is a record for the key already. It cannot be its own: where an answer
+// was lost, the request tells whether it has happened.
+Task<std::optional<NodeRequest>> place(Store& store, Priority priority, NodeRequest request,
+                                       std::string key_record) {
+  Transaction transaction;
+  if (!key_record.empty()) transaction.create(key_record, {});
+  transaction.create(request_prefix(priority), model::to_record(request),
+                     CreateMode::persistent_sequential);
+  bool may_be_placed = false;
+  while (true) {
+    const Placing placing = co_await try_to_place(store, transaction);
+    if (placing.kind == Placing::Kind::placed) {
+      request.id = placing.id;
+      std::optional<NodeRequest> placed = co_await read_order(store, placing.id);
+      co_return placed ? std::move(*placed) : std::move(request);
+    }
+    if (placing.kind == Placing::Kind::parents_missing) {
+      co_await coordination::ensure_path(store, std::string(model::kRequestsRoot));
+      const std::string parent(coordination::parent_path(key_record));
+      if (!key_record.empty()) co_await coordination::ensure_path(store, parent);
+      continue;
+    }
+    may_be_placed = may_be_placed || placing.kind == Placing::Kind::unknown;
+    std::optional<NodeRequest> found;
+    if (may_be_placed) found = co_await find_by_event(store, priority, *request.event_id);
+    if (found || placing.kind == Placing::Kind::key_exists) co_return found;
+  }
+}
+
+// The nodes are not to be had: somebody has removed or taken one meanwhile. The launchers free the
+// others, and the order is served anew.
+Task<> ask_again(async::Runtime runtime, Store& store, NodeRequest request) {
+  request.set_state(model::RequestState::requested, runtime.clock.wall_seconds());
+  request.nodes.clear();
+  request.declined_by.clear();
+  try {
+    co_await store.set(model::request_path(request.id), model::to_record(request),
+                       request.stat.version);
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;  // it has been withdrawn
+  }
+}
+
+Task<std::optional<LeasedNodes>> serve_locked(async::Runtime runtime, Store& store,
+                                              coordination::Lock& lock, std::string id) {
+  if (!co_await lock.try_acquire()) co_return std::nullopt;
+  std::optional<NodeRequest> request = co_await read_order(store, std::move(id));
+  if (!request || request->state != model::RequestState::fulfilled) co_return std::nullopt;
+  const std::optional<LeaseRequest> order = lease_request_of(*request);
+  if (!order) co_return std::nullopt;
+  const std::chrono::duration<double> duration(order->lease);
+  LeaseTerms terms{.duration = std::chrono::duration_cast<async::Duration>(duration),
+                   .holder = order->holder,
+                   .owner = order->owner,
+                   .key = order->key};
+  bool is_refused = false;
+  try {
+    co_return co_await lease_nodes(runtime, store, *request, std::move(terms));
+  } catch (const RequestError&) {
+    is_refused = true;
+  } catch (const model::RecordError&) {
+    is_refused = true;
+  } catch (const StoreError& error) {
+    if (!error.is_answer()) throw;
+    is_refused = true;
+  }
+  if (is_refused) co_await ask_again(runtime, store, *std::move(request));
+  co_return std::nullopt;
+}
+
+}  // namespace
+
+Task<std::optional<NodeRequest>> place_order(async::Runtime runtime, Store& store,
+                                             NodeRequestSpec request_spec, LeaseRequest order) {
+  const Priority priority = request_spec.priority;
+  NodeRequest request = request_for(runtime, std::move(request_spec));
+  request.requestor_data = lease_request_data(order);
+  std::string key_record;
+  if (!order.key.empty()) {
+    const double now = runtime.clock.wall_seconds();
+    if (co_await store.exists(key_path(now - kDay, order.key))) co_return std::nullopt;
+    key_record = key_path(now, order.key);
+  }
+  co_return co_await place(store, priority, std::move(request), std::move(key_record));
+}
+
+Task<std::optional<LeasedNodes>> serve_order(async::Runtime runtime, Store& store, std::string id) {
+  coordination::Lock lock(store, runtime.random, model::request_lock_path(id));
+  Task<std::optional<LeasedNodes>> serving = serve_locked(runtime, store, lock, std::move(id));
+  co_return co_await coordination::with_lock(lock, std::move(serving));
+}
+
+Task<bool> end_order(Store& store, std::string id, std::int32_t version) {
+  try {
+    co_await store.remove(model::request_path(id), version);
+    co_return true;
+  } catch (const StoreError& error) {
+    if (error.kind() == Kind::no_node) co_return true;
+    if (error.kind() != Kind::bad_version) throw;
+  }
+  co_return false;
+}
+
+Task<> forget_old_keys(async::Runtime runtime, Store& store) {
+  const std::string yesterday = root_of_day(runtime.clock.wall_seconds() - kDay);
+  std::vector<std::string> days;
+  try {
+    days = co_await store.children(std::string(kOrderKeysRoot));
+  } catch (const StoreError& error) {
+    if (error.kind() != Kind::no_node) throw;
+  }
+  for (const std::string& day : days) {
+    std::string path = coordination::join_path(kOrderKeysRoot, day);
+    if (path < yesterday) co_await coordination::remove_tree(store, std::move(path));
+  }
+}
+
+}  // namespace nodepool::requestor

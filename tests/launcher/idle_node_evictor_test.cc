@@ -1,0 +1,231 @@
+#include "launcher/idle_node_evictor.h"
+
+#include <gmock/gmock.h>
+
+#include "coordination/tree.h"
+#include "tests/launcher/parts_fixture.h"
+
+namespace nodepool::launcher {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using planning::Decision;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class IdleNodeEvictorTest : public PartsFixture {
+ protected:
+  std::string add_idle(const std::string& pool, double since, const std::string& tenant = {}) {
+    Node node = idle_node(pool, "small");
+    node.state_time = since;
+    if (!tenant.empty()) node.tenant_name = tenant;
+    return add_node(node);
+  }
+
+  void begin_to_recycle(Decision::Shortage shortage, const std::string& tenant = {},
+                        const std::vector<std::string>& plan = {}) {
+    if (idle_node_evictor_.is_busy()) return;
+    idle_node_evictor_.carry_out(
+        planning::choose_eviction({shortage, tenant, plan, since_}, {.now = clock_.wall_seconds(),
+                                                                     .pool = pool_,
+                                                                     .pools = components_.pools(),
+                                                                     .stock = stock_,
+                                                                     .usage = usage_,
+                                                                     .deletions = deletions_,
+                                                                     .nodes = nodes_}));
+  }
+
+  void recycle(Decision::Shortage shortage, const std::string& tenant = {},
+               const std::vector<std::string>& plan = {}) {
+    begin_to_recycle(shortage, tenant, plan);
+    settle();
+  }
+
+  void register_pool(const std::string& provider, const std::string& name) {
+    model::Component pool;
+    pool.kind = model::Component::Kind::pool;
+    pool.id = name + " of " + provider;
+    pool.name = name;
+    pool.provider_name = provider;
+    loop_.run(coordination::ensure_path(others_, "/nodepool/components/pool"));
+    loop_.run(others_.create("/nodepool/components/pool/host", to_record(pool),
+                             coordination::CreateMode::ephemeral_sequential));
+    settle();
+  }
+
+  std::vector<std::string> deleting() const {
+    std::vector<std::string> found;
+    for (const auto& [id, node] : nodes_.all()) {
+      if (node.state == NodeState::deleting) found.push_back(id);
+    }
+    return found;
+  }
+
+  planning::PoolIdentity pool_{"the-pool", "sky", "main"};
+  planning::PoolStock stock_{nodes_, pool_};
+  double since_ = clock_.wall_seconds();  // when the request was made
+  int looks_ = 0;
+  IdleNodeEvictor idle_node_evictor_{context_, log_, scope_, [this] { ++looks_; }};
+};
+
+TEST_F(IdleNodeEvictorTest, the_oldest_of_the_pool_makes_room) {
+  add_idle("main", 20);
+  const std::string oldest = add_idle("main", 10);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(oldest));
+}
+
+TEST_F(IdleNodeEvictorTest, nodes_of_other_pools_are_left_alone) {
+  add_idle("other", 10);
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), IsEmpty());
+  const std::string own = add_idle("main", 20);
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(own));
+}
+
+TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_another_pool) {
+  register_pool("sky", "main");
+  register_pool("sky", "other");
+  const std::string other = add_idle("other", 10);
+  recycle(Decision::Shortage::pool);
+  recycle(Decision::Shortage::provider);
+  pass(seconds(299));
+  EXPECT_EQ(looks_, 0);
+  EXPECT_THAT(deleting(), IsEmpty());
+  pass(seconds(1));
+  EXPECT_EQ(looks_, 1);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), IsEmpty()) << "that would make no room in this pool";
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(other));
+}
+
+// One that is no longer configured, for instance: nobody else would ever use or delete its nodes.
+TEST_F(IdleNodeEvictorTest, who_has_waited_long_gets_the_room_of_a_pool_that_nobody_serves) {
+  register_pool("sky", "main");
+  const std::string left_over = add_idle("gone", 10);
+  since_ -= 300;
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(left_over));
+}
+
+TEST_F(IdleNodeEvictorTest, what_a_tenant_has_where_nobody_could_delete_it_stays) {
+  register_pool("sky", "main");
+  Node elsewhere = idle_node("main", "small");
+  elsewhere.provider = "sea";
+  elsewhere.tenant_name = "acme";
+  add_node(elsewhere);
+  since_ -= 300;
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
+TEST_F(IdleNodeEvictorTest, a_tenant_that_has_waited_long_gives_up_what_it_has_elsewhere) {
+  register_pool("sea", "main");
+  Node elsewhere = idle_node("main", "small");
+  elsewhere.provider = "sea";
+  elsewhere.tenant_name = "acme";
+  const std::string first = add_node(elsewhere);
+  const std::string second = add_node(elsewhere);
+  since_ -= 299;
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), IsEmpty());
+  pass(seconds(1));
+  recycle(Decision::Shortage::tenant, "acme");
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(first)) << "one at a time";
+  remove_node(first);
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(second));
+}
+
+TEST_F(IdleNodeEvictorTest, what_counts_for_no_tenant_is_of_no_use_to_one) {
+  Node host = idle_node("main", "small");
+  host.resources = {};
+  host.tenant_name = "acme";
+  add_node(host);
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
+TEST_F(IdleNodeEvictorTest, what_the_request_is_going_to_have_is_left_alone) {
+  const std::string wanted = add_idle("main", 10);
+  recycle(Decision::Shortage::pool, {}, {wanted, ""});
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
+TEST_F(IdleNodeEvictorTest, a_tenant_at_its_limit_gives_up_what_counts_for_it) {
+  add_idle("main", 10);
+  add_idle("main", 20, "globex");
+  const std::string own = add_idle("main", 30, "acme");
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(own));
+  recycle(Decision::Shortage::tenant, "acme");
+  EXPECT_THAT(deleting(), ElementsAre(own));
+}
+
+TEST_F(IdleNodeEvictorTest, one_at_a_time_unless_that_takes_long) {
+  const std::string first = add_idle("main", 10);
+  const std::string second = add_idle("main", 20);
+  recycle(Decision::Shortage::pool);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(first));
+  EXPECT_EQ(looks_, 1) << "whoever waits for room of another kind looks again";
+  pass(seconds(299));
+  EXPECT_EQ(looks_, 1);
+  pass(seconds(2));
+  EXPECT_EQ(looks_, 2) << "whoever waits looks again";
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(first, second));
+}
+
+TEST_F(IdleNodeEvictorTest, room_that_comes_in_another_pool_of_a_full_provider_is_waited_for) {
+  const std::string elsewhere = add_idle("other", 10);
+  const std::string own = add_idle("main", 20);
+  Node going = node(elsewhere);
+  going.set_state(NodeState::deleting, clock_.wall_seconds());
+  write_node(going);
+  recycle(Decision::Shortage::provider);
+  EXPECT_THAT(deleting(), ElementsAre(elsewhere));
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(elsewhere, own)) << "which is no room in this pool";
+}
+
+TEST_F(IdleNodeEvictorTest, once_a_node_is_gone_the_next_may_go) {
+  const std::string first = add_idle("main", 10);
+  const std::string second = add_idle("main", 20);
+  recycle(Decision::Shortage::pool);
+  remove_node(first);
+  recycle(Decision::Shortage::pool);
+  EXPECT_THAT(deleting(), ElementsAre(second));
+}
+
+TEST_F(IdleNodeEvictorTest, who_need_not_wait_as_long_as_another_one_does_not) {
+  idle_node_evictor_.carry_out({.reevaluate_in = 300});
+  idle_node_evictor_.carry_out({.reevaluate_in = 10});
+  idle_node_evictor_.carry_out({.reevaluate_in = 20});
+  pass(seconds(9));
+  EXPECT_EQ(looks_, 0);
+  pass(seconds(1));
+  EXPECT_EQ(looks_, 1);
+  idle_node_evictor_.carry_out({.reevaluate_in = 10});
+  pass(seconds(10));
+  EXPECT_EQ(looks_, 2);
+}
+
+TEST_F(IdleNodeEvictorTest, whoever_waits_looks_again_when_somebody_else_has_the_node) {
+  const std::string contested = add_idle("main", 10);
+  begin_to_recycle(Decision::Shortage::pool);
+  Node taken = node(contested);
+  taken.allocated_to = "200-0000000001";
+  write_node(taken);
+  pass(seconds(1));
+  EXPECT_EQ(looks_, 1);
+  EXPECT_THAT(deleting(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace nodepool::launcher

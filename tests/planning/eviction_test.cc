@@ -1,0 +1,176 @@
+#include "planning/eviction.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/planning/records_fixture.h"
+
+namespace nodepool::planning {
+namespace {
+
+using model::Node;
+using model::NodeState;
+using Shortage = Decision::Shortage;
+
+constexpr double kNow = 10'000;
+
+// One node of a world, and what it is called in it.
+struct Spec {
+  std::string name;
+  std::string pool = "main";
+  double since = 0;  // in its state
+  std::string tenant = {};
+  NodeState state = NodeState::ready;
+  std::string provider = "sky";
+  bool is_allocated = false;
+  bool is_locked = false;
+  bool takes_nothing = false;
+};
+
+class EvictionTest : public RecordsFixture {
+ protected:
+  void fill(const std::vector<Spec>& specs) {
+    for (const Spec& spec : specs) {
+      Node node = idle_node(spec.pool, "small", spec.since);
+      node.provider = spec.provider;
+      node.set_state(spec.state, spec.since);
+      if (!spec.tenant.empty()) node.tenant_name = spec.tenant;
+      if (spec.is_allocated) node.allocated_to = "200-0000000001";
+      if (spec.takes_nothing) node.resources = {};
+      const std::string id = add_node(node);
+      if (spec.is_locked) lock(id);
+      names_[id] = spec.name;
+    }
+  }
+
+  void register_pool(const std::string& provider, const std::string& name) {
+    auto pool = std::make_unique<model::Component>();
+    pool->provider_name = provider;
+    pool->name = name;
+    pools_.push_back(std::move(pool));
+  }
+
+  std::string id_of(const std::string& name) const {
+    for (const auto& [id, known] : names_) {
+      if (known == name) return id;
+    }
+    return "nobody";
+  }
+
+  // "delete NAME", "look again in N s" or "nothing".
+  std::string answer(const CapacityWanted& wanted) {
+    std::vector<const model::Component*> pools;
+    for (const auto& pool : pools_) pools.push_back(pool.get());
+    const Eviction answer = choose_eviction(wanted, {.now = kNow,
+                                                     .pool = pool_,
+                                                     .pools = pools,
+                                                     .stock = stock_,
+                                                     .usage = usage_,
+                                                     .deletions = deletions_,
+                                                     .nodes = nodes_});
+    EXPECT_FALSE(answer.node && answer.reevaluate_in);
+    if (answer.node) return "delete " + names_[*answer.node];
+    if (answer.reevaluate_in) {
+      return "look again in " + std::to_string(static_cast<int>(*answer.reevaluate_in)) + " s";
+    }
+    return "nothing";
+  }
+
+  PoolIdentity pool_{"the-pool", "sky", "main"};
+  PoolStock stock_{nodes_, pool_};
+  Deletions deletions_{nodes_};
+  std::map<std::string, std::string> names_;  // by id
+  std::vector<std::unique_ptr<model::Component>> pools_;
+};
+
+// What makes room for a request that has just been made, in one world.
+TEST_F(EvictionTest, the_oldest_idle_node_of_the_pool_that_counts_for_the_limit_goes) {
+  fill({{.name = "young", .since = 30},
+        {.name = "old", .since = 10},
+        {.name = "older, of another pool", .pool = "other", .since = 5},
+        {.name = "acme's", .since = 20, .tenant = "acme"},
+        {.name = "acme's, of a host", .since = 2, .tenant = "acme", .takes_nothing = true},
+        {.name = "somebody's", .since = 1, .is_allocated = true},
+        {.name = "locked", .since = 1, .is_locked = true},
+        {.name = "in use", .since = 1, .state = NodeState::in_use}});
+  struct Row {
+    CapacityWanted wanted;
+    std::string answer;
+  };
+  const Row rows[] = {
+      {{.shortage = Shortage::none, .since = kNow}, "nothing"},
+      {{.shortage = Shortage::pool, .since = kNow}, "delete acme's, of a host"},
+      {{.shortage = Shortage::provider, .since = kNow}, "delete acme's, of a host"},
+      {{.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}, "delete acme's"},
+      {{.shortage = Shortage::tenant, .tenant = "globex", .since = kNow}, "nothing"},
+      {{.shortage = Shortage::pool, .plan = {id_of("acme's, of a host"), ""}, .since = kNow},
+       "delete old"},
+      {{.shortage = Shortage::pool,
+        .plan = {id_of("old"), id_of("acme's, of a host")},
+        .since = kNow},
+       "delete acme's"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(answer(row.wanted), row.answer);
+  stock_.reserve({id_of("acme's, of a host")});
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete old")
+      << "what is being handed out stays";
+}
+
+TEST_F(EvictionTest, the_room_of_others_is_for_whoever_has_waited_long) {
+  register_pool("sky", "main");
+  register_pool("sea", "main");
+  fill({{.name = "of another pool", .pool = "other", .since = 20},
+        {.name = "acme's, by the sea", .since = 10, .tenant = "acme", .provider = "sea"},
+        {.name = "acme's, on a peak", .since = 5, .tenant = "acme", .provider = "peak"}});
+  struct Row {
+    Shortage shortage;
+    double waited;
+    std::string answer;
+  };
+  const Row rows[] = {
+      {Shortage::pool, 0, "nothing"},
+      {Shortage::pool, 300, "nothing"},  // that would make no room in this pool
+      {Shortage::provider, 0, "look again in 300 s"},
+      {Shortage::provider, 299, "look again in 1 s"},
+      {Shortage::provider, 300, "delete of another pool"},
+      {Shortage::tenant, 299, "look again in 1 s"},
+      {Shortage::tenant, 300, "delete acme's, by the sea"},  // on the peak nobody could delete it
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(answer({.shortage = row.shortage, .tenant = "acme", .since = kNow - row.waited}),
+              row.answer)
+        << "after " << row.waited << " s";
+  }
+}
+
+TEST_F(EvictionTest, one_node_goes_at_a_time_for_each_limit_unless_that_takes_long) {
+  fill({{.name = "idle", .since = 10},
+        {.name = "acme's", .since = 20, .tenant = "acme"},
+        {.name = "going, of another pool",
+         .pool = "other",
+         .since = kNow - 100,
+         .tenant = "globex",
+         .state = NodeState::deleting}});
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
+  EXPECT_EQ(answer({.shortage = Shortage::provider, .since = kNow}), "look again in 200 s");
+  EXPECT_EQ(answer({.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}),
+            "delete acme's");
+  fill({{.name = "going", .since = kNow - 300, .tenant = "acme", .state = NodeState::deleting}});
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle")
+      << "that takes too long";
+  fill({{.name = "going since then",
+         .since = kNow - 10,
+         .tenant = "acme",
+         .state = NodeState::deleting}});
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "look again in 290 s");
+  EXPECT_EQ(answer({.shortage = Shortage::tenant, .tenant = "acme", .since = kNow}),
+            "look again in 290 s");
+  remove_node(id_of("going since then"));
+  EXPECT_EQ(answer({.shortage = Shortage::pool, .since = kNow}), "delete idle");
+  remove_node(id_of("going, of another pool"));
+  EXPECT_EQ(answer({.shortage = Shortage::provider, .since = kNow}), "delete idle");
+}
+
+}  // namespace
+}  // namespace nodepool::planning
