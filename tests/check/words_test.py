@@ -130,6 +130,7 @@ class Glossary(unittest.TestCase):
     def test_a_term_that_is_used_once_defined_is_in_order(self):
         self.assertEqual([], self.found('| lease | a hold | ledger, claim |\n'))
         self.assertEqual([], self.found('| lease | a hold | – |\n', 'Two leases.'))
+        self.assertEqual([], self.found('| back off | wait | – |\n', 'It backs off.'))
 
     def test_a_term_that_is_used_nowhere_is_found(self):
         self.assertEqual(['"contender" is used nowhere else'], self.found('| contender | a contender | |\n'))

@@ -44,18 +44,19 @@ def read(files):
 
 def rules(terms):
     """The words of the third column are not used in the manual, nor in comments and texts."""
-    return [unused.Rule(unused.compile_words(with_plural(synonym)), f'the glossary\'s term is "{term.names[0]}"',
+    return [unused.Rule(unused.compile_words(inflected(synonym)), f'the glossary\'s term is "{term.names[0]}"',
                         frozenset(unused.KINDS), EVERYWHERE)
             for term in terms for synonym in term.synonyms]
 
 
-def with_plural(name):
-    return re.escape(name).replace('\\ ', ' ') + '(?:e?s)?'
+def inflected(name):
+    """Also in the plural, and as a verb: "leases", "backs off"."""
+    return ' '.join(re.escape(word) + '(?:e?s)?' for word in name.split())
 
 
 def check(terms, files):
     """Each term is used outside of the glossary."""
-    wanted = {name: (term, unused.compile_words(with_plural(name))) for term in terms for name in term.names}
+    wanted = {name: (term, unused.compile_words(inflected(name))) for term in terms for name in term.names}
     for file in files:
         for text in file.texts:
             if text.section == GLOSSARY and file.path == PAGE:
