@@ -123,7 +123,7 @@ TEST_F(StatsdKeysTest, each_stage_of_a_launch_and_of_a_removal_is_timed) {
   pass(seconds(5));
   for (const char* stage : {"accepted", "gone"}) {
     EXPECT_THAT(sent_,
-                testing::Contains(std::string("nodepool.provider.sky.removal.") + stage + "|ms"));
+                testing::Contains(std::string("nodepool.provider.sky.deletion.") + stage + "|ms"));
   }
 }
 
