@@ -67,12 +67,6 @@ def parents(name):
         yield name
 
 
-def check_tree(root, files):
-    names = set(subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=root,
-                               check=True, capture_output=True, text=True).stdout.splitlines())
-    return [Finding(path, line, 'link', text) for path, line, text in check(files, names)]
-
-
 def installed(packaging, names):
     """Where the files of the tree go below the folder of documentation, as packaging/CMakeLists.txt says."""
     places = {}
@@ -92,9 +86,12 @@ def installed(packaging, names):
     return places
 
 
-def check_installed(root, files):
+def check_all(root, files):
+    """A link that does not resolve in the tree is reported once."""
     names = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard'], cwd=root, check=True,
                            capture_output=True, text=True).stdout.splitlines()
     places = installed((root / PACKAGING).read_text(), names)
-    return [Finding(path, line, 'installed link', text)
-            for path, line, text in check(files, set(places.values()), places.get)]
+    in_tree = set(check(files, set(names)))
+    in_package = set(check(files, set(places.values()), places.get)) - in_tree
+    return ([Finding(path, line, 'link', text) for path, line, text in in_tree] +
+            [Finding(path, line, 'installed link', text) for path, line, text in in_package])

@@ -14,6 +14,5 @@ def check(root):
     findings += glossary.check(terms, files)
     findings += unused.check(rules, files)
     findings += sentences.check(files)
-    findings += links.check_tree(root, files)
-    findings += links.check_installed(root, files)
+    findings += links.check_all(root, files)
     return sorted(set(findings))
