@@ -32,11 +32,11 @@ inline constexpr telemetry::Metric kLaunchStages{
     .labels = {{{"provider"}, {"stage"}}},
     .statsd = {"nodepool.provider.<provider>.stage.<stage>"},
     .help =
-        "Duration of each launch stage, from the end of the previous one: `decided` (from the "
-        "creation of the request), `booked` (record written, quota reserved), `turn` "
-        "(`max-concurrency`), `created` (accepted by the cloud), `active` (running), `port` "
-        "(accepts connections), `keys` (host keys read), `ready` (recorded as ready). Counted for "
-        "the attempt that has got so far."};
+        "Duration of each launch stage, from the end of the previous one. Stages: `decided` (from "
+        "the creation of the request), `reserved` (record written), `turn` (of "
+        "`max-concurrency`), `created` (accepted by the cloud), `active` (running), `port` "
+        "(accepts connections), `keys` (host keys read), `ready` (recorded). Only stages that an "
+        "attempt has reached are counted."};
 
 inline constexpr telemetry::Metric kLaunchCalls{
     .name = "nodepool_launch_calls_total",
