@@ -13,7 +13,7 @@
 #include "config/schema.h"
 #include "config/validate.h"
 
-// What the tests of this room share.
+// What the tests of this module share.
 namespace nodepool::config {
 
 // A driver's schema like that of the static driver, and a fake one.
