@@ -91,7 +91,7 @@ TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
   Transaction late = write("late");
   loop_.run(a_.set("/record", "meanwhile", 0));
   commit(std::move(late));
-  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  EXPECT_THAT(log_, ElementsAre("version conflict"));
   // Also where an attempt has gone without an answer.
   log_.clear();
   late = write("late");
@@ -100,7 +100,7 @@ TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
   loop_.run(a_.set("/record", "again", 1));
   store_.set_plan({});
   pass(seconds(1));
-  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  EXPECT_THAT(log_, ElementsAre("version conflict"));
   EXPECT_EQ(data(), "again");
 }
 
@@ -127,7 +127,7 @@ TEST_F(KnownOutcomeTest, a_lock_that_is_still_held_tells_though_somebody_has_wri
   loop_.run(b_.set("/record", "handed out", 0));
   store_.set_plan({});
   pass(seconds(1));
-  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  EXPECT_THAT(log_, ElementsAre("version conflict"));
 }
 
 TEST_F(KnownOutcomeTest, the_end_of_the_session_ends_it) {

@@ -110,7 +110,7 @@ TEST_F(SqliteFile, a_missing_directory_is_named) {
 TEST_F(SqliteFile, a_file_that_is_no_database_is_refused_and_not_touched) {
   const std::string text(8192, 'x');
   write_file(fixture_.path(), text);
-  expect_refused(fixture_.path(), Kind::storage, "this is no store of Nodepool");
+  expect_refused(fixture_.path(), Kind::storage, "this is not a Nodepool store");
   EXPECT_EQ(read_file(fixture_.path()), text);
   EXPECT_FALSE(std::filesystem::exists(fixture_.path() + "-live"));
 }

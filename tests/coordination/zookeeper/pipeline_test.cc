@@ -138,7 +138,7 @@ TEST_F(ZooKeeperPipeline, each_read_that_was_under_way_fails_with_the_connection
   set("/c");
   send();
   pipeline_.connection_lost("cut");
-  EXPECT_THAT(told_, ElementsAre("/a store out of reach", "/b store out of reach",
+  EXPECT_THAT(told_, ElementsAre("/a store unreachable", "/b store unreachable",
                                  "/c connection lost, outcome unknown"));
 }
 
@@ -180,7 +180,7 @@ TEST_F(ZooKeeperPipeline, what_a_malformed_answer_has_told_is_not_told_again) {
   EXPECT_THROW(answer(1, texts({"one", "two"})), MalformedMessage);
   EXPECT_THAT(told_, ElementsAre("/a one", "/b two"));
   pipeline_.connection_lost("malformed");
-  EXPECT_THAT(told_, ElementsAre("/a one", "/b two", "/c store out of reach"));
+  EXPECT_THAT(told_, ElementsAre("/a one", "/b two", "/c store unreachable"));
 }
 
 TEST_F(ZooKeeperPipeline, a_node_is_being_changed_from_the_sending_to_the_answer) {

@@ -320,7 +320,7 @@ TEST(ZooKeeperErrors, say_in_words_what_was_refused) {
                "ZooKeeper refuses to create /a: the server does not accept the access control "
                "list (InvalidACL)");
   EXPECT_STREQ(error_for(-4, OpCode::set_data, "/a").what(),
-               "connection lost, outcome unknown: /a (change: the server has lost the ensemble's "
+               "connection lost, outcome unknown: /a (change: the server lost the ensemble's "
                "leader (ConnectionLoss))");
   EXPECT_STREQ(error_for(-250, OpCode::remove, "/a").what(),
                "ZooKeeper refuses to delete /a: error -250");
