@@ -118,7 +118,7 @@ TEST_F(SqliteFile, a_file_that_is_no_database_is_refused_and_not_touched) {
 TEST_F(SqliteFile, a_database_of_another_program_is_refused_and_not_touched) {
   RawSqlite(fixture_.path()).run("CREATE TABLE songs (title TEXT)");
   const std::string before = read_file(fixture_.path());
-  expect_refused(fixture_.path(), Kind::storage, "this is a database of another program");
+  expect_refused(fixture_.path(), Kind::storage, "the database belongs to another program");
   EXPECT_EQ(read_file(fixture_.path()), before);
   EXPECT_FALSE(std::filesystem::exists(fixture_.path() + "-live"));
 }
