@@ -112,7 +112,7 @@ TEST_F(FullDiskTest, what_cannot_be_written_is_counted_and_told_when_there_is_ro
   logger.info("three");
   logger.info("four");
   EXPECT_THAT(lines(path_), ElementsAre(EndsWith("WARNING nodepool.log: 2 message(s) could not be "
-                                                 "written here: No space left on device"),
+                                                 "written to this log: No space left on device"),
                                         EndsWith("three"), EndsWith("four")));
   EXPECT_EQ(log->losses().messages, 2U);
   EXPECT_EQ(log->losses().trouble, "");
@@ -129,8 +129,8 @@ TEST_F(FullDiskTest, a_file_that_cannot_be_made_anew_loses_what_is_written_meanw
   EXPECT_EQ(log->losses().messages, 1U);
   std::filesystem::remove(path_);
   logger.info("three");
-  EXPECT_THAT(lines(path_),
-              ElementsAre(HasSubstr("1 message(s) could not be written here"), EndsWith("three")));
+  EXPECT_THAT(lines(path_), ElementsAre(HasSubstr("1 message(s) could not be written to this log"),
+                                        EndsWith("three")));
   std::filesystem::remove(path_ + ".1");
 }
 

@@ -158,7 +158,7 @@ TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
 
   // Nobody polls the loop: the first look is not answered.
   const std::string stalled = lines.wait_for("thread(s)\n");
-  EXPECT_THAT(stalled, HasSubstr("The event loop has been standing still for 0.0 s: 1 thread(s)"));
+  EXPECT_THAT(stalled, HasSubstr("The event loop has been blocked for 0.0 s: 1 thread(s)"));
 
   // It turns again, and the looks go on.
   const auto give_up = std::chrono::steady_clock::now() + test_support::kPatience;
@@ -168,7 +168,7 @@ TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
   EXPECT_THAT(lines.wait_for("task(s)"), HasSubstr("0 task(s)"));
 
   // It stands still once more, which is told once more.
-  lines.wait_for_two("The event loop has been standing still");
+  lines.wait_for_two("The event loop has been blocked");
 }
 
 TEST(StackDumpTest, says_what_tasks_wait_for) {
