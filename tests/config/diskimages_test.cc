@@ -99,7 +99,7 @@ TEST(DiskImages, AreLenientWithTypes) {
 
 TEST(DiskImages, WithOneNameAreTheLastOfThem) {
   EXPECT_EQ(images("diskimages: [{name: a}, {name: a, release: x}]").at("a").release, "x");
-  // The last one is the parent of others; being abstract it makes no image of its own.
+  // The last one is the parent of others. It is abstract, so it is not built.
   const auto all = images(
       "diskimages: [{name: a, release: x}, {name: a, release: y, abstract: true}, {name: b, "
       "parent: a}]");

@@ -31,7 +31,7 @@ TEST(Load, GivesDefaultsToAnEmptyMapping) {
   EXPECT_TRUE(config.store.is_default);
 }
 
-// The structs state the defaults a second time, for readers; both must be the same.
+// The structs repeat the defaults, for readers. Both must be the same.
 TEST(Load, TakesTheDefaultsOfTheSchema) {
   const auto schema_of = [](std::string_view key) {
     const Type& type = nodepool_schema().find(key)->type;

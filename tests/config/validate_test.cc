@@ -40,7 +40,7 @@ TEST(Validate, AcceptsAWholeFile) {
       IsEmpty());
 }
 
-// What the Python Nodepool's checker accepts and refuses, one line each.
+// Lines that the Python Nodepool's checker accepts or rejects.
 TEST(Validate, AcceptsWhatThePythonCheckerAccepts) {
   for (const char* text : {
            "{}",

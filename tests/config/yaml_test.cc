@@ -230,7 +230,7 @@ TEST(Yaml, BoundsTheExpansionOfAliases) {
   }
   EXPECT_THAT(error(laughs), HasSubstr("anchors and aliases expand to more than"));
 
-  // Anchors around each other are copies as well.
+  // Nested anchors are copies as well.
   std::string nested;
   for (int i = 0; i < 40; ++i) nested += "[&a" + std::to_string(i) + " ";
   nested += "[";
@@ -259,7 +259,7 @@ TEST(Yaml, BoundsTheSize) {
   EXPECT_THAT(error(std::string(kMaxFileSize + 1, ' ')), HasSubstr("larger than 16 MiB"));
 }
 
-// What a text is made of that is to take much memory.
+// The pieces of a text that uses much memory.
 struct CostlyText {
   std::string begin;
   std::function<std::string(std::size_t)> piece;

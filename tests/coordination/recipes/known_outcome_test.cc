@@ -92,7 +92,7 @@ TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
   loop_.run(a_.set("/record", "meanwhile", 0));
   commit(std::move(late));
   EXPECT_THAT(log_, ElementsAre("version conflict"));
-  // Also where an attempt has gone without an answer.
+  // Also after an attempt with an unknown outcome.
   log_.clear();
   late = write("late");
   store_.set_plan({.lost_request = 1});
@@ -114,7 +114,7 @@ TEST_F(KnownOutcomeTest, a_lock_that_is_given_up_tells_though_the_record_has_cha
   store_.set_plan({});
   pass(seconds(1));
   EXPECT_THAT(log_, ElementsAre("done"));
-  EXPECT_EQ(results_.at(0).stat.mzxid, 0) << "of a version that nobody can read any more";
+  EXPECT_EQ(results_.at(0).stat.mzxid, 0) << "of a version that cannot be read any more";
   EXPECT_EQ(data(), "used");
 }
 

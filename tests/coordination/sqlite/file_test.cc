@@ -1,4 +1,4 @@
-// The database file: what is made of it, and what is refused.
+// The database file: accepted and rejected files.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -36,13 +36,13 @@ unsigned mode_of(const std::string& path) {
 
 class SqliteFile : public testing::Test {
  protected:
-  // Expects that the store cannot be opened for a reason that the operator is told.
+  // Expects that opening the store fails with this kind and reason.
   void expect_refused(const std::string& path, Kind kind, const std::string& advice) {
     SqliteOptions options;
     options.path = path;
     try {
       fixture_.open(options);
-      ADD_FAILURE() << "not refused: " << path;
+      ADD_FAILURE() << "not rejected: " << path;
     } catch (const StoreError& error) {
       EXPECT_EQ(error.kind(), kind);
       EXPECT_THAT(error.what(), HasSubstr(path));
