@@ -1,9 +1,9 @@
 """Measures launchers side by side on clouds: see bench/clouds, which builds and starts this.
 
-As in side_by_side.py, in turns, with the same client. A turn begins with one request, which is not measured: it loads what
-clouds and launchers keep. Machines and namespaces are there as soon as the cloud has been asked for them, and pods as soon
-as what stands in for a kubelet has seen them, so that what is measured is launcher and cloud. The floor of AWS is how
-many machines moto makes and ends when it is asked for nothing else.
+Like side_by_side.py, in turns and with the same client. A turn begins with one request that is not measured, to fill the
+caches of clouds and launchers. Machines and namespaces are ready at once, and pods as soon as the simulated kubelet has
+seen them, so that only launcher and cloud are measured. The floor of AWS is the rate at which moto creates and terminates
+machines without other calls.
 """
 import concurrent.futures
 import http.client
@@ -27,8 +27,8 @@ from installation import Servers, wait_until
 from pods import Kubelet
 from side_by_side import Installation, cpu_seconds, memory, run_clients, warm
 
-CALLERS = 20  # of the floor
-REST = 3  # seconds; longer than the launchers' own looks at the cloud take
+CALLERS = 20  # concurrent callers for the floor
+REST = 3  # seconds; longer than the launchers' polls of the cloud
 
 
 class Aws:
@@ -49,7 +49,7 @@ class Aws:
                 'pools': [{'name': 'main', 'host-key-checking': False, 'labels': [label]}]}
 
     def calls(self):
-        """Of the launcher, so far."""
+        """The number of the launcher's calls so far."""
         return sum(self.cloud.calls().values())
 
     def cpu_seconds(self):
@@ -59,12 +59,12 @@ class Aws:
         return self.cloud.instances()
 
     def reset(self):
-        """moto keeps what is terminated, and lists it."""
+        """Discards terminated machines, which moto keeps and lists."""
         self.cloud.reset()
-        self.cloud.ec2.describe_images(ImageIds=[self.image])  # it loads them anew
+        self.cloud.ec2.describe_images(ImageIds=[self.image])  # moto reloads the images
 
     def bare_call(self, parameters):
-        """A call as a launcher makes it, which is ready to be sent: method, headers, body."""
+        """A launcher's call, ready to be sent: method, headers, body."""
         body = urllib.parse.urlencode({**parameters, 'Version': '2016-11-15'})
         request = botocore.awsrequest.AWSRequest('POST', f'{self.cloud.url}/', data=body, headers={
             'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8'})
@@ -73,7 +73,7 @@ class Aws:
         return dict(request.headers), body
 
     def send(self, calls):
-        """Sends calls on one connection and returns the answers."""
+        """Sends calls on one connection and returns the responses."""
         connection = http.client.HTTPConnection('127.0.0.1', self.cloud.port, timeout=60)
         answers = []
         for headers, body in calls:
@@ -86,7 +86,7 @@ class Aws:
         return answers
 
     def send_all(self, calls):
-        """The same by several at a time; how long it takes, in seconds, and the answers."""
+        """Sends calls concurrently. Returns the seconds taken and the responses."""
         started = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor(CALLERS) as pool:
             answers = [answer for part in pool.map(self.send, [calls[i::CALLERS] for i in range(CALLERS)])
@@ -94,7 +94,7 @@ class Aws:
         return time.monotonic() - started, answers
 
     def floor(self, machines):
-        """How many machines a second it makes, ends, and makes and ends, when it is asked for nothing else."""
+        """Machines per second that moto creates, terminates, and creates and terminates, without other calls."""
         self.reset()
         make = {'Action': 'RunInstances', 'ImageId': self.image, 'MinCount': 1, 'MaxCount': 1,
                 'InstanceType': 't3.medium', 'KeyName': 'ci', 'NetworkInterface.1.DeviceIndex': 0,
@@ -139,7 +139,7 @@ class Kubernetes:
                 'pools': [{'name': 'main', 'labels': [label]}]}
 
     def calls(self):
-        """Of the launcher: whoever else asks is privileged, or a service account, and has flows of his own."""
+        """The number of the launcher's calls. Other clients have API flows of their own."""
         found = re.findall(r'apiserver_flowcontrol_dispatched_requests_total\{flow_schema="global-default".*\} (\S+)',
                            self.admin.text('/metrics'))
         return int(sum(float(each) for each in found))
@@ -151,7 +151,7 @@ class Kubernetes:
         return [each for each in self.admin.items('/api/v1/namespaces') if each['metadata']['name'].startswith('main-')]
 
     def reset(self):
-        """What is gone is gone."""
+        """Does nothing: deleted objects are not listed."""
 
     def close(self):
         self.kubelet.stop()
@@ -192,7 +192,7 @@ SCENARIOS = {'aws-burst': (Aws, 100, 100), 'aws-few': (Aws, 100, 20), 'aws-singl
 
 
 def main():
-    run = turns.Run(turns.arguments('Measures the Python launcher and ours side by side on clouds.'), SCENARIOS)
+    run = turns.Run(turns.arguments('Compare the Python launcher with this one on clouds.'), SCENARIOS)
     servers = Servers()
     warm(servers)
     for name in run.scenarios:

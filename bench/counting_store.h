@@ -9,15 +9,15 @@
 
 namespace nodepool::bench {
 
-// What a process has asked of the store.
+// The number of a process's operations on the store.
 struct StoreCounts {
-  std::uint64_t transactions = 0;  // every write is one, a commit of many operations too
+  std::uint64_t transactions = 0;  // every write, also a commit of many operations
   std::uint64_t operations = 0;    // in transactions
-  std::uint64_t reads = 0;         // of a record, of children, of whether something exists
+  std::uint64_t reads = 0;         // get, children and exists
 };
 
-// Counts what goes through it, and lets each call take as long as a server's answer would: waiting
-// time is then a number of round trips. Calls are answered in their order.
+// Counts operations on another store and delays each like a server, so that waiting time shows the
+// number of round trips. Calls return in order.
 class CountingStore final : public coordination::Store {
  public:
   CountingStore(coordination::Store& inner, async::Clock& clock, async::Duration round_trip)

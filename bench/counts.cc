@@ -1,10 +1,10 @@
-// What one request costs the launcher, in numbers that are the same on every machine: transactions,
-// reads, allocations, calls of the cloud's interface, and, since the store answers after a
-// millisecond and nothing else takes time, round trips from request to node.
+// The launcher's costs of one request, in numbers that are the same on every machine: transactions,
+// reads, allocations, calls of the cloud's API, and round trips from request to node (the store
+// responds after a millisecond, and nothing else takes time).
 //
-//   bench_counts [SCENARIO…]      all, if none is named
+//   bench_counts [SCENARIO…]      default: all
 //
-// Prints one line of JSON for each; bench/compare says what has become more.
+// Prints a line of JSON for each. Compare results with bench/compare.
 
 #include <fmt/format.h>
 
@@ -87,7 +87,7 @@ struct Scenario {
   std::string name;
   std::string yaml;
   Load load;
-  int foreign_nodes = 0;  // that others serve, and a fifth as many requests: there before
+  int foreign_nodes = 0;  // of other providers, with a fifth as many requests; created before
   bool measures_start = false;
 };
 
@@ -119,7 +119,7 @@ class World {
   }
 
   void add_foreign_records(int nodes);
-  // Starts the launcher with the configuration, and waits until it is at rest if asked to.
+  // Starts the launcher with the configuration and optionally waits until it is idle.
   void start(const std::string& yaml, bool settles);
   void run(const Scenario& scenario);
 
@@ -142,7 +142,7 @@ class World {
   async::Runtime launcher_runtime_{launcher_loop_.executor(), clock_, random_};
   coordination::MemoryStore session_{server_, launcher_runtime_};
   bench::CountingStore store_{session_, clock_, kRoundTrip};
-  coordination::GroupCommit grouping_{launcher_runtime_, store_};  // as on ZooKeeper
+  coordination::GroupCommit grouping_{launcher_runtime_, store_};  // like on ZooKeeper
   launcher::Launcher launcher_{
       launcher_runtime_, grouping_,
       telemetry::Log::to_consumer(
@@ -151,7 +151,8 @@ class World {
           },
           telemetry::LogLevel::warning),
       drivers_, launcher::Launcher::Options{"host", "host.example"}};
-  std::uint64_t allocations_ = 0;  // of the launcher, and of the store in its turns
+  std::uint64_t allocations_ =
+      0;  // of the launcher, and of the store during its iterations of the loop
 
   driver::DriverRegistry make_drivers() {
     const config::Environment environment{
@@ -185,7 +186,7 @@ void World::pass_until(const std::function<bool()>& done) {
   const async::Clock::TimePoint deadline = clock_.now() + kPatience;
   poll();
   while (!done()) {
-    if (clock_.next_wakeup() > deadline) throw std::runtime_error("this does not end");
+    if (clock_.next_wakeup() > deadline) throw std::runtime_error("the scenario does not end");
     clock_.advance_to(clock_.next_wakeup());
     poll();
   }
@@ -261,9 +262,9 @@ void World::run(const Scenario& scenario) {
               serve(bench::serve(runtime_, requestors, scenario.load), served, is_served));
   pass_until([&] { return is_served; });
   const double all = std::chrono::duration<double, std::milli>(clock_.now() - began).count();
-  pass(std::chrono::seconds(30));  // all is given back
+  pass(std::chrono::seconds(30));  // until all nodes are returned
   if (served.not_fulfilled > 0 || served.served_twice > 0) {
-    throw std::runtime_error("not every request was served as it should be");
+    throw std::runtime_error("not all requests were fulfilled");
   }
   const bench::StoreCounts& after = store_.counts();
   const auto requests = static_cast<double>(scenario.load.requests);

@@ -1,6 +1,6 @@
-// What a launcher costs while nothing happens: 10,000 node records and 2,000 requests of which it
-// cannot do anything, on the embedded store. Prints how long it takes until the first answer, and
-// the processor time and memory used; judges nothing.
+// The costs of an idle launcher with 10,000 node records and 2,000 requests that it cannot serve,
+// on the embedded store. Prints the time until the first response, and the CPU time and memory
+// used.
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ Task<> add(coordination::Store& store, std::string path, std::string text, int c
   }
 }
 
-// Nodes in use by somebody, and requests that wait for two of the one scarce node.
+// Nodes in use, and requests that wait for two nodes although there is one.
 Task<> fill(async::Runtime runtime, coordination::Store& store) {
   co_await coordination::ensure_path(store, std::string(model::kNodesRoot));
   co_await coordination::ensure_path(store, std::string(model::kRequestsRoot));
@@ -88,9 +88,10 @@ Task<> run(async::Runtime runtime, std::string database, std::string config) {
   co_await ask(runtime, *store);
   const double seconds = std::chrono::duration<double>(runtime.clock.now() - start).count();
   const double used = bench::cpu_seconds(launcher.pid());
-  fmt::print("{} node records, {} waiting requests: first answer after {:.2f} s, {:.2f} CPU s\n",
+  fmt::print("{} node records, {} waiting requests: first response after {:.2f} s, {:.2f} CPU s\n",
              kNodes, kRequests, seconds, used);
-  co_await runtime.clock.sleep_for(std::chrono::seconds(5));  // what the start has left to do
+  co_await runtime.clock.sleep_for(
+      std::chrono::seconds(5));  // until the work of the start is complete
   const double before = bench::cpu_seconds(launcher.pid());
   co_await runtime.clock.sleep_for(kIdleTime);
   const double idle = bench::cpu_seconds(launcher.pid()) - before;

@@ -1,11 +1,10 @@
-// Many clients at once: 200 slots of static hosts, 50 clients with a session each, 5,000 requests;
-// each client asks, accepts, gives back, asks again. Embedded store with durable commits, the
-// launchers as processes of their own, all with the same provider. Options: `--launchers N` (1),
-// `--kill N` (0): that often, one after the other, a launcher is killed in between and started
-// again.
+// Many concurrent clients: 200 slots of static hosts, 50 clients with a session each, 5,000
+// requests; each client requests, accepts and returns nodes in a loop. Embedded store with durable
+// commits, the launchers as separate processes, all with the same provider. Options: `--launchers
+// N` (1),
+// `--kill N` (0): how often a launcher, one after the other, is killed and restarted.
 //
-// Says whether a request was lost or a node served twice at a time; that is not a figure, so it
-// decides the exit status.
+// The exit status is not 0 if a request was lost or a node was served to two clients at a time.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -41,10 +40,10 @@ constexpr auto kPatience = std::chrono::minutes(5);
 
 struct Tally {
   int begun = 0;
-  std::vector<double> milliseconds;  // from the creation of a request to its fulfilment
+  std::vector<double> milliseconds;  // from the creation of a request until it is fulfilled
   int not_fulfilled = 0;
   int served_twice = 0;
-  std::set<std::string> held;  // ids of nodes that a client holds now
+  std::set<std::string> held;  // ids of nodes that clients hold
 };
 
 Task<> one_request(async::Runtime runtime, coordination::Store& store, Tally& tally) {
@@ -100,12 +99,12 @@ class Launcher {
 
   std::string config_;
   std::unique_ptr<Child> child_;
-  double spent_ = 0;  // by those that were killed
+  double spent_ = 0;  // by killed launchers
 };
 
 using Launchers = std::vector<std::unique_ptr<Launcher>>;
 
-// Kills a launcher each time another part of the requests is done.
+// Kills a launcher after each part of the requests.
 Task<> kill_now_and_then(async::Runtime runtime, Launchers& launchers, int times, Tally& tally) {
   for (int i = 1; i <= times; ++i) {
     while (static_cast<int>(tally.milliseconds.size()) < i * kRequests / (times + 1)) {
@@ -115,7 +114,7 @@ Task<> kill_now_and_then(async::Runtime runtime, Launchers& launchers, int times
   }
 }
 
-// The number of the latest change of the store.
+// The id of the latest change of the store.
 Task<std::int64_t> latest_change(async::Runtime runtime, std::string database) {
   const auto store = co_await coordination::sqlite::open_store(runtime, {.path = database});
   const coordination::Stat stat = co_await store->set("/", "", coordination::kAnyVersion);
@@ -138,7 +137,7 @@ void print(const Launchers& launchers, int kills, Tally& tally, double seconds,
   fmt::print("  {:.0f} requests/s   p50 {:.1f} ms   p99 {:.1f} ms\n", requests / seconds,
              percentile(0.5), percentile(0.99));
   fmt::print("  launchers {:.2f} CPU s per 1,000 requests\n", cpu * 1000 / requests);
-  fmt::print("  {:.1f} changes of the store per request, by all who took part\n",
+  fmt::print("  {:.1f} changes of the store per request, by launchers and clients\n",
              static_cast<double>(changes) / requests);
   fmt::print("  not fulfilled {}, served twice {}\n", tally.not_fulfilled, tally.served_twice);
 }
@@ -160,8 +159,8 @@ Task<> run(async::Runtime runtime, std::string database, Launchers& launchers, i
   print(launchers, kills, tally, seconds, changes);
 }
 
-// All hosts are one listener: what the kernel takes to accept a connection, when a slot is handed
-// out, is in the figures.
+// All hosts are one listener, so the results include the kernel's time to accept a connection for
+// each slot.
 std::string configuration(const std::string& database, int port) {
   std::string text = fmt::format(
       "store: sqlite://{}\nlabels: [{{name: bench}}]\nproviders:\n  - name: rack\n    driver: "

@@ -1,4 +1,4 @@
-"""Counts what the launcher asks of ZooKeeper, by operation: see bench/packets, which builds and starts this.
+"""Counts the launcher's ZooKeeper operations by type: see bench/packets, which builds and starts this.
 
 The launcher speaks to a proxy that reads its packets. The figures do not depend on the machine, but under load on how
 much happens within one turn of its loop.
@@ -20,11 +20,11 @@ from side_by_side import FOREIGN_NODES, Installation, populate, run_clients
 # ZooDefs.OpCode
 NAMES = {-11: 'close', 1: 'create', 2: 'delete', 3: 'exists', 4: 'get', 5: 'set', 8: 'children', 9: 'sync', 11: 'ping', 12: 'children',
          14: 'multi', 15: 'create', 18: 'unwatch', 22: 'multiRead', 106: 'watch'}
-EVENT = struct.pack('>i', -1)  # in the place of a request's number
+EVENT = struct.pack('>i', -1)  # instead of a request's number
 
 
 class CountingProxy:
-    """Passes the packets of clients on to a server, over TLS on both sides, and counts those of clients."""
+    """A proxy with TLS on both sides between clients and a server. Counts the packets of clients."""
 
     def __init__(self, servers):
         self.counts = collections.Counter()
@@ -73,7 +73,7 @@ class CountingProxy:
             self.counts[f'operations of {name}'] += parts(packet)
 
     async def pass_back(self, reader, writer):
-        """What the server says: answers, and events, each of which is a packet of its own."""
+        """Handles packets from the server: responses, and events, which are packets of their own."""
         unread = b''
         while data := await reader.read(1 << 16):
             writer.write(data)
@@ -82,7 +82,7 @@ class CountingProxy:
         writer.close()
 
     def count_events(self, data):
-        """Returns what is of a packet that has not come as a whole."""
+        """Returns the rest: an incomplete packet."""
         at = 0
         while at + 8 <= len(data) and at + 4 + (size := struct.unpack_from('>i', data, at)[0]) <= len(data):
             self.counts['events'] += data[at + 4:at + 8] == EVENT
@@ -94,13 +94,13 @@ class CountingProxy:
                 'zookeeper-tls': {'ca': self.servers.ca, 'cert': self.servers.cert, 'key': self.servers.key}}
 
     def take(self):
-        """What has been counted since the last time."""
+        """The counts since the last call."""
         counts, self.counts = self.counts, collections.Counter()
         return counts
 
 
 def parts(packet):
-    """The number of operations of a transaction, or of reads."""
+    """The number of operations of a multi or multiRead."""
     at, count = 8, 0
     while True:
         kind, done, _ = struct.unpack_from('>i?i', packet, at)
@@ -122,44 +122,44 @@ def parts(packet):
 
 
 def figures_of(counts, per=1):
-    """Each operation's number, and that of all packets."""
+    """The number of each operation and of all packets."""
     packets = sum(number for name, number in counts.items() if name != 'events' and ' of ' not in name)
     return {name: round(number / per, 3) for name, number in [('packets', packets), *sorted(counts.items())]}
 
 
 def measure_requests(servers, proxy, requests, clients, pause=0):
-    """Per request."""
+    """Operations per request."""
     with tempfile.TemporaryDirectory() as directory:
         site = Installation('ours', servers, directory, **proxy.section())
         site.launcher.start()
         site.await_hosts()
         site.await_registration()
-        time.sleep(2)  # the launcher has come to rest
+        time.sleep(2)  # until the launcher is idle
         proxy.take()
         run_clients(servers, requests, clients, pause)
         site.await_rest()
-        time.sleep(1)  # what follows upon the nodes' return
+        time.sleep(1)  # until the returned nodes are processed
         counts = proxy.take()
         site.close()
         return figures_of(counts, requests)
 
 
 def measure_start(servers, proxy):
-    """In all, until the launcher has registered its hosts and has come to rest."""
+    """Operations until the launcher has registered its hosts and is idle."""
     with tempfile.TemporaryDirectory() as directory:
         site = Installation('ours', servers, directory, **proxy.section())
         populate(site.tree.client)
         proxy.take()
         site.launcher.start()
         site.await_hosts(FOREIGN_NODES)
-        time.sleep(3)  # the launcher has come to rest
+        time.sleep(3)  # until the launcher is idle
         counts = proxy.take()
         site.close()
         return figures_of(counts)
 
 
 def measure_list(servers, proxy):
-    """Of one command, in all."""
+    """Operations of one command."""
     with tempfile.TemporaryDirectory() as directory:
         site = Installation('ours', servers, directory, **proxy.section())
         populate(site.tree.client)
@@ -173,8 +173,8 @@ def measure_list(servers, proxy):
 
 
 def main():
-    parser = argparse.ArgumentParser(description='Counts what the launcher asks of ZooKeeper.')
-    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
+    parser = argparse.ArgumentParser(description='Count the ZooKeeper operations of the launcher.')
+    parser.add_argument('--json', type=pathlib.Path, help='output file of the results')
     options = parser.parse_args()
     servers = Servers()
     proxy = CountingProxy(servers)

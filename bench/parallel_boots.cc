@@ -1,14 +1,14 @@
-// Many machines at once: 100 requests in the same moment, a new machine for each, a cloud in which
-// every machine takes 5 s to boot. Embedded store with durable commits, the launcher as a process
-// of its own. Two clouds: that of the driver `fake`, inside the launcher; and the stand-in of
-// OpenStack's APIs that the tests use, inside this process, with real HTTP on the loopback.
+// Many machines at once: 100 concurrent requests, a new machine for each, 5 s to boot. Embedded
+// store with durable commits, the launcher as a separate process. Two clouds: the one of the driver
+// `fake`, inside the launcher, and the tests' simulation of OpenStack's APIs, inside this process,
+// with HTTP on the loopback.
 //
-// The launcher's own time for a node is the time from the creation of its request to its
-// fulfilment, as the requestor sees it, less the time of booting, which counts from the arrival of
-// the call that makes the machine. All else is in it: deciding, writing, calling, waiting for the
-// next look at the list of machines. Calls are not spaced (`rate: 0`): that would be most of it;
-// how long it takes with a call a second, the default, is measured once more. One machine is
-// launched beforehand: the launcher knows how long they take, as it does after a restart.
+// The launcher's own time for a node is the time from the creation of its request until the
+// requestor sees it fulfilled, minus the boot time, which starts with the arrival of the call that
+// creates the machine. It includes deciding, writing, calling, and waiting for the next poll of the
+// machines. The rate limit of calls is off (`rate: 0`), because it would dominate; a second
+// measurement uses the default, a call per second. One machine is launched before, so that the
+// launcher knows the boot time, like after a restart.
 
 #include <fmt/format.h>
 
@@ -62,7 +62,7 @@ Task<> request(async::Runtime runtime, coordination::Store& store, Tally& tally)
   tally.own_seconds.push_back(std::chrono::duration<double>(own).count());
 }
 
-// The number of the latest change of the store.
+// The id of the latest change of the store.
 Task<std::int64_t> latest_change(coordination::Store& store) {
   co_return (co_await store.set("/bench", "", coordination::kAnyVersion)).mzxid;
 }
@@ -74,12 +74,11 @@ void print(const std::string& cloud, Tally& tally, double seconds, double cpu,
     const std::vector<double>& all = tally.own_seconds;
     return all.empty() ? 0 : all[static_cast<std::size_t>(part * (all.size() - 1.0))];
   };
-  fmt::print("{} machines at once, each boots for {} s, SQLite, {}\n", kNodes, kBootTime.count(),
-             cloud);
-  fmt::print("  all there after {:.2f} s; own time p50 {:.2f} s   p99 {:.2f} s   max {:.2f} s\n",
+  fmt::print("{} machines at once, {} s to boot, SQLite, {}\n", kNodes, kBootTime.count(), cloud);
+  fmt::print("  all ready after {:.2f} s; own time p50 {:.2f} s   p99 {:.2f} s   max {:.2f} s\n",
              seconds, percentile(0.5), percentile(0.99), percentile(1));
   fmt::print("  launcher {:.3f} CPU s per node\n", cpu / kNodes);
-  fmt::print("  {:.1f} changes of records per node, with the requestor's\n",
+  fmt::print("  {:.1f} changes of records per node, including the requestor's\n",
              static_cast<double>(changes) / kNodes);
   if (tally.not_fulfilled > 0) fmt::print("  not fulfilled {}\n", tally.not_fulfilled);
 }
@@ -125,9 +124,9 @@ providers:
                      database, driver, more);
 }
 
-// The system's time and one loop: that of the requestor, and of the stand-in.
+// The system clock and one loop, for the requestor and the simulated cloud.
 struct Bench {
-  // Returns whether every request was fulfilled.
+  // Returns whether all requests were fulfilled.
   bool run(const std::string& driver, const std::string& more, const std::string& auth_url,
            const std::string& cloud) {
     const test_support::TemporaryDirectory directory;

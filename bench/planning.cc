@@ -1,5 +1,5 @@
-// How long deciding takes: a world of many nodes, requests and pools, and one verdict of each pool
-// about each request that waits, worked out from the records in order of service.
+// The time for decisions with many nodes, requests and pools: one decision of each pool about each
+// waiting request, from the records, in the order of the queue.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ std::string label(int number) {
   return fmt::format("label-{}", number % kLabels);
 }
 
-// Pools of static hosts that have all labels; the hosts are only in the records.
+// Pools of static hosts with all labels. The hosts exist only in the records.
 std::string configuration() {
   std::string labels;
   std::string names;

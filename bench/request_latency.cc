@@ -1,7 +1,7 @@
-// How long a request waits for a ready node while nothing else happens: the time from the creation
-// of its record to the moment its requestor reads `fulfilled`, in another process than the
-// launcher. Real parts throughout: an SSH server as the host (the launcher connects to it before it
-// hands it out), the embedded store with durable commits, the launcher as a process of its own.
+// The latency of a request for a ready node without other load: the time from the creation of its
+// record until its requestor, in another process than the launcher, reads `fulfilled`. With an SSH
+// server as the host (the launcher connects to it before each assignment), the embedded store with
+// durable commits, and the launcher as a separate process.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -34,8 +34,8 @@ using coordination::Store;
 
 constexpr int kRequests = 500;
 
-// Between requests: nothing else is going on, and the SSH server has dealt with the last
-// connection.
+// The pause between requests, until the SSH server has finished the last connection and all is
+// idle.
 constexpr auto kPause = std::chrono::milliseconds(20);
 
 double milliseconds(async::Duration duration) {
@@ -46,7 +46,7 @@ class Requestor {
  public:
   Requestor(async::Runtime runtime, Store& store) : runtime_(runtime), store_(store) {}
 
-  // Asks for a node and withdraws once it has one; returns the time in between.
+  // Requests a node and withdraws the request when it is fulfilled; returns the time in between.
   Task<async::Duration> request() {
     async::Event changed;
     const auto watching = store_.watch(std::string(model::kRequestsRoot),
@@ -67,7 +67,7 @@ class Requestor {
     co_return elapsed;
   }
 
-  // Waits until there is a ready node that nobody has.
+  // Waits until a node is ready and free.
   Task<> wait_for_free_node() {
     async::Event changed;
     const auto watching = store_.watch(std::string(model::kNodesRoot),
@@ -75,7 +75,7 @@ class Requestor {
     while (!co_await has_free_node()) co_await changed.wait();
   }
 
-  // The number of changes that the store has seen.
+  // The number of changes of the store.
   Task<std::int64_t> changes() {
     co_return (co_await store_.set("/bench", "", coordination::kAnyVersion)).mzxid;
   }
@@ -118,7 +118,7 @@ Task<> measure(async::Runtime runtime, std::string database, pid_t launcher) {
   const auto percentile = [&times](double part) {
     return times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))];
   };
-  fmt::print("request to fulfilment, one ready static node, SQLite, at rest ({} requests)\n",
+  fmt::print("request to fulfilment, one ready static node, SQLite, no other load ({} requests)\n",
              kRequests);
   fmt::print("  p50 {:.2f} ms   p99 {:.2f} ms   max {:.2f} ms\n", percentile(0.5), percentile(0.99),
              times.back());

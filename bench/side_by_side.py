@@ -1,7 +1,7 @@
 """Measures launchers side by side: see bench/side_by_side, which builds and starts this.
 
-Each scenario is measured in turns, so that what else happens on the machine falls upon both, on servers that are
-warm: ZooKeeper runs its first requests in an interpreter. The floor is what the clients write, with nobody to answer.
+Each scenario is measured in turns, so that other load on the machine affects both, and on warmed-up servers: ZooKeeper's
+JVM interprets the first requests. The floor is the clients' own writes without a launcher.
 """
 import json
 import os
@@ -24,7 +24,7 @@ IDLE_SECONDS = 15
 WEB_PORT = 18005
 LOOKS = 5
 WARMING = 5_000  # requests
-BOOT_SECONDS = 0.1  # of a fake machine; the Python Nodepool's takes as long
+BOOT_SECONDS = 0.1  # of a fake machine, in both launchers
 TICKS = os.sysconf('SC_CLK_TCK')
 
 
@@ -34,7 +34,7 @@ def cpu_seconds(pid):
 
 
 def store_seconds(servers):
-    """CPU seconds of the ZooKeeper server, which is the child of the program that has started it."""
+    """CPU seconds of the ZooKeeper server, a child of the program that has started it."""
     parent = servers.process.pid
     return sum(cpu_seconds(pid) for pid in pathlib.Path(f'/proc/{parent}/task/{parent}/children').read_text().split())
 
@@ -46,7 +46,7 @@ def memory(pid, key):
 
 
 def transactions(servers):
-    """How many changes the store has seen: the lower half of the last transaction's number."""
+    """The number of changes of the store: the lower half of the last transaction id."""
     with socket.create_connection(('127.0.0.1', servers.plain[0])) as connection:
         connection.sendall(b'srvr')
         answer = b''.join(iter(lambda: connection.recv(4096), b'')).decode()
@@ -54,7 +54,7 @@ def transactions(servers):
 
 
 def run_clients(servers, requests, clients, pause=0, labels='bench'):
-    """Figures of requests that are served while this waits."""
+    """Results of requests that are served during the call."""
     done = subprocess.run([BINARIES / 'bench_zookeeper_load', str(servers.tls[0]), servers.ca, servers.cert,
                            servers.key, str(requests), str(clients), labels, str(pause)],
                           stdout=subprocess.PIPE, text=True, check=True)
@@ -62,7 +62,7 @@ def run_clients(servers, requests, clients, pause=0, labels='bench'):
 
 
 def racks(_):
-    """Hosts that nobody contacts."""
+    """Hosts that are never contacted."""
     return static_provider('rack', {f'127.0.1.{number}': ['bench'] for number in range(HOSTS)})
 
 
@@ -79,7 +79,7 @@ def cloud(kind):
 
 
 class Installation:
-    """A launcher of either kind with one provider, on an empty store."""
+    """A launcher of either kind with one provider and an empty store."""
 
     def __init__(self, kind, servers, directory, provider=racks, environment=None, **more):
         directory = pathlib.Path(directory)
@@ -122,7 +122,7 @@ def measure_load(kind, servers, requests, clients, pause=0, provider=racks, node
         if provider is racks:
             site.await_hosts()
         site.await_registration()
-        time.sleep(2)  # the launcher has come to rest
+        time.sleep(2)  # until the launcher is idle
         before, cpu = transactions(servers), cpu_seconds(site.pid)
         store_cpu = store_seconds(servers)
         figures = run_clients(servers, requests, clients, pause, ','.join(['bench'] * nodes))
@@ -154,7 +154,7 @@ def measure_floor(servers, requests, clients):
 
 
 def warm(servers):
-    """ZooKeeper runs its first requests in an interpreter."""
+    """Warms up ZooKeeper, whose JVM interprets the first requests."""
     measure_floor(servers, WARMING, 100)
 
 
@@ -167,7 +167,7 @@ def measure_start(kind, servers, nodes=FOREIGN_NODES):
         run_clients(servers, 1, 1)
         result = {'first answer s': time.monotonic() - started, 'CPU s until then': cpu_seconds(site.pid)}
         site.await_hosts(nodes)
-        time.sleep(5)  # the launcher has come to rest
+        time.sleep(5)  # until the launcher is idle
         cpu = cpu_seconds(site.pid)
         time.sleep(IDLE_SECONDS)
         result['idle CPU %'] = (cpu_seconds(site.pid) - cpu) * 100 / IDLE_SECONDS
@@ -177,7 +177,7 @@ def measure_start(kind, servers, nodes=FOREIGN_NODES):
 
 
 def measure_list(kind, servers):
-    """`nodepool list` beside the records of another provider."""
+    """`nodepool list` with the records of another provider."""
     with tempfile.TemporaryDirectory() as directory:
         site = Installation(kind, servers, directory)
         populate(site.tree.client)
@@ -193,13 +193,13 @@ def measure_list(kind, servers):
 
 
 def measure_web(kind, servers):
-    """The status pages beside the records of another provider; each is asked for once its last body is too old."""
+    """The status pages with the records of another provider; each is requested when its cached body is stale."""
     with tempfile.TemporaryDirectory() as directory:
         site = Installation(kind, servers, directory, webapp={'port': WEB_PORT, 'listen_address': '127.0.0.1'})
         populate(site.tree.client)
         site.launcher.start()
         site.await_hosts(FOREIGN_NODES)
-        time.sleep(5)  # the launcher has come to rest
+        time.sleep(5)  # until the launcher is idle
         cpu, result = cpu_seconds(site.pid), {}
         for path in ['/node-list', '/request-list', '/label-list']:
             for name, accept in [('text', 'text/plain'), ('JSON', 'application/json')]:
@@ -220,7 +220,7 @@ def measure_web(kind, servers):
 
 
 def populate(client, nodes=FOREIGN_NODES):
-    """Records of a provider that another launcher serves, and requests that wait for it."""
+    """Creates records of a provider of another launcher, and requests that wait for it."""
     pool = {'hostname': 'elsewhere', 'id': 'elsewhere-PoolWorker.foreign-main-0', 'kind': 'pool', 'model_api': 0,
             'name': 'main', 'paused': False, 'priority': 100, 'provider_name': 'foreign', 'state': 'running',
             'supported_labels': ['foreign'], 'version': '11.0.0'}
@@ -270,8 +270,8 @@ SCENARIOS = {
 
 
 def main():
-    options = turns.arguments('Measures the Python launcher and ours side by side.')
-    options.add_argument('--nodes', type=int, default=FOREIGN_NODES, help='records that are there at the start')
+    options = turns.arguments('Compare the Python launcher with this one.')
+    options.add_argument('--nodes', type=int, default=FOREIGN_NODES, help='number of existing node records at the start')
     run = turns.Run(options, SCENARIOS)
     servers = Servers()
     warm(servers)

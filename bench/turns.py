@@ -1,4 +1,4 @@
-"""Launchers measured in turns, so that what else happens on the machine falls upon all of them."""
+"""Measures launchers in turns, so that other load on the machine affects all of them."""
 import argparse
 import json
 import os
@@ -12,30 +12,30 @@ KINDS = {'ours': OwnLauncher, 'Python': PythonLauncher}
 
 
 def arguments(description):
-    """A parser of what each of these programs can be told."""
+    """The parser of the options common to these programs."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument('--rounds', type=int, default=3, help='how often each is measured')
-    parser.add_argument('--only', choices=sorted(KINDS), help='only one kind')
-    parser.add_argument('--scenario', action='append', help='only these')
-    parser.add_argument('--json', type=pathlib.Path, help='where to write the figures')
+    parser.add_argument('--rounds', type=int, default=3, help='number of measurements of each launcher')
+    parser.add_argument('--only', choices=sorted(KINDS), help='measure only one kind of launcher')
+    parser.add_argument('--scenario', action='append', help='measure only this scenario; repeatable')
+    parser.add_argument('--json', type=pathlib.Path, help='output file of the results')
     return parser
 
 
 class Run:
-    """The figures of one start of a program, and how far the machine had other things to do."""
+    """The results of one run of a program, and the load of the machine."""
 
     def __init__(self, parser, scenarios):
         self.options = parser.parse_args()
         self.scenarios = self.options.scenario or list(scenarios)
         if unknown := set(self.scenarios) - set(scenarios):
-            parser.error(f'no such scenario: {", ".join(sorted(unknown))}; there are {", ".join(scenarios)}')
+            parser.error(f'unknown scenario: {", ".join(sorted(unknown))}; known: {", ".join(scenarios)}')
         self.kinds = [self.options.only] if self.options.only else list(KINDS)
         self.begun = stolen()
         self.result = {'when': time.strftime('%Y-%m-%d'), 'processors': os.cpu_count(), 'rounds': self.options.rounds,
                        'load average before': round(os.getloadavg()[0], 2), 'scenarios': {}}
 
     def measure(self, name, measure):
-        """The figures of a scenario; `measure` returns those of one turn of a kind."""
+        """The results of a scenario; `measure` returns those of one turn of a kind."""
         results = {kind: [] for kind in self.kinds}
         for _ in range(self.options.rounds):
             for kind in self.kinds:
@@ -52,7 +52,7 @@ class Run:
 
 
 def summary(rounds):
-    """Of lists of figures by kind: median, least and most of each."""
+    """Median, minimum and maximum of the results of each kind."""
     return {kind: {name: [round(pick(round_[name] for round_ in turns), 4)
                           for pick in (statistics.median, min, max)]
                    for name in turns[0]}
@@ -68,6 +68,6 @@ def show(name, figures):
 
 
 def stolen():
-    """Time that the host of a virtual machine gave to others, and all time, of all processors."""
+    """Stolen time (given to other virtual machines) and total time of all processors."""
     fields = [int(field) for field in pathlib.Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:9]]
     return fields[7], sum(fields)

@@ -1,15 +1,15 @@
-// Many requestors on one ZooKeeper (bench/zuul_clients.h). The same program measures any launcher.
+// Many requestors on one ZooKeeper (bench/zuul_clients.h), for any launcher.
 //
 //   bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS LABEL[,LABEL…] PAUSE
 //   bench_zookeeper_load PORT CA CERT KEY REQUESTS CLIENTS - 0
 //
-// Each request wants all the labels. Before it a client pauses for a random time up to PAUSE
-// milliseconds. Without labels clients write what they write for a request, and wait for nobody: no
-// launcher can be faster than that.
+// Each request has all labels. A client pauses before it for a random time up to PAUSE
+// milliseconds. Without labels, clients only do their own writes, without a launcher: the upper
+// limit for any launcher.
 //
-// Prints one line of JSON: how many requests, seconds, percentiles from the creation of a request
-// until it is seen fulfilled (milliseconds), own writes and CPU seconds. A request that failed or a
-// node that was given to two at a time decides the exit status.
+// Prints a line of JSON: the number of requests, seconds, percentiles of the time from the creation
+// of a request until its client saw it fulfilled (milliseconds), own writes and CPU seconds. The
+// exit status is not 0 if a request failed or two clients had a node at a time.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ using namespace nodepool;
 using async::Task;
 using bench::percentile;
 
-// Returns whether all went well.
+// Returns whether all requests succeeded.
 Task<bool> measure(async::Runtime runtime, coordination::zookeeper::ZooKeeperOptions options,
                    bench::Load load) {
   const auto store = co_await coordination::zookeeper::open_store(runtime, options);

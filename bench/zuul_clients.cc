@@ -27,19 +27,19 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 constexpr auto kPatience = std::chrono::minutes(5);
 
-// Tells requestors that their request has changed: one watch for all, as Zuul has it.
+// Notifies requestors of changes of their requests, with one watch for all, like Zuul.
 class RequestWatch {
  public:
   explicit RequestWatch(coordination::Store& store)
-      : subscription_(store.watch(std::string(model::kRequestsRoot),
-                                  [this](const coordination::WatchEvent& event) { tell(event); })) {
-  }
+      : subscription_(
+            store.watch(std::string(model::kRequestsRoot),
+                        [this](const coordination::WatchEvent& event) { notify(event); })) {}
 
   async::Event& changes_of(const std::string& path) { return waiting_[path]; }
   void forget(const std::string& path) { waiting_.erase(path); }
 
  private:
-  void tell(const coordination::WatchEvent& event) {
+  void notify(const coordination::WatchEvent& event) {
     if (event.kind == coordination::WatchEvent::Kind::resync) {
       for (auto& [path, changed] : waiting_) changed.set();
       return;
@@ -58,11 +58,11 @@ struct Clients {
   RequestWatch& watch;
   Load load;
   int to_do;
-  std::set<std::string> held;  // what clients have now: machine and slot
+  std::set<std::string> held;  // in use by clients: machine and slot
   Served served;
 };
 
-// The record as Zuul writes it: without the keys that only launchers write.
+// The record as Zuul writes it, without the keys that only launchers write.
 std::string request_record(const Clients& clients) {
   const double now = clients.runtime.clock.wall_seconds();
   return fmt::format(
@@ -87,7 +87,7 @@ Task<model::NodeRequest> await_answer(Clients& clients, std::string path) {
       co_return request;
     }
     if (!co_await changed.wait_until(clients.runtime.clock, deadline)) {
-      throw std::runtime_error(path + " has not been answered");
+      throw std::runtime_error(path + " has not been fulfilled in time");
     }
   }
 }

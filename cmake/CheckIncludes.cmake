@@ -1,6 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
 
-# Stops the build when a file of MODULE includes a header of a module it does not depend on.
+# Fails the build if a file of MODULE includes a header of a module that MODULE does not depend on.
 # Input: MODULE, VISIBLE (comma separated modules), SOURCE_ROOT.
 string(REPLACE "," ";" visible "${VISIBLE}")
 file(GLOB files "${SOURCE_ROOT}/${MODULE}/*.h" "${SOURCE_ROOT}/${MODULE}/*.cc")
@@ -11,7 +11,7 @@ foreach(file IN LISTS files)
     get_filename_component(from "${header}" DIRECTORY)
     if(NOT from IN_LIST visible)
       message(FATAL_ERROR "${file} includes \"${header}\": module ${MODULE} may not use module "
-                          "'${from}' (it sees: ${VISIBLE}). See docs/architecture.md.")
+                          "'${from}' (allowed: ${VISIBLE}). See docs/architecture.md.")
     endif()
   endforeach()
 endforeach()

@@ -1,5 +1,5 @@
-# GCC before 13 destroys temporaries of a co_await expression twice: the daemons would corrupt
-# memory at run time, so such a compiler is refused here.
+# Reject GCC before 13: it destroys temporaries of a co_await expression twice, so the daemons would
+# corrupt memory.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   message(FATAL_ERROR
     "g++ ${CMAKE_CXX_COMPILER_VERSION} miscompiles C++ coroutines (it destroys temporaries of a "
@@ -20,12 +20,12 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # What precompiled headers take: ccache's manual, "Precompiled headers".
+  # For precompiled headers, see "Precompiled headers" in ccache's manual.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${CCACHE}")
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # So that the cache finds again what has been compiled with them.
+  # Timestamps in precompiled headers would cause cache misses.
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 

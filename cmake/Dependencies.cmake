@@ -1,4 +1,4 @@
-# Everything here is packaged in Debian 12; tools/bootstrap installs it.
+# All are packages of Debian 12. tools/bootstrap installs them.
 set(Boost_NO_WARN_NEW_VERSIONS ON)
 find_package(Boost 1.81 REQUIRED)
 find_package(Threads REQUIRED)

@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
 
-# Writes OUTPUT, a C++ file with nodepool::MODULE::embedded_files(): the texts of FILES (separated by
-# commas). They are texts without NUL bytes. See nodepool_embed in Modules.cmake.
+# Writes OUTPUT, a C++ file with nodepool::MODULE::embedded_files(): the contents of FILES (separated by
+# commas), which must not contain NUL bytes. See nodepool_embed in Modules.cmake.
 string(REPLACE "," ";" files "${FILES}")
 set(entries "")
 foreach(file IN LISTS files)

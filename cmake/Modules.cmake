@@ -1,6 +1,6 @@
-# Headers of others that most sources include, compiled once for all modules of src/ and once, with those
-# of the test framework, for tests and other programs: a quarter of the build's time. What a source or header
-# includes is still for it to say: tools/check-headers compiles each header without these.
+# Third-party headers that most sources include, compiled once for all modules of src/ and once, with those of the
+# test framework, for tests and other programs. This saves a quarter of the build's time. Each file must still include
+# what it uses: tools/check-headers compiles each header without these.
 set(precompiled_headers
   <algorithm> <array> <charconv> <chrono> <coroutine> <cstddef> <cstdint> <deque> <exception> <filesystem>
   <fstream> <functional> <map> <memory> <optional> <ostream> <set> <span> <sstream> <stdexcept> <string>
@@ -17,14 +17,13 @@ function(nodepool_precompile name)
 endfunction()
 nodepool_precompile(nodepool_precompiled)
 
-# A module is a folder of src/ with one reason to change: one static library, nodepool_<module>.
+# A module is a folder of src/ with one responsibility: a static library, nodepool_<module>.
 #
 #   nodepool_module(NAME [DEPENDS module...] [LINKS target...] [PRIVATE_LINKS target...])
 #
-# All *.cc files of the folder belong to it. A file may include headers of its own module, of the modules
-# it depends on and of those that these depend on, nothing else: the build checks every file
-# (cmake/CheckIncludes.cmake) and stops at an include that points upwards. A nested module (coordination/sqlite) is named with the
-# slash; its target has an underscore instead.
+# All *.cc files of the folder belong to it. A file may include headers of its own module and of its direct and
+# indirect dependencies only: the build checks every file (cmake/CheckIncludes.cmake) and fails otherwise. The name of
+# a nested module has a slash (coordination/sqlite); its target has an underscore instead.
 function(nodepool_module name)
   cmake_parse_arguments(module "" "" "DEPENDS;LINKS;PRIVATE_LINKS" ${ARGN})
   string(REPLACE "/" "_" target "nodepool_${name}")
@@ -36,7 +35,7 @@ function(nodepool_module name)
   foreach(dependency IN LISTS module_DEPENDS)
     string(REPLACE "/" "_" dependency_target "nodepool_${dependency}")
     if(NOT TARGET ${dependency_target})
-      message(FATAL_ERROR "module ${name} depends on ${dependency}, which is not below it")
+      message(FATAL_ERROR "module ${name} depends on ${dependency}, which is not defined before it")
     endif()
     list(APPEND dependency_targets ${dependency_target})
     get_target_property(below ${dependency_target} NODEPOOL_VISIBLE_MODULES)
@@ -55,7 +54,7 @@ function(nodepool_module name)
   endif()
   target_include_directories(${target} ${scope} "${CMAKE_SOURCE_DIR}/src")
   target_link_libraries(${target} ${scope} ${dependency_targets} ${module_LINKS})
-  # For tools/check-headers: CMake makes a target that compiles each of them alone.
+  # For tools/check-headers: CMake adds a target that compiles each header alone.
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${CMAKE_SOURCE_DIR}/src"
                                     FILES ${headers})
   set_target_properties(${target} PROPERTIES NODEPOOL_VISIBLE_MODULES "${visible}"
@@ -69,14 +68,13 @@ function(nodepool_module name)
             "-DSOURCE_ROOT=${CMAKE_SOURCE_DIR}/src" -P "${CMAKE_SOURCE_DIR}/cmake/CheckIncludes.cmake"
     COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
     DEPENDS ${sources} ${headers} "${CMAKE_SOURCE_DIR}/cmake/CheckIncludes.cmake"
-    COMMENT "Checking what module ${name} includes"
+    COMMENT "Checking the includes of module ${name}"
     VERBATIM)
   add_custom_target(${target}_includes DEPENDS "${stamp}")
   add_dependencies(${target} ${target}_includes)
 endfunction()
 
-# The texts of files, as they are, in the program: the module declares embedded_files() in its
-# embedded_files.h.
+# Embeds the contents of files in the program. The module declares embedded_files() in its embedded_files.h.
 #
 #   nodepool_embed(MODULE file...)
 function(nodepool_embed module)
@@ -92,7 +90,7 @@ function(nodepool_embed module)
   target_sources(nodepool_${module} PRIVATE "${texts}")
 endfunction()
 
-# A program of src/main: arguments and wiring only.
+# A program of src/main, which only parses arguments and connects modules.
 #
 #   nodepool_program(NAME SOURCES file... DEPENDS module...)
 function(nodepool_program name)
@@ -113,8 +111,8 @@ endfunction()
 #   nodepool_test(NAME [SHARED_SERVICE] DEPENDS module... [LINKS target...])
 #
 # For CTest each program is one test. ./check runs a few dozen of its tests in a process; with SHARED_SERVICE all in
-# one, because they share a service that takes seconds to start. The label `reads-documents` says that a test reads
-# files of the tree when it runs: the build does not know that it depends on them.
+# one, because they share a service that takes seconds to start. The label `reads-documents` marks tests that read
+# files of the source tree at run time, which the build does not know as dependencies.
 function(nodepool_test name)
   cmake_parse_arguments(test "SHARED_SERVICE" "" "DEPENDS;LINKS" ${ARGN})
   string(REPLACE "/" "_" target "test_${name}")

@@ -10,8 +10,8 @@
 
 namespace nodepool::async {
 
-// Where all time comes from. Production code never asks the operating system for the time itself,
-// so a test can run hours of waiting in microseconds with a VirtualClock.
+// The source of time. Production code never gets the time from the operating system directly, so a
+// test can run hours of waiting in microseconds with a VirtualClock.
 class Clock {
  public:
   // A point on the clock's monotonic scale.
@@ -41,25 +41,25 @@ class SystemClock final : public Clock {
   Task<> sleep_until(TimePoint when) override;
 };
 
-// Time that stands still until it is advanced: for tests and simulation.
+// A clock that advances only on request, for tests and simulation.
 class VirtualClock final : public Clock {
  public:
-  // `wall` is what wall_seconds() says at the start.
+  // `wall` is the initial wall_seconds().
   explicit VirtualClock(double wall = 1'700'000'000.0) : wall_offset_(wall) {}
 
   TimePoint now() const override { return now_; }
   double wall_seconds() const override;
   Task<> sleep_until(TimePoint when) override;
 
-  // When the next sleeper wants to wake; TimePoint::max() if nobody sleeps.
+  // The earliest wake-up time of a sleeper; TimePoint::max() if there is none.
   TimePoint next_wakeup() const;
 
-  // Moves to `when` and wakes everyone who slept until then, in the order of their wake-up times.
-  // The woken tasks run when their event loop is next polled.
+  // Advances to `when` and wakes the sleepers up to then, in the order of their wake-up times. The
+  // tasks run when their event loop is polled.
   void advance_to(TimePoint when);
   void advance_by(Duration duration) { advance_to(now_ + duration); }
 
-  // Sets the machine's time without moving the monotonic one, as an administrator or NTP would.
+  // Sets the wall time but not the monotonic one, like an administrator or NTP.
   void shift_wall_clock(double seconds) { wall_offset_ += seconds; }
 
  private:

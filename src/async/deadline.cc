@@ -40,7 +40,7 @@ Task<> with_limit(Task<> limit, Task<> task, std::string what) {
   try {
     std::rethrow_exception(failure);
   } catch (const Cancelled&) {
-    throw DeadlineExceeded("no answer in time: " + what);
+    throw DeadlineExceeded("timed out: " + what);
   }
 }
 

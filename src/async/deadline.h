@@ -9,12 +9,12 @@
 
 namespace nodepool::async {
 
-// Runs `task` and cancels it when `when` has come. Returns once the task has ended, with its result
-// if it has one all the same; throws what it threw, or DeadlineExceeded with `what` (what was being
-// done, for the message) if it was cut short. A cancellation of the caller reaches the task.
+// Runs `task` and cancels it at `when`. Returns when the task has ended, with its result if it has
+// completed nevertheless. Throws what the task throws, or DeadlineExceeded, with the operation
+// `what` in the message, if it was cancelled. Passes a cancellation of the caller to the task.
 Task<> with_deadline(Clock& clock, Clock::TimePoint when, Task<> task, std::string what);
 
-// As with_deadline, where the time is not known beforehand: it is over when `limit` returns.
+// Like with_deadline, but the deadline is when `limit` returns.
 Task<> with_limit(Task<> limit, Task<> task, std::string what);
 
 template <typename T>

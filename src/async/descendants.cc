@@ -22,7 +22,7 @@ std::optional<pid_t> number_in(const std::string& text) {
   return number;
 }
 
-// From "PID (NAME) STATE PARENT …", where the name may have parentheses and spaces.
+// Parses "PID (NAME) STATE PARENT …". The name may contain parentheses and spaces.
 std::optional<ProcessEntry> entry_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -71,7 +71,7 @@ std::vector<ProcessEntry> descendants() {
 void signal_descendant(const ProcessEntry& process, int number) {
   const auto handle = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
   if (handle < 0) return;
-  // The handle is of one process for good. Is it still the one that was meant?
+  // The handle refers to one process. Check that it is the intended one.
   const std::optional<ProcessEntry> now = entry_of(process.pid);
   const bool is_meant = now && (now->parent == process.parent || now->parent == ::getpid());
   if (is_meant) ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0);

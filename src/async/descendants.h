@@ -7,18 +7,18 @@
 
 namespace nodepool::async {
 
-// A process as /proc shows it.
+// A process in /proc.
 struct ProcessEntry {
   pid_t pid;
   pid_t parent;
-  std::string name;  // of its program; at most 15 bytes, and whatever the process likes
+  std::string name;  // of its program; at most 15 bytes, set by the process itself
 };
 
-// All that this process has started, and they in turn, that have not been waited for; those that
-// have ended too. Empty if there is no /proc.
+// All descendants of this process that have not been reaped, including ended ones. Empty without
+// /proc.
 std::vector<ProcessEntry> descendants();
 
-// Sends a signal to a descendant, unless it is gone: its number may be somebody else's by now.
+// Sends a signal to a descendant. Does nothing if its PID belongs to another process now.
 void signal_descendant(const ProcessEntry& process, int number);
 
 }  // namespace nodepool::async

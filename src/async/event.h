@@ -8,28 +8,28 @@
 
 namespace nodepool::async {
 
-// Wakes tasks that wait for something to have happened.
+// Wakes tasks that wait for a condition.
 //
-// The event remembers: a set() that nobody waits for lets the next wait() return at once, and any
-// number of set() before a wait() count as one. That makes the usual worker loop free of races:
+// A set() without a waiting task lets the next wait() return at once; several set() before a wait()
+// count as one. So this worker loop has no races:
 //
-//   while (true) { co_await changed.wait(); /* look at everything that may have changed */ }
+//   while (true) { co_await changed.wait(); /* check everything that may have changed */ }
 class Event {
  public:
-  // `what` names what has happened when the event is set, for stack dumps; a literal.
+  // `what` names the event in stack dumps; a literal.
   explicit Event(std::string_view what);
   Event() : Event("something changed") {}
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  // Wakes all tasks that wait now, or the next one to wait.
+  // Wakes all waiting tasks, or else the next one to wait.
   void set();
 
-  // Returns when the event has been set since the last wait() returned. Throws Cancelled.
+  // Returns when the event has been set since the last return of wait(). Throws Cancelled.
   Task<> wait();
 
-  // As wait(), but gives up at `when`. Returns whether the event was set.
+  // Like wait(), at most until `when`. Returns whether the event was set.
   Task<bool> wait_until(Clock& clock, Clock::TimePoint when);
 
  private:

@@ -11,7 +11,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Lets its owner do early what its end does.
+// A service whose shutdown can run before its destruction.
 class Context : public asio::io_context {
  public:
   using asio::io_context::shutdown;
@@ -20,7 +20,7 @@ class Context : public asio::io_context {
 }  // namespace
 
 struct EventLoop::Impl {
-  // One thread runs it; worker threads may post to it.
+  // One thread runs the loop; other threads may post to it.
   Context io;
 };
 

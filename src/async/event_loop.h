@@ -10,24 +10,23 @@
 
 namespace nodepool::async {
 
-// The loop of one thread that runs tasks.
+// Runs tasks on one thread.
 class EventLoop {
  public:
   EventLoop();
-  // As abandon().
+  // Like abandon().
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
   Executor executor();
 
-  // Tears down what is still suspended: the frames of those tasks are destroyed where they stand,
-  // as if the process had died there. For owners of what these frames refer to, before that goes.
-  // Nothing runs on the loop afterwards.
+  // Destroys the frames of suspended tasks, as if the process had died. To be called before the
+  // objects that these frames refer to are destroyed. Nothing runs on the loop afterwards.
   void abandon();
 
-  // Runs the loop until `task` has ended and returns its result, or throws what it threw. Other
-  // tasks run meanwhile; those still suspended afterwards stay so until the next run() or poll().
+  // Runs the loop until `task` ends; returns its result or throws what it threw. Other tasks run
+  // meanwhile; those still suspended afterwards resume in the next run() or poll().
   void run(Task<> task);
 
   template <typename T>
@@ -41,10 +40,10 @@ class EventLoop {
     return std::move(*result);
   }
 
-  // Runs everything that can run now, without waiting. Returns whether anything ran.
+  // Runs everything that is ready, without waiting. Returns whether anything ran.
   bool poll() { return poll(std::numeric_limits<std::size_t>::max()) > 0; }
 
-  // The same, but no more than `most` continuations of tasks. Returns how many ran.
+  // The same, at most `most` continuations of tasks. Returns how many ran.
   std::size_t poll(std::size_t most);
 
  private:

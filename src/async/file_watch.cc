@@ -28,16 +28,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What makes a name lead elsewhere, …
+// Events that change the target of a name, …
 constexpr std::uint32_t kNameEvents = IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE;
 
-// … and what changes the file at the end of the path.
+// … and events that change the file itself.
 constexpr std::uint32_t kFileEvents = kNameEvents | IN_CLOSE_WRITE;
 
-// As many as the kernel follows.
+// The kernel's limit of symbolic links.
 constexpr int kMaximumLinks = 40;
 
-// The names in one directory that lead to a file.
+// The names in one directory on the way to a file.
 struct Names {
   std::set<std::string, std::less<>> names;
   std::uint32_t events = kNameEvents;
@@ -59,7 +59,7 @@ void put_in_front(std::deque<std::string>& ahead, const fs::path& path) {
   ahead.insert(ahead.begin(), parts.begin(), parts.end());
 }
 
-// Walks the path as the kernel does, and notes every name that it depends on.
+// Resolves the path like the kernel and records every name that it depends on.
 void trace(const std::string& path, std::uint32_t file_events, Directories& directories) {
   std::deque<std::string> ahead;
   put_in_front(ahead, fs::absolute(path));
@@ -96,10 +96,10 @@ struct FileWatch::Watch {
       : inotify(executor, open_inotify()),
         file_events(sees == Sees::every_write ? kFileEvents | IN_MODIFY : kFileEvents) {}
 
-  // Brings what the kernel watches into line with where the paths lead now.
+  // Updates the kernel's watches to the current targets of the paths.
   void arm();
 
-  // Takes all events that have come; whether one concerns a path.
+  // Reads all pending events. Returns whether one concerns a path.
   bool drain();
 
   asio::posix::stream_descriptor inotify;
@@ -115,7 +115,7 @@ void FileWatch::Watch::arm() {
   for (auto& [directory, wanted] : directories) {
     const int descriptor =
         ::inotify_add_watch(inotify.native_handle(), directory.c_str(), wanted.events | IN_ONLYDIR);
-    if (descriptor < 0) continue;  // it says nothing, then
+    if (descriptor < 0) continue;  // not watched: reports nothing
     names[descriptor].merge(wanted.names);
     before.erase(descriptor);
   }

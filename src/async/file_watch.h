@@ -8,15 +8,14 @@
 
 namespace nodepool::async {
 
-// Tells when files may have been written, replaced, created or removed, without looking at them
-// again and again. A path is followed by its name: through all links on the way, to the file that
-// it leads to at that time, and also where a part of it does not exist yet. It may say too much
-// (compare what matters to the caller), and says nothing of what the kernel does not see: changes
-// that other hosts make on a network file system, and those in directories that may not be read.
+// Reports that files may have been written, replaced, created or removed, with inotify. Follows a
+// path by name, through all symbolic links, and also if a part of it does not exist yet. It may
+// report too much, so compare the content. It misses changes that the kernel does not report: by
+// other hosts on a network file system, and in unreadable directories.
 class FileWatch {
  public:
   enum class Sees {
-    whole_changes,  // a file counts as written when its writer has closed it
+    whole_changes,  // a file is written when its writer has closed it
     every_write,
   };
 
@@ -27,11 +26,10 @@ class FileWatch {
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 
-  // Follows these paths instead.
+  // Replaces the paths.
   void follow(std::vector<std::string> paths);
 
-  // Returns after the next change, or at once if there was one since the last return. Throws
-  // Cancelled.
+  // Waits for a change since the last return. Throws Cancelled.
   Task<> changed();
 
  private:

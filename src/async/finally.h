@@ -10,9 +10,8 @@
 
 namespace nodepool::async {
 
-// Runs `work`, and what `after` makes once it has ended, however it has: with a result, a failure
-// or a cancellation. Returns or throws what `work` does, unless `after` throws. (A handler of
-// exceptions cannot wait: this is the one place that carries one over a wait for that reason.)
+// Runs `work`, then `after`, whether `work` returns, throws or is cancelled. Returns or throws what
+// `work` does, unless `after` throws. (An exception handler cannot co_await.)
 template <typename Result>
 Task<Result> finally(Task<Result> work, std::function<Task<>()> after) {
   std::exception_ptr failure;
@@ -32,7 +31,7 @@ Task<Result> finally(Task<Result> work, std::function<Task<>()> after) {
   if constexpr (!std::is_void_v<Result>) co_return *std::move(result);
 }
 
-// The same if `work` fails or is cancelled; nothing if it succeeds.
+// The same, but runs `after` only if `work` throws or is cancelled.
 template <typename Result>
 Task<Result> undo_on_failure(Task<Result> work, std::function<Task<>()> undo) {
   std::exception_ptr failure;

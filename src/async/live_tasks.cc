@@ -16,8 +16,7 @@ namespace {
 using LoopExecutor = asio::io_context::executor_type;
 using Records = boost::intrusive::list<TaskRecord, boost::intrusive::constant_time_size<false>>;
 
-// The tasks of one event loop. Asio keeps one such service for each loop, and makes it when it is
-// first asked for.
+// The tasks of one event loop: an Asio service, created on the first use.
 class Registry final : public asio::execution_context::service {
  public:
   static inline asio::execution_context::id id;
@@ -51,7 +50,7 @@ LiveTask TaskRecord::describe() const {
   LiveTask task{name_, now - since_, {}};
   std::optional<Clock::TimePoint> enclosing;
   for (const WaitsFor& wait : waits_) {
-    // The sleep by which a deadline comes is no news beside the deadline.
+    // Omit the sleep that implements a deadline.
     if (wait.until() && wait.until() == enclosing) continue;
     if (wait.until()) enclosing = wait.until();
     task.waits.push_back(wait.describe(now));

@@ -12,30 +12,29 @@
 
 namespace nodepool::async {
 
-// What a task does at one moment.
+// A snapshot of a task.
 struct LiveTask {
   struct Wait {
     std::string what;              // "event: a node changed"
-    Duration since;                // how long it has waited
-    std::optional<Duration> left;  // until the wait ends by itself; negative when overdue
+    Duration since;                // the time waited so far
+    std::optional<Duration> left;  // until the wait ends by itself; negative if overdue
   };
 
   std::string name;         // as spawned
   Duration age;             // since it was spawned
-  std::vector<Wait> waits;  // outermost first: what a wait is part of comes before it
+  std::vector<Wait> waits;  // outermost first
 };
 
-// All tasks that TaskScopes have spawned on the event loop of `executor` and that have not ended,
-// oldest first. Call it on the loop.
+// The running tasks that TaskScopes have spawned on the event loop of `executor`, oldest first.
+// Call it on the loop.
 std::vector<LiveTask> live_tasks(const Executor& executor);
 
-// Says what the running task waits for, for as long as it exists. It lives in the frame of the
-// coroutine that waits, next to its co_await:
+// Describes a wait of the running task while this exists. It lives in the frame of the waiting
+// coroutine, next to its co_await:
 //
 //   const WaitsFor waits(co_await boost::asio::this_coro::executor, "store: read", path);
 //
-// It costs no allocation and makes no text. In a task that no TaskScope has spawned it does
-// nothing.
+// It does not allocate or format. It does nothing in a task that was not spawned by a TaskScope.
 class WaitsFor : public boost::intrusive::list_base_hook<
                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kPipeSize = std::size_t{64} << 10;  // bytes; Linux's default
 
 [[noreturn]] void pipe_failed() {
-  throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+  throw std::system_error(errno, std::generic_category(), "cannot create a pipe");
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ OutputPipe::Reader::Found OutputPipe::Reader::read(std::string& text) const {
 
 struct OutputPipe::Ends {
   int writing;
-  asio::posix::stream_descriptor reading;  // of its own, to wait for
+  asio::posix::stream_descriptor reading;  // for waiting
   Reader reader;
 };
 

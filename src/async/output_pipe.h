@@ -7,7 +7,7 @@
 
 namespace nodepool::async {
 
-// A pipe by which a program that runs beside this one tells what it writes.
+// A pipe for the output of a child process.
 class OutputPipe {
  public:
   // Throws std::system_error.
@@ -18,20 +18,19 @@ class OutputPipe {
 
   // For the program; Subprocess::Command::output.
   int writing_end() const;
-  // Once the program has been started: when it and all that it has started have closed theirs, the
-  // output has come to its end.
+  // To be called after the start of the program, so that the output ends when the program and its
+  // descendants have closed their ends.
   void close_writing_end();
 
-  // Returns when there is something to read, or the output has come to its end. Throws Cancelled.
+  // Returns when there is something to read or the output has ended. Throws Cancelled.
   Task<> readable();
 
-  // Reads what is there, without waiting; may be used on any thread, and for longer than the pipe
-  // lives.
+  // Reads without waiting. May be used on any thread, and may outlive the pipe.
   class Reader {
    public:
     enum class Found { some, nothing, end };
 
-    // Replaces `text` by what it finds: at most a pipe's content.
+    // Replaces `text` by the available output, at most the capacity of a pipe.
     Found read(std::string& text) const;
 
    private:

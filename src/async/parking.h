@@ -6,28 +6,28 @@
 
 namespace nodepool::async {
 
-// One task that stands still until somebody wakes it: what the waits of this room are made of. It
-// lives in the waiting task's frame.
+// Suspends a task until wake(): the basis of this module's waits. It lives in the waiting task's
+// frame.
 class ParkedTask {
  public:
   explicit ParkedTask(const Executor& executor);
   ParkedTask(const ParkedTask&) = delete;
   ParkedTask& operator=(const ParkedTask&) = delete;
 
-  // Lets park() return. Harmless when it has already returned.
+  // Lets park() return. Does nothing if it has returned.
   void wake();
 
-  // Returns after wake(), at once if that has been called already. Throws Cancelled.
+  // Returns after wake(), or at once if it has been called. Throws Cancelled.
   Task<> park();
 
-  // As park(), but a cancellation does not end it.
+  // Like park(), but ignores cancellation.
   Task<> park_through_cancellation();
 
  private:
   Task<> wait_once();
 
   bool woken_ = false;
-  // A timer that never fires: cancelling it is how Asio resumes a task from the outside.
+  // A timer that never fires. Cancelling it resumes the task.
   boost::asio::steady_timer timer_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace nodepool::async {
 
-// Where all randomness and all ids come from, so that a simulation replays from its seed.
+// The source of random numbers and ids, so that a simulation can be replayed from its seed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -25,7 +25,7 @@ class Random {
   }
 
   // A number from 0 up to, but not including, 1.
-  // The upper 53 bits of a number: all that a double can tell apart.
+  // The upper 53 bits of a number: the precision of a double.
   double fraction() { return static_cast<double>(next() >> 11U) * 0x1p-53; }
 
   // A random (version 4) UUID as 32 lowercase hexadecimal digits without dashes: the form of lock

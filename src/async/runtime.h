@@ -6,8 +6,7 @@
 
 namespace nodepool::async {
 
-// What a process (or, in a simulation, one of many simulated processes) runs on. It outlives
-// everything that is made with it.
+// The runtime environment of a process or a simulated process. It outlives everything that uses it.
 struct Runtime {
   Executor executor;
   Clock& clock;

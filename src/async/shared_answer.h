@@ -14,25 +14,24 @@
 
 namespace nodepool::async {
 
-// The answer to a question that many ask at the same time, such as "which servers are there?": it
-// is asked once for all of them, not more often than is of use, and never again before it has been
-// answered: where an answer takes long, those who need a younger one wait for the next.
+// Shares the result of a request between concurrent callers, such as the list of servers. One
+// request is in flight at a time; callers that need a newer result wait for the next request.
 template <typename T>
 class SharedAnswer {
  public:
   using Ask = std::function<Task<T>()>;
   using Pointer = std::shared_ptr<const T>;
 
-  // `name` is what is asked for, for stack dumps; a literal.
+  // `name` names the request in stack dumps; a literal.
   SharedAnswer(const Runtime& runtime, std::string_view name, Ask ask)
       : runtime_(runtime),
         name_(name),
         ask_(std::move(ask)),
         scope_(runtime, [](const std::string&, const std::string&) {}) {}
 
-  // An answer to a question that was asked no longer than `max_age` ago: the last one, or a new one
-  // that all who wait get. Throws what the asking threw. Throws Cancelled, which leaves the
-  // question to the others.
+  // The result of a request that was sent at most `max_age` ago: the last result, or that of a new
+  // request, shared by all waiting callers. Throws what the request throws. Throws Cancelled; the
+  // request continues for the other callers.
   Task<Pointer> get(Duration max_age) {
     const auto oldest = runtime_.clock.now() - max_age;
     while (true) {
@@ -45,8 +44,8 @@ class SharedAnswer {
     }
   }
 
-  // The answer to the question that is under way, however long ago it was asked, or to one that is
-  // asked now. Throws as get() does.
+  // The result of the request in flight, regardless of its age, or of a new request. Throws like
+  // get().
   Task<Pointer> next() {
     const std::shared_ptr<Round> round = join();
     while (!round->ended) co_await round->changed.wait();
@@ -54,14 +53,14 @@ class SharedAnswer {
     co_return round->answer;
   }
 
-  // Forgets the last answer.
+  // Discards the last result.
   void drop() { answer_.reset(); }
 
-  // Ends a question that is under way; who waits for it must have been cancelled before.
+  // Cancels the request in flight. Its waiting callers must have been cancelled before.
   Task<> stop() { co_await scope_.stop(); }
 
  private:
-  // One asking of the question.
+  // One request and its result.
   struct Round {
     Round(std::string_view name, Clock::TimePoint when) : asked_at(when), changed(name) {}
 
@@ -98,7 +97,7 @@ class SharedAnswer {
   Ask ask_;
   Pointer answer_;
   Clock::TimePoint asked_at_{};
-  std::shared_ptr<Round> round_;  // under way
+  std::shared_ptr<Round> round_;  // in flight; null if none
   TaskScope scope_;
 };
 

@@ -24,7 +24,7 @@ Task<> listen(Signals& signals, std::optional<int>& received) {
   try {
     received = co_await signals.next();
   } catch (const Cancelled&) {
-    // The work came first.
+    // The work has ended first.
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace nodepool::async {
 
-// Receives signals of the operating system on the loop. While it exists, none of them has its usual
-// effect on the process; one that arrives while nobody waits is kept for the next wait.
+// Receives signals of the operating system on the loop. While it exists, these signals do not have
+// their default effect. A signal without a waiting task is kept for the next wait.
 class Signals {
  public:
   Signals(const Executor& executor, std::initializer_list<int> numbers);
@@ -20,9 +20,8 @@ class Signals {
   // Returns the number of the next signal. Throws Cancelled.
   Task<int> next();
 
-  // Runs `work` to its end, and cancels it when a signal arrives. Returns that signal, also if the
-  // work has been completed all the same. Throws what the work threw, unless the signal cut it
-  // short.
+  // Runs `work` and cancels it when a signal arrives. Returns that signal, even if the work has
+  // completed nevertheless. Throws what the work throws, unless the signal cancelled it.
   Task<std::optional<int>> until_next(Task<> work);
 
  private:

@@ -16,8 +16,8 @@ struct Slots::State {
   std::list<Waiter*> waiting;
 };
 
-// In the waiting task's frame. A slot that arrives while its task is being cancelled goes on to the
-// next one when the frame ends.
+// Lives in the waiting task's frame. A slot that arrives during the task's cancellation is passed
+// to the next waiter when the frame is destroyed.
 struct Slots::Waiter {
   Waiter(State& slots, const Executor& executor) : state(slots), task(executor) {
     state.waiting.push_back(this);
@@ -52,7 +52,7 @@ Task<Slots::Hold> Slots::take() {
     co_return Hold(state);
   }
   const async::Executor executor = co_await boost::asio::this_coro::executor;
-  const async::WaitsFor waits(executor, "a free place among those who may go on");
+  const async::WaitsFor waits(executor, "a free slot");
   Waiter waiter(*state, executor);
   co_await waiter.task.park();
   co_return std::move(*waiter.hold);

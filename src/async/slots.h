@@ -7,13 +7,12 @@
 
 namespace nodepool::async {
 
-// Lets a limited number of tasks do something at the same time; the others wait in the order they
-// came.
+// A semaphore: lets a limited number of tasks run concurrently. The others wait in FIFO order.
 class Slots {
   struct State;
 
  public:
-  // The right to go on. Its end lets the next in line go on.
+  // An acquired slot. Its destruction passes the slot to the next waiter.
   class Hold {
    public:
     explicit Hold(std::shared_ptr<State> state);
@@ -27,7 +26,7 @@ class Slots {
 
   explicit Slots(std::size_t count);
 
-  // Returns when it is the caller's turn. Throws Cancelled.
+  // Waits for a slot. Throws Cancelled.
   Task<Hold> take();
 
  private:

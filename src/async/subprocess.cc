@@ -38,11 +38,11 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// A pipe that closes when the program starts, and carries errno if it does not.
+// A pipe that closes when the program starts, or transfers errno if it does not.
 class StartReport {
  public:
   StartReport() {
-    if (::pipe2(ends_, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
+    if (::pipe2(ends_, O_CLOEXEC) != 0) fail("cannot create a pipe", errno);
   }
   ~StartReport() {
     ::close(ends_[0]);
@@ -53,7 +53,7 @@ class StartReport {
 
   void send(int error) { [[maybe_unused]] auto sent = ::write(ends_[1], &error, sizeof(error)); }
 
-  // In the child: the writing end becomes this descriptor, which stays open in what it executes.
+  // In the child: makes the writing end this descriptor, which stays open across exec().
   void move_to(int descriptor) {
     if (ends_[1] == descriptor) {
       ::fcntl(descriptor, F_SETFD, 0);
@@ -63,7 +63,7 @@ class StartReport {
     }
   }
 
-  // 0 if the program has started.
+  // Returns 0 if the program has started, otherwise errno.
   int receive() {
     close_writing_end();
     int error = 0;
@@ -82,8 +82,8 @@ class StartReport {
   int ends_[2] = {-1, -1};
 };
 
-// Holds all signals back while it exists: between fork() and exec() a signal must not reach the
-// handlers of this process, which would take it for its own.
+// Blocks all signals while it exists, so that a signal between fork() and exec() does not reach the
+// handlers of this process.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -95,8 +95,8 @@ class BlockedSignals {
   BlockedSignals(const BlockedSignals&) = delete;
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
-  // What the program starts with. Signals that were being ignored when this process started stay
-  // ignored (`nohup`), except those that daemons ignore and programs expect.
+  // The signal state of the program. Signals that this process ignored at its start stay ignored
+  // (`nohup`), except those that daemons ignore and programs expect.
   void restore_handlers() const {
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
@@ -113,7 +113,7 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-// The following run in the child, where only async-signal-safe functions may be called.
+// The following functions run in the child and must be async-signal-safe.
 
 void connect_output(const Subprocess::Command& command) {
   const int errors = command.error_output < 0 ? command.output : command.error_output;
@@ -123,7 +123,7 @@ void connect_output(const Subprocess::Command& command) {
 
 void die_with(pid_t parent, int signal) {
   ::prctl(PR_SET_PDEATHSIG, signal);
-  if (::getppid() != parent) ::_exit(1);  // it had died before prctl()
+  if (::getppid() != parent) ::_exit(1);  // the parent died before prctl()
 }
 
 [[noreturn]] void become_program(char* const* arguments, char* const* environment,
@@ -146,7 +146,7 @@ void die_with(pid_t parent, int signal) {
 }
 
 pid_t start(const Subprocess::Command& command) {
-  if (command.arguments.empty()) fail("cannot run nothing", EINVAL);
+  if (command.arguments.empty()) fail("cannot run an empty command", EINVAL);
   std::optional<SupervisorCommand> supervisor;
   if (command.grace) supervisor.emplace(command.arguments, command.environment, *command.grace);
   const std::vector<char*> arguments =
@@ -181,7 +181,7 @@ int open_pidfd(pid_t pid) {
   return descriptor;
 }
 
-// Whether it has, and is still to be waited for. That a descriptor is readable is only a hint.
+// Whether the process has ended and is not reaped. A readable descriptor is only a hint.
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   const auto id = static_cast<id_t>(pid);

@@ -12,52 +12,52 @@
 
 namespace nodepool::async {
 
-// A program that runs beside this one, started without a shell. Unless told otherwise it shares the
-// terminal, the standard streams and the process group of this process, so what is typed (Ctrl-C,
-// Ctrl-Z) reaches it directly; signals that this process handles have their usual effect on it.
+// A child process, started without a shell. By default it shares the terminal, the standard streams
+// and the process group of this process, so Ctrl-C and Ctrl-Z reach it directly. Signals that this
+// process handles have their default effect on it.
 class Subprocess {
  public:
   struct Command {
     std::vector<std::string> arguments;    // the program, looked up in PATH, and its arguments
-    std::vector<std::string> environment;  // "NAME=value"; all that the program sees
-    // Sent to the program when this process ends without having waited for it; 0: none.
+    std::vector<std::string> environment;  // "NAME=value"; the complete environment
+    // The signal to the program if this process ends before it; 0: none.
     int signal_when_orphaned = 0;
-    // Set: nothing that it starts outlives it (async/supervisor.h). SIGTERM then ends all of them,
-    // with so much patience; so does the end of this process. The program leads a process group of
-    // its own, away from the terminal, has nothing to read from its standard input, no other
-    // descriptors of this process, and is looked up in the PATH of its own environment.
+    // If set, a supervisor ensures that no descendant outlives the program (async/supervisor.h).
+    // SIGTERM, and the end of this process, then end all of them within this time. The program
+    // leads a process group of its own without the terminal, has an empty standard input and no
+    // other descriptors of this process, and is looked up in the PATH of its own environment.
     std::optional<std::chrono::milliseconds> grace = std::nullopt;
-    // The program's umask; nothing: that of this process.
+    // The program's umask; none: this process's.
     std::optional<mode_t> umask = std::nullopt;
-    // Descriptor that takes its standard output and error; -1: those of this process.
+    // The descriptor for its standard output and error; -1: this process's.
     int output = -1;
-    // Descriptor that takes its standard error alone; -1: it goes where the output goes.
+    // The descriptor for its standard error; -1: the same as the output.
     int error_output = -1;
   };
 
-  // How a program has ended.
+  // The exit status of a program.
   struct Ending {
-    int exit_status = 0;  // unless a signal killed it
-    int signal = 0;       // that killed it, or 0
+    int exit_status = 0;  // if no signal killed it
+    int signal = 0;       // the signal that killed it, or 0
 
-    // As a shell's `$?`: 128 + the signal's number if one killed it.
+    // Like a shell's `$?`: 128 + the signal's number if one killed it.
     int shell_status() const { return signal == 0 ? exit_status : 128 + signal; }
   };
 
   // Starts the program. Throws std::system_error if it cannot be run (e.g. ENOENT).
   Subprocess(const Executor& executor, const Command& command);
-  // Kills the program if it still runs, and with `grace` all that it has started.
+  // Kills the program if it still runs, with `grace` also its descendants.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
 
   pid_t pid() const;
 
-  // Sends a signal to the program; SIGTERM to one with `grace`. Harmless once it has ended.
+  // Sends a signal to the program; with `grace` always SIGTERM. Does nothing if it has ended.
   void send_signal(int number);
 
-  // Returns when the program has ended, and with `grace` all that it has started, at once if they
-  // had. Throws Cancelled; the program then runs on and can be waited for again.
+  // Waits for the end of the program, with `grace` also of its descendants. Throws Cancelled; the
+  // program then continues and can be waited for again.
   Task<Ending> wait();
 
  private:

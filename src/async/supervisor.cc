@@ -26,17 +26,16 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr const char* kName = "nodepool-supervisor";
-constexpr int kCannotRun = 127;  // as a shell's
-// The program's variables arrive with this before their names, so that those for the dynamic loader
-// have no effect on the supervisor; those that this executable was started with do.
+constexpr int kCannotRun = 127;  // like a shell's
+// The prefix of the program's variables in the supervisor's environment, so that those for the
+// dynamic loader do not affect the supervisor. This process's own loader variables do.
 constexpr char kProgramsVariable = '+';
 constexpr std::string_view kLoadersVariables = "LD_";
-// What has been killed and does not go within this time hangs in the kernel, or is not ours to
-// kill.
-constexpr auto kPatience = seconds(10);
-constexpr auto kKillAgain = milliseconds(10);  // who forks while being killed escapes a round
+// A killed process that exists after this time hangs in the kernel, or belongs to another user.
+constexpr auto kKillDeadline = seconds(10);
+constexpr auto kKillAgain = milliseconds(10);  // a process that forks meanwhile escapes a round
 
-bool main_knows = false;  // supervise_if_asked() has been called, and was not asked
+bool is_main_prepared = false;  // supervise_if_asked() has returned nothing
 
 timespec to_timespec(Clock::duration duration) {
   const auto whole = std::chrono::duration_cast<seconds>(duration);
@@ -55,13 +54,13 @@ class Supervisor {
     for (const int number : {SIGCHLD, SIGTERM, SIGQUIT}) sigaddset(&signals_, number);
   }
 
-  // Returns the status of waitpid() that the program has ended with.
+  // Returns the program's status from waitpid().
   int run() {
     start();
     while (!status_ && !must_kill()) {
       switch (next_signal(next_step())) {
         case SIGTERM:
-          begin_to_end();
+          begin_shutdown();
           break;
         case SIGQUIT:
           kill_at_ = Clock::now();
@@ -82,7 +81,7 @@ class Supervisor {
  private:
   void start() {
     ::prctl(PR_SET_NAME, kName);
-    ::signal(SIGCHLD, SIG_DFL);  // if it was ignored, nobody would be told of an end
+    ::signal(SIGCHLD, SIG_DFL);  // an ignored SIGCHLD would not report the end of children
     if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) report_and_exit(errno);
     const pid_t supervisor = ::getpid();
     program_ = ::fork();
@@ -93,8 +92,8 @@ class Supervisor {
 
   [[noreturn]] void become_program(pid_t supervisor) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != supervisor) ::_exit(kCannotRun);  // it had died before prctl()
-    ::setpgid(0, 0);  // what it sends to its group is not meant for the supervisor
+    if (::getppid() != supervisor) ::_exit(kCannotRun);  // the supervisor died before prctl()
+    ::setpgid(0, 0);  // signals to its group must not reach the supervisor
     ::fcntl(SupervisorCommand::kStartReport, F_SETFD, FD_CLOEXEC);
     sigset_t none;
     sigemptyset(&none);
@@ -103,10 +102,10 @@ class Supervisor {
     report_and_exit(errno);
   }
 
-  // The program comes first, because it may need its children to clean up: diskimage-builder dies
-  // before it has unmounted anything when the filter of its output does. A shell that has a trap
-  // needs the opposite: it waits for what it has started.
-  void begin_to_end() {
+  // Signals the program first, because it may need its children to clean up: diskimage-builder dies
+  // before it unmounts anything if the filter of its output dies. A shell with a trap needs the
+  // opposite: it waits for its children. So signals all of them after half of the time.
+  void begin_shutdown() {
     if (kill_at_) return;
     terminate_at_ = Clock::now() + grace_ / 2;
     kill_at_ = Clock::now() + grace_;
@@ -119,14 +118,14 @@ class Supervisor {
     return terminate_at_ ? terminate_at_ : kill_at_;
   }
 
-  // The next one that arrives before then; 0: none has.
+  // Waits for a signal at most until then; 0: none.
   int next_signal(std::optional<Clock::time_point> until) {
     if (!until) return std::max(::sigwaitinfo(&signals_, nullptr), 0);
     const timespec rest = to_timespec(std::max(*until - Clock::now(), Clock::duration::zero()));
     return std::max(::sigtimedwait(&signals_, nullptr, &rest), 0);
   }
 
-  // Returns whether there are children left.
+  // Reaps ended children. Returns whether children are left.
   bool reap() {
     int status = 0;
     pid_t ended = 0;
@@ -140,20 +139,20 @@ class Supervisor {
     for (const ProcessEntry& process : descendants()) signal_descendant(process, number);
   }
 
-  // Who loses its parent becomes a child of this process, so none is left when it has no children.
+  // An orphaned descendant becomes a child of this process, so without children none is left.
   void kill_all() {
-    const Clock::time_point end = Clock::now() + kPatience;
+    const Clock::time_point end = Clock::now() + kKillDeadline;
     while (reap()) {
-      if (Clock::now() > end) return report_left();
+      if (Clock::now() > end) return report_survivors();
       signal_all(SIGKILL);
       next_signal(Clock::now() + kKillAgain);
     }
   }
 
-  void report_left() {
+  void report_survivors() {
     for (const ProcessEntry& process : descendants()) {
-      std::fprintf(stderr, "%s: process %d (%s) runs on: it cannot be killed\n", kName, process.pid,
-                   process.name.c_str());
+      std::fprintf(stderr, "%s: cannot kill process %d (%s): it is still running\n", kName,
+                   process.pid, process.name.c_str());
     }
   }
 
@@ -166,12 +165,12 @@ class Supervisor {
   std::optional<Clock::time_point> kill_at_;
 };
 
-// Ends this process as another one has ended.
+// Ends this process with the status of another one.
 int end_as(int status) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   const int number = WTERMSIG(status);
   const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);  // there is one of the program's, if it is wanted
+  ::setrlimit(RLIMIT_CORE, &no_core);  // the program has dumped its own
   ::signal(number, SIG_DFL);
   sigset_t only;
   sigemptyset(&only);
@@ -184,8 +183,8 @@ int end_as(int status) {
 }  // namespace
 
 std::optional<int> supervise_if_asked(int argc, char** argv) {
-  main_knows = argc < 3 || std::string_view(argv[0]) != kName;
-  if (main_knows) return std::nullopt;
+  is_main_prepared = argc < 3 || std::string_view(argv[0]) != kName;
+  if (is_main_prepared) return std::nullopt;
   char** variables = environ;
   for (char** next = environ; *next != nullptr; ++next) {
     if (**next == kProgramsVariable) *variables++ = *next + 1;
@@ -199,7 +198,7 @@ SupervisorCommand::SupervisorCommand(const std::vector<std::string>& program,
                                      const std::vector<std::string>& program_environment,
                                      std::chrono::milliseconds grace)
     : arguments{std::string(kName), std::to_string(grace.count())} {
-  if (!main_knows) throw std::logic_error("main() has not called supervise_if_asked()");
+  if (!is_main_prepared) throw std::logic_error("main() has not called supervise_if_asked()");
   arguments.insert(arguments.end(), program.begin(), program.end());
   for (const std::string& variable : program_environment) {
     environment.push_back(kProgramsVariable + variable);

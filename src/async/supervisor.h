@@ -7,22 +7,21 @@
 
 namespace nodepool::async {
 
-// A supervisor is a process between this one and a program of which nothing may be left: whatever
-// the program starts, in however many sessions of its own, remains a descendant of it. When the
-// program ends, all that is left of them is killed; when the supervisor gets SIGTERM, which it also
-// does when the process above it dies, it ends them with patience: SIGTERM for the program alone,
-// for all of them after half of `grace`, SIGKILL after `grace`; at SIGQUIT it kills them at once.
-// Then it ends as the program has ended. It is this same executable, started anew, because a copy
-// of a process with threads may do next to nothing.
+// A supervisor is a process between this one and a program. All processes that the program starts,
+// even in sessions of their own, remain descendants of the supervisor. When the program ends, it
+// kills the remaining ones. On SIGTERM, also sent when its parent dies, it sends SIGTERM to the
+// program, to all of them after half of `grace`, and SIGKILL after `grace`. On SIGQUIT it kills
+// them at once. Then it ends with the program's status. It is the same executable, started again,
+// because a fork of a process with threads must not do much.
 
-// First thing in main() of an executable that uses Subprocess::Command::grace: if it was started to
-// be a supervisor, it returns main()'s exit status when that is done, or ends by a signal as the
-// program has; otherwise nothing.
+// To be called first in main() of an executable that uses Subprocess::Command::grace. In a
+// supervisor process, runs the supervisor and returns main()'s exit status, or ends by the
+// program's signal. Otherwise returns nothing.
 [[nodiscard]] std::optional<int> supervise_if_asked(int argc, char** argv);
 
-// How Subprocess starts one: by this executable with these arguments and this environment, all
-// signals blocked, and kStartReport open, which closes when the program runs and takes errno if it
-// cannot be run.
+// The command that starts a supervisor: this executable with these arguments and this environment,
+// all signals blocked, and the descriptor kStartReport, which closes when the program runs, or gets
+// errno if it cannot be run.
 struct SupervisorCommand {
   static constexpr const char* kExecutable = "/proc/self/exe";
   static constexpr int kStartReport = 3;

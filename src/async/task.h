@@ -9,9 +9,9 @@
 
 namespace nodepool::async {
 
-// A coroutine that produces a T. It runs when it is awaited, or when a TaskScope spawns it; it is
-// never detached. All tasks of a process run on the one thread that runs its event loop, so the
-// state they share needs no locks: it changes only where a task awaits.
+// A coroutine that produces a T. It runs when it is awaited or when a TaskScope spawns it; it is
+// never detached. All tasks of a process run on the thread of its event loop, so shared state needs
+// no locks: it changes only where a task awaits.
 template <typename T = void>
 using Task = boost::asio::awaitable<T>;
 
@@ -22,15 +22,15 @@ using Duration = std::chrono::nanoseconds;
 
 // Thrown by a wait (Clock::sleep_until, Event::wait, …) of a task whose owner cancelled it.
 //
-// Only waits are cancellation points. An operation that changes something (a store's write, a call
-// to a cloud) carries its own deadline and always runs to its end, so a cancelled task can release
-// what it holds with the same code as any other.
+// Only waits are cancellation points. An operation with side effects (a store's write, a call to a
+// cloud) has its own deadline and always completes, so a cancelled task can release its resources
+// with the same code as any other.
 class Cancelled : public std::runtime_error {
  public:
   Cancelled() : std::runtime_error("cancelled") {}
 };
 
-// Thrown by with_deadline when the time is over.
+// Thrown by with_deadline at the deadline.
 class DeadlineExceeded : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -10,15 +10,15 @@ namespace nodepool::async {
 
 class TaskRecord;
 
-// An executor of the event loop (`Inner`: Asio's) that also knows for which task it runs. Every
-// coroutine of a task can ask for its executor, so this is how a wait finds the task it is in.
-// Small enough for Asio's any_io_executor to hold without an allocation.
+// An executor of the event loop (`Inner`: Asio's) with the task that it runs, so that a wait can
+// find its task through the coroutine's executor. Fits into Asio's any_io_executor without an
+// allocation.
 template <typename Inner>
 class TaskExecutor {
  public:
   TaskExecutor(const Inner& inner, TaskRecord* task) noexcept : inner_(inner), task_(task) {}
 
-  // Valid in the coroutines of the task only: what they leave behind may outlive it.
+  // Valid in the coroutines of the task only, because posted handlers may outlive it.
   TaskRecord* task() const noexcept { return task_; }
 
   template <typename Property>

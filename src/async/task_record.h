@@ -12,7 +12,7 @@
 
 namespace nodepool::async {
 
-// What is known of one spawned task, from spawn to end. Its event loop lists it meanwhile.
+// A spawned task, from spawn to end. Member of the list of its event loop.
 class TaskRecord : public boost::intrusive::list_base_hook<
                        boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
@@ -29,7 +29,7 @@ class TaskRecord : public boost::intrusive::list_base_hook<
   void add(WaitsFor& wait) { waits_.push_back(wait); }
   LiveTask describe() const;
 
-  // See task_witness.h.
+  // See call_tracer.h.
   std::shared_ptr<CallTracer> tracer() const { return tracer_.lock(); }
   void set_tracer(std::weak_ptr<CallTracer> tracer) { tracer_ = std::move(tracer); }
 

@@ -17,8 +17,8 @@ namespace nodepool::async {
 
 namespace asio = boost::asio;
 
-// Shared with the completion handlers, which may run after the scope when an event loop is torn
-// down with tasks in it.
+// Shared with the completion handlers, which may outlive the scope if an event loop is destroyed
+// with running tasks.
 struct TaskScope::State {
   struct Running {
     Running(const Runtime& runtime, std::string name) : record(runtime, std::move(name)) {}
@@ -34,7 +34,7 @@ struct TaskScope::State {
   std::vector<ParkedTask*> joining;
 
   void emit_cancellation() {
-    // A task may end, and leave the list, while its signal is being emitted.
+    // A task may end and leave the list while its signal is emitted.
     for (auto task = running.begin(); task != running.end();) {
       const auto next = std::next(task);
       task->cancellation.emit(asio::cancellation_type::terminal);
@@ -59,7 +59,7 @@ struct TaskScope::State {
 namespace {
 
 Task<> run(Task<> task) {
-  // Cancellation is seen by waits only (see Cancelled), not at every co_await.
+  // Only waits throw on cancellation (see Cancelled), not every co_await.
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::post(asio::use_awaitable);
   co_await throw_if_cancelled();
@@ -87,8 +87,8 @@ void TaskScope::spawn(std::string name, Task<> task) {
 
 void TaskScope::cancel() {
   if (std::exchange(state_->cancelled, true)) return;
-  // From inside the loop: emitted elsewhere, Asio would keep a bare pointer to the signal of a task
-  // that may have ended before the loop runs again.
+  // Emit on the loop: otherwise Asio would keep a pointer to the signal of a task that may have
+  // ended before the loop runs again.
   asio::post(state_->runtime.executor, [state = state_] { state->emit_cancellation(); });
 }
 

@@ -8,11 +8,11 @@
 
 namespace nodepool::async {
 
-// Owns running tasks: every task that is not awaited in place is spawned through a scope, and the
-// scope is stopped (or joined) before what its tasks use goes away.
+// Owns running tasks. Every task that is not awaited directly is spawned through a scope. The scope
+// must be stopped or joined before the objects that its tasks use are destroyed.
 class TaskScope {
  public:
-  // Told of an exception that escaped a task, with the task's name. Cancelled is not reported.
+  // Gets the task's name and the message of an uncaught exception other than Cancelled.
   using ErrorHandler = std::function<void(const std::string& name, const std::string& error)>;
 
   TaskScope(const Runtime& runtime, ErrorHandler on_error);
@@ -21,14 +21,14 @@ class TaskScope {
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
-  // Starts `task` at the event loop's next turn. After cancel() the task is dropped unstarted.
+  // Starts `task` in the next iteration of the loop. After cancel(), drops the task unstarted.
   // `name` is for errors and for live_tasks().
   void spawn(std::string name, Task<> task);
 
-  // Asks every task to end: its present or next wait throws Cancelled. Nothing new starts.
+  // Cancels every task: its current or next wait throws Cancelled. No new tasks start.
   void cancel();
 
-  // Returns when no task is left. A cancellation of the caller does not end it: an owner outlives
+  // Waits until no task is left. Ignores cancellation of the caller, because an owner must outlive
   // its tasks.
   Task<> join();
 

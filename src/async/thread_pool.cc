@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 
 struct ThreadPool::Threads {
   Threads(std::size_t count, const std::string& name) {
-    const std::string comm = name.substr(0, 15);  // all that Linux keeps
+    const std::string comm = name.substr(0, 15);  // Linux's limit
     for (std::size_t i = 0; i < count; ++i) {
       threads.emplace_back([this, comm] {
         ::pthread_setname_np(::pthread_self(), comm.c_str());
@@ -32,7 +32,7 @@ struct ThreadPool::Threads {
 
   asio::io_context calls;
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(calls);
-  std::vector<std::jthread> threads;  // joined before the rest goes
+  std::vector<std::jthread> threads;  // joined first
 };
 
 ThreadPool::ThreadPool(std::size_t threads, const std::string& name)
@@ -44,23 +44,23 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::start(const Executor& loop, std::move_only_function<void()> call,
                        std::move_only_function<void()> on_return) {
-  ++*under_way_;
-  auto tell = [under_way = under_way_, on_return = std::move(on_return)]() mutable {
-    --*under_way;
+  ++*pending_;
+  auto finish = [pending = pending_, on_return = std::move(on_return)]() mutable {
+    --*pending;
     on_return();
   };
   if (count_ == 0) {
-    asio::post(loop, [call = std::move(call), tell = std::move(tell)]() mutable {
+    asio::post(loop, [call = std::move(call), finish = std::move(finish)]() mutable {
       call();
-      tell();
+      finish();
     });
     return;
   }
   if (!threads_) threads_ = std::make_unique<Threads>(count_, name_);
   asio::post(threads_->calls, [guard = asio::make_work_guard(loop), loop, call = std::move(call),
-                               tell = std::move(tell)]() mutable {
+                               finish = std::move(finish)]() mutable {
     call();
-    asio::post(loop, std::move(tell));
+    asio::post(loop, std::move(finish));
   });
 }
 

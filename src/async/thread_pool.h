@@ -14,24 +14,24 @@
 
 namespace nodepool::async {
 
-// Threads for calls that block (name look-up, file trees): the event loop's thread never blocks.
-// They are started for the first call: most commands make none. Used by one event loop.
+// Threads for blocking calls (name look-up, file trees), so that the event loop's thread never
+// blocks. Started with the first call, because most commands make none. Used by one event loop.
 class ThreadPool {
  public:
-  // The threads carry `name` (its first 15 characters) in stack dumps and in ps -L. Without threads
-  // calls run on the loop: for simulations, in which a seed decides the order of everything.
+  // The first 15 characters of `name` name the threads in stack dumps and in ps -L. With 0 threads,
+  // calls run on the loop, for deterministic simulations.
   ThreadPool(std::size_t threads, const std::string& name);
-  // Waits for calls under way. The event loops of the tasks that wait for them must still exist.
+  // Waits for running calls. The event loops of their waiting tasks must still exist.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // Runs `call` on one of the threads and returns its result, or throws what it threw. Not a
-  // cancellation point. `call` owns all it uses. `what` names the call in stack dumps; a literal.
+  // Runs `call` on a thread; returns its result or throws what it threw. Not a cancellation point.
+  // `call` owns all its data. `what` names the call in stack dumps; a literal.
   template <typename Call>
   Task<std::invoke_result_t<Call>> run(std::string_view what, Call call) {
     using Result = std::invoke_result_t<Call>;
-    // Shared, because a task may be torn down while its call runs on.
+    // Shared, because a task may be destroyed while its call runs.
     auto outcome = std::make_shared<Outcome<Result>>();
     std::function<void()> job = [outcome, call = std::move(call)]() mutable {
       try {
@@ -49,14 +49,13 @@ class ThreadPool {
     if constexpr (!std::is_void_v<Result>) co_return std::move(*outcome->value);
   }
 
-  // Runs `call` on one of the threads, and then `on_return` on `loop`: for a caller that may go on
-  // without it. Neither may throw; both own all they use. `loop` must outlive the pool.
+  // Runs `call` on a thread, then `on_return` on `loop`, without waiting. Neither may throw; both
+  // own all their data. `loop` must outlive the pool.
   void start(const Executor& loop, std::move_only_function<void()> call,
              std::move_only_function<void()> on_return);
 
-  // Whether no call is under way: each that was started has returned, and its task, or on_return,
-  // has been told.
-  bool idle() const { return *under_way_ == 0; }
+  // Whether no call is pending: all calls have returned, and their tasks or `on_return` have run.
+  bool idle() const { return *pending_ == 0; }
 
  private:
   template <typename Result>
@@ -71,7 +70,7 @@ class ThreadPool {
   std::size_t count_;
   std::string name_;
   std::unique_ptr<Threads> threads_;  // null before the first call
-  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);  // the loop's
+  std::shared_ptr<std::size_t> pending_ = std::make_shared<std::size_t>(0);  // used on the loop
 };
 
 template <>

@@ -16,10 +16,10 @@ namespace {
 using Kind = Type::Kind;
 using ValueKind = Value::Kind;
 
-// std::regex needs stack for every character; nothing with a pattern is longer than this.
+// std::regex recurses for every character. No valid value with a pattern is longer than this.
 constexpr std::size_t kLongestMatched = 256;
 
-// Whether the value's kind is right; what is inside is not looked at.
+// Whether the value's kind is right. The content is not checked.
 bool has_shape(const Value& value, const Type& type) {
   const ValueKind kind = value.kind();
   switch (type.kind) {
@@ -51,9 +51,9 @@ bool has_shape(const Value& value, const Type& type) {
   std::unreachable();
 }
 
-// Whether a daemon makes the obvious of a value of another kind: a number is text where text is
-// needed, and so on.
-bool is_obvious(const Value& value, const Type& type) {
+// Whether a daemon converts a value of another kind silently, such as a number where a string is
+// expected.
+bool is_convertible(const Value& value, const Type& type) {
   switch (type.kind) {
     case Kind::string:
       return value.is_scalar();
@@ -61,14 +61,14 @@ bool is_obvious(const Value& value, const Type& type) {
       return has_shape(value, lenient_number());
     case Kind::one_of:
       return std::ranges::any_of(type.parts,
-                                 [&](const Type& part) { return is_obvious(value, part); });
+                                 [&](const Type& part) { return is_convertible(value, part); });
     default:
       return value.is_null();
   }
 }
 
-// How to write a value of the wrong kind. Shows numbers only, which are no secrets where a number
-// is needed.
+// A hint how to write a value of the wrong kind. Shows only numbers where a number is expected:
+// these are no secrets.
 std::string how_to_write(const Value& value, const Type& type) {
   const ValueKind kind = value.kind();
   if (type.kind == Kind::number && kind == ValueKind::integer) {
@@ -144,7 +144,7 @@ void Checker::check_entry(const Value::Entry& entry, const Schema& schema,
   }
   if (field->accepted == Accepted::by_daemons && strict_) {
     report(path, entry.mark, "the key " + in_quotes(entry.key) + " is not allowed here",
-           "the daemons do read it");
+           "only the daemons accept it");
   }
   if (!field->deprecated.empty() && !strict_) {
     report(path, entry.mark, "the key " + in_quotes(entry.key) + " is deprecated",
@@ -174,11 +174,11 @@ void Checker::check_rule(const Value& value, const Rule& rule, const std::string
     return;
   }
   if (given.empty() && rule.kind != Rule::Kind::at_most_one) {
-    report(path, value.mark(), "one of the keys " + alternatives(rule.keys) + " is needed");
+    report(path, value.mark(), "one of the keys " + alternatives(rule.keys) + " is required");
   }
   if (given.size() > 1 && rule.kind != Rule::Kind::at_least_one) {
     report(path, value.find(given[1])->mark(),
-           "only one of the keys " + alternatives(given) + " can be given");
+           "only one of the keys " + alternatives(given) + " is allowed");
   }
 }
 
@@ -186,11 +186,11 @@ void Checker::check_value(const Value& value, const Type& type, const std::strin
                           Mark mark) {
   if (has_shape(value, type)) {
     check_content(value, type, path, value.is_null() ? mark : value.mark());
-  } else if (!strict_ && (value.is_null() || is_obvious(value, type))) {
-    // What the daemons read as it was meant needs no warning.
+  } else if (!strict_ && (value.is_null() || is_convertible(value, type))) {
+    // The daemons convert it, so there is nothing to warn of.
   } else if (value.is_null()) {
-    // A missing value has no place of its own: the key's is shown.
-    report(path, mark, "has no value", "give it one or remove the key");
+    // A missing value has no position, so report the key's.
+    report(path, mark, "has no value", "set a value or remove the key");
   } else {
     report(path, value.mark(),
            "must be " + expected(type) + ", not " + std::string(describe(value.kind())),
@@ -239,7 +239,7 @@ void Checker::check_content(const Value& value, const Type& type, const std::str
   }
 }
 
-// Reports what is wrong with the value by the alternative that fits it best.
+// Reports the problems of the alternative that has the fewest.
 void Checker::check_alternatives(const Value& value, const Type& type, const std::string& path,
                                  Mark mark) {
   std::vector<Problem> before = std::exchange(problems_, {});
@@ -320,7 +320,7 @@ void Checker::check_diskimage(std::string_view name, const std::string& path, Ma
   if (defined.diskimages.contains(name)) return;
   if (defined.abstract_diskimages.contains(name)) {
     report(path, mark, "the disk image " + in_quotes(name) + " is abstract",
-           "only images that are built can be used");
+           "use an image that is not abstract");
     return;
   }
   const auto& diskimages = defined.diskimages;
@@ -347,7 +347,7 @@ std::vector<Problem> check_leniently(const Value& value, const Schema& schema,
   return run(value, schema, options, false);
 }
 
-void sort_by_place(std::vector<Problem>& problems) {
+void sort_by_position(std::vector<Problem>& problems) {
   std::ranges::sort(problems, {}, [](const Problem& problem) {
     return std::tie(problem.file, problem.mark, problem.path, problem.message);
   });

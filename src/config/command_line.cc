@@ -17,7 +17,7 @@ class Splitter {
       if (next == ' ' || next == '\t' || next == '\n') {
         end_word();
       } else if (next == '\'' || next == '"') {
-        quotation(next);
+        read_quoted(next);
       } else {
         word() += next == '\\' && !rest().empty() ? take() : next;
       }
@@ -36,16 +36,16 @@ class Splitter {
     word_.reset();
   }
 
-  void quotation(char mark) {
+  void read_quoted(char quote) {
     word();
     while (!rest().empty()) {
       char next = take();
-      if (next == mark) return;
-      const bool escapes = mark == '"' && next == '\\' && !rest().empty();
+      if (next == quote) return;
+      const bool escapes = quote == '"' && next == '\\' && !rest().empty();
       if (escapes && (rest().front() == '"' || rest().front() == '\\')) next = take();
       word() += next;
     }
-    throw std::runtime_error("a quotation does not end in the command: " + std::string(text_));
+    throw std::runtime_error("unterminated quote in the command: " + std::string(text_));
   }
 
   std::string_view text_;

@@ -6,8 +6,8 @@
 
 namespace nodepool::config {
 
-// The words of a command, as a POSIX shell finds them: between spaces, with '…', "…" and \. Nothing
-// is expanded. Throws std::runtime_error if a quotation does not end, or there is no word.
+// Splits a command into words like a POSIX shell: at blanks, with '…', "…" and \. Expands nothing.
+// Throws std::runtime_error for an unterminated quote or a command without words.
 std::vector<std::string> split_command(std::string_view text);
 
 }  // namespace nodepool::config

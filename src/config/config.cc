@@ -10,13 +10,13 @@ namespace nodepool::config {
 
 namespace {
 
-template <typename Thing>
-const Thing& find_defined(const std::map<std::string, Thing>& things, const Section& section,
-                          std::string_view key, std::string_view name, std::string_view kind) {
-  const auto found = things.find(std::string(name));
-  if (found != things.end()) return found->second;
+template <typename T>
+const T& find_defined(const std::map<std::string, T>& defined, const Section& section,
+                      std::string_view key, std::string_view name, std::string_view kind) {
+  const auto found = defined.find(std::string(name));
+  if (found != defined.end()) return found->second;
   throw section.error(key, "the " + std::string(kind) + " " + in_quotes(name) + " is not defined",
-                      did_you_mean(name, keys_of(things)));
+                      did_you_mean(name, keys_of(defined)));
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ std::string ZooKeeperTls::missing() const {
   for (const auto& [name, path] : paths) {
     if (path.empty()) keys += (keys.empty() ? "" : " and ") + in_quotes(name);
   }
-  return keys.empty() ? keys : "missing " + keys + ", and ZooKeeper is used with TLS only";
+  return keys.empty() ? keys : "missing " + keys + ": connections to ZooKeeper require TLS";
 }
 
 std::set<std::string> provider_names(const Config& config) {

@@ -15,7 +15,7 @@ const Schema& common_provider_schema() {
   return schema;
 }
 
-// The name of a section, where it has one; empty otherwise.
+// The name of a section; empty if it has none.
 std::string name_in(const Section& section, std::string_view key) {
   const Value* name = section.find(key);
   return name == nullptr ? std::string() : name->text();
@@ -68,9 +68,9 @@ std::vector<Problem> duplicates(const Section& root) {
       problems.push_back(section
                              .error(named.name,
                                     "the " + std::string(named.kind) + " " + in_quotes(name) +
-                                        " is already defined in line " +
+                                        " is already defined on line " +
                                         std::to_string(earlier->second),
-                                    "the last one counts")
+                                    "the last definition is used")
                              .problem());
     }
   }
@@ -92,9 +92,10 @@ std::vector<Problem> duplicate_pools(const Section& root) {
       problems.push_back({.file = provider.file(),
                           .mark = name->mark(),
                           .path = path_below(path, "name"),
-                          .message = "the provider has a pool " + in_quotes(name->text()) +
-                                     " in line " + std::to_string(earlier->second) + " already",
-                          .hint = "the last one counts"});
+                          .message = "the pool " + in_quotes(name->text()) +
+                                     " is already defined on line " +
+                                     std::to_string(earlier->second),
+                          .hint = "the last definition is used"});
     }
   }
   return problems;
@@ -112,7 +113,7 @@ ConfigError unknown_driver(const Section& provider, std::string_view driver,
   if (!provider.has("driver")) return default_driver(provider);
   const std::vector<std::string_view> names = keys_of(drivers.schemas);
   std::string hint = did_you_mean(driver, names);
-  if (hint.empty()) hint = "there are " + alternatives(names);
+  if (hint.empty()) hint = "must be " + alternatives(names);
   return provider.error("driver", "unknown driver " + in_quotes(driver), std::move(hint));
 }
 

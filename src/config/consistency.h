@@ -7,9 +7,9 @@
 
 namespace nodepool::config {
 
-// What load() and validate() both look at beyond single keys. `root` is the top level of a file.
+// Checks beyond single keys that load() and validate() share. `root` is the top level of a file.
 
-// The providers that are mappings, read by the common keys. Their path names them:
+// The providers that are mappings, with the schema of the common keys. Their path has the name:
 // "providers[0] (rack)".
 std::vector<Section> provider_sections(const Section& root);
 
@@ -19,10 +19,10 @@ DefinedNames defined_names(const Section& root);
 // Labels, disk images, providers and tenants that are defined more than once.
 std::vector<Problem> duplicates(const Section& root);
 
-// Pools of one provider with one name, which the Python Nodepool accepts.
+// Pools of one provider with the same name. The Python Nodepool accepts these.
 std::vector<Problem> duplicate_pools(const Section& root);
 
-// An error for a provider that does not say its driver and is none of the default one's.
+// An error for a provider without `driver` that does not fit the default driver.
 ConfigError default_driver(const Section& provider);
 
 // An error for a provider whose driver is not in `drivers`.

@@ -9,17 +9,18 @@ namespace nodepool::config {
 
 namespace {
 
-constexpr const char* kNamesOfFiles = "it becomes part of the names of files";
+constexpr const char* kNameHint =
+    "file names contain it: no slash, no control characters, not `..`";
 
-// Told at the member that stands first in the file, whichever member the search began with.
-ConfigError circle_error(std::vector<const Section*> members) {
+// Reported at the member that comes first in the file, whichever member the search began with.
+ConfigError cycle_error(std::vector<const Section*> members) {
   const auto first = std::ranges::min_element(
       members, {}, [](const Section* member) { return member->value().mark(); });
   std::ranges::rotate(members, first);
-  std::string circle;
-  for (const Section* member : members) circle += in_quotes(member->text("name")) + " -> ";
-  circle += in_quotes(members.front()->text("name"));
-  return members.front()->error("parent", "the parents form a circle: " + circle);
+  std::string cycle;
+  for (const Section* member : members) cycle += in_quotes(member->text("name")) + " -> ";
+  cycle += in_quotes(members.front()->text("name"));
+  return members.front()->error("parent", "the parents form a cycle: " + cycle);
 }
 
 void replace_if_truthy(const Section& entry, std::string_view key, std::string& target) {
@@ -37,7 +38,7 @@ void replace_if_any(const Section& entry, std::string_view key, std::set<std::st
   if (!words.empty()) target = {words.begin(), words.end()};
 }
 
-// Puts one entry over what came from its ancestors. Each key has its own rule of inheritance.
+// Applies one entry on top of its ancestors. Each key has its own rule of inheritance.
 void apply(const Section& entry, DiskImage& image) {
   entry.refuse_null("elements");
   entry.refuse_null("env-vars");
@@ -71,9 +72,9 @@ DiskImageFamily::DiskImageFamily(const std::vector<Section>& entries) : entries_
 }
 
 std::vector<const Section*> DiskImageFamily::ancestors(const Section& entry) const {
-  std::vector<const Section*> line = {&entry};
+  std::vector<const Section*> chain = {&entry};
   while (true) {
-    const Section& child = *line.back();
+    const Section& child = *chain.back();
     const std::string parent = child.optional_text("parent").value_or("");
     if (parent.empty()) break;
     const auto found = by_name_.find(parent);
@@ -83,23 +84,23 @@ std::vector<const Section*> DiskImageFamily::ancestors(const Section& entry) con
                             in_quotes(child.text("name")) + " is not defined",
                         did_you_mean(parent, keys_of(by_name_)));
     }
-    const auto again = std::ranges::find(line, found->second);
-    if (again != line.end()) throw circle_error({again, line.end()});
-    line.push_back(found->second);
+    const auto again = std::ranges::find(chain, found->second);
+    if (again != chain.end()) throw cycle_error({again, chain.end()});
+    chain.push_back(found->second);
   }
-  std::ranges::reverse(line);
-  return line;
+  std::ranges::reverse(chain);
+  return chain;
 }
 
 void DiskImageFamily::check(const Section& entry) const {
   const std::string name = entry.text("name");
   if (!is_part_of_path(name)) {
-    throw entry.error("name", in_quotes(name) + " is no name of an image", kNamesOfFiles);
+    throw entry.error("name", in_quotes(name) + " is not a valid image name", kNameHint);
   }
   for (const char* key : {"formats", "keep-formats"}) {
     for (const std::string& format : entry.texts(key)) {
       if (is_part_of_path(format)) continue;
-      throw entry.error(key, in_quotes(format) + " is no format of images", kNamesOfFiles);
+      throw entry.error(key, in_quotes(format) + " is not a valid image format", kNameHint);
     }
   }
   if (!entry.boolean("abstract")) check_builder(entry);
@@ -113,12 +114,12 @@ void DiskImageFamily::check_builder(const Section& entry) const {
     replace_if_truthy(*ancestor, "command", command);
   }
   if (builder != "diskimage-builder" && builder != "command") {
-    throw entry.error("builder", in_quotes(builder) + " is no builder",
-                      "it is `diskimage-builder` or `command`");
+    throw entry.error("builder", "unknown builder " + in_quotes(builder),
+                      "must be `diskimage-builder` or `command`");
   }
   if (builder == "command" && command.empty()) {
-    throw entry.error("command", "is needed with `builder: command`",
-                      "name the program that makes the image");
+    throw entry.error("command", "is required with `builder: command`",
+                      "set the command that builds the image");
   }
 }
 

@@ -9,21 +9,21 @@
 
 namespace nodepool::config {
 
-// The entries of `diskimages` with their parents. Of entries with the same name the last one is the
-// parent of others. Keeps a reference to the entries.
+// Resolves the inheritance of the entries of `diskimages`. Of entries with the same name, the last
+// one is the parent of others. Keeps a reference to the entries.
 class DiskImageFamily {
  public:
   explicit DiskImageFamily(const std::vector<Section>& entries);
 
   // The entry's ancestors, the root first, and the entry itself. Throws ConfigError if a parent is
-  // not defined, or if the parents form a circle.
+  // not defined, or if the parents form a cycle.
   std::vector<const Section*> ancestors(const Section& entry) const;
 
-  // Throws ConfigError unless the entry's names can be parts of paths, and, if it is not abstract,
-  // it is clear what makes the image.
+  // Throws ConfigError if a name or format of the entry cannot be part of a path, or if an entry
+  // that is not abstract has no valid builder.
   void check(const Section& entry) const;
 
-  // All images to build, by name, with what they have from their ancestors. Throws ConfigError.
+  // All images to build, by name, with the settings of their ancestors. Throws ConfigError.
   std::map<std::string, DiskImage> resolve() const;
 
  private:

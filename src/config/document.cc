@@ -14,7 +14,7 @@ bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
-// The name of the variable that `text`, which begins with "%(", stands for; empty if for none.
+// The name in a reference `%(NAME)` at the start of `text`; empty if there is none.
 std::string_view variable_at(std::string_view text) {
   constexpr std::size_t kBegin = 2;
   const auto is_part = [](char c) { return is_upper(c) || (c >= '0' && c <= '9') || c == '_'; };
@@ -26,7 +26,7 @@ std::string_view variable_at(std::string_view text) {
              : std::string_view();
 }
 
-// Whether what comes next in the line is a comment.
+// Whether the text after `line` is in a comment.
 bool is_in_comment(std::string_view line) {
   return line.starts_with('#') || line.contains(" #") || line.contains("\t#");
 }
@@ -36,9 +36,9 @@ Problem unset(std::string_view name, Mark mark, std::string_view file) {
   return {.file = std::string(file),
           .mark = mark,
           .message = "the variable " + in_quotes(name) +
-                     (is_known ? " is not set in the environment" : " is not put in here"),
-          .hint = is_known ? "its name stays in the text"
-                           : "only those whose names begin with `NODEPOOL_` are"};
+                     (is_known ? " is not set in the environment" : " is not substituted"),
+          .hint = is_known ? "the reference stays as it is"
+                           : "only names that begin with `NODEPOOL_` are"};
 }
 
 std::vector<Problem> unset_in(std::string_view text, std::string_view file) {

@@ -8,15 +8,15 @@
 #include "config/problem.h"
 #include "config/value.h"
 
-// A file of YAML in which `%(NAME)` stands for a variable of the environment.
+// YAML files in which `%(NAME)` refers to an environment variable.
 namespace nodepool::config {
 
-// Puts the environment in and parses the text. `file` is for messages. Throws ConfigError; where a
-// variable that is not set may be the reason, it says so.
+// Substitutes environment variables and parses the text. `file` is for messages. Throws
+// ConfigError, with a hint if an unset variable on the same line may be the reason.
 Value parse_document(std::string text, const Environment& environment, std::string_view file);
 
-// What stands for a variable in the text and is left as it is: variables that are not set, and
-// those whose name does not begin with `NODEPOOL_`. Comments do not count.
+// The references that are not substituted: variables that are not set, and names that do not begin
+// with `NODEPOOL_`. Ignores comments.
 std::vector<Problem> unset_variables(const std::string& text, const Environment& environment,
                                      std::string_view file);
 

@@ -7,11 +7,11 @@
 
 namespace nodepool::config {
 
-// Reads "90" or "90s" (seconds), "10m", "2h", "1d". Nothing if it is none of these, not positive,
-// or more than a century.
+// Reads "90" or "90s" (seconds), "10m", "2h", "1d". Returns nothing for any other text, and if the
+// number is not positive or more than a century.
 std::optional<std::chrono::seconds> parse_duration(std::string_view text);
 
-// The same the other way round, in the largest unit that fits: "90s", "36h", "1d".
+// The inverse, in the largest unit that fits: "90s", "36h", "1d".
 std::string duration_words(std::chrono::seconds duration);
 
 }  // namespace nodepool::config

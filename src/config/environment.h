@@ -10,17 +10,17 @@ namespace nodepool::config {
 // Environment variables as name and value, in order.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// What the names of variables that can stand in a file begin with.
+// The prefix of the variables that a file can refer to.
 inline constexpr std::string_view kVariablePrefix = "NODEPOOL_";
 
 // The variables of this process.
 Environment process_environment();
 
-// Replaces every `%(NAME)` by the value of NAME, for the variables whose name begins with
-// `NODEPOOL_`. This is plain text replacement before any YAML is parsed, so the YAML around a token
-// decides its type. One pass per variable, in order: a value may contain the token of a later
-// variable. Tokens of other or unset variables stay as they are.
-// `file` is for messages. Throws ConfigError when the text would outgrow what parse_yaml() accepts.
+// Replaces `%(NAME)` by the value of NAME, for variables whose name begins with `NODEPOOL_`. This
+// is text replacement before the YAML is parsed, so the YAML around a token decides its type. One
+// pass per variable, in order: a value may contain the token of a later variable. Tokens of other
+// or unset variables stay as they are.
+// `file` is for messages. Throws ConfigError if the text becomes larger than kMaxFileSize.
 std::string substitute(std::string text, const Environment& environment, std::string_view file);
 
 }  // namespace nodepool::config

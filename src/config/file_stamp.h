@@ -5,8 +5,8 @@
 
 namespace nodepool::config {
 
-// Tells whether a file has changed: two stamps of an unchanged file are equal. Unlike a comparison
-// by age it also sees an older file that was moved into place.
+// Detects changes of a file: two stamps of an unchanged file are equal. Also detects an older file
+// that was moved into place.
 struct FileStamp {
   bool exists = false;
   std::int64_t modified = 0;  // nanoseconds since the epoch
@@ -17,7 +17,7 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// The stamp of the file now. A file that is absent or cannot be looked at has `exists` false.
+// The current stamp of the file. `exists` is false if stat() fails.
 FileStamp stamp(const std::string& path);
 
 }  // namespace nodepool::config

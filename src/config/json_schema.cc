@@ -18,7 +18,7 @@ Json of_section(const Schema& schema);
 Json of_string(const Type& type) {
   Json json = {{"type", "string"}};
   if (!type.words.empty()) json["enum"] = type.words;
-  // JSON Schema looks for a pattern anywhere in the string.
+  // JSON Schema searches for a pattern anywhere in the string.
   if (!type.pattern.empty()) json["pattern"] = "^(?:" + std::string(type.pattern) + ")$";
   return json;
 }
@@ -95,7 +95,7 @@ void add_rule(const Rule& rule, Json& conditions) {
   }
   if (rule.kind == Rule::Kind::at_least_one) return;
   for (std::size_t i = 0; i < rule.keys.size(); ++i) {
-    // In `excludes` only the first key is at odds with the others.
+    // `excludes` forbids pairs with the first key only.
     if (rule.kind == Rule::Kind::excludes && i > 0) break;
     for (std::size_t j = i + 1; j < rule.keys.size(); ++j) {
       conditions.push_back(forbids_both(rule.keys[i], rule.keys[j]));
@@ -109,7 +109,7 @@ Json of_section(const Schema& schema) {
   json["properties"] = Json::object();
   Json required = Json::array();
   for (const Field& field : schema.fields) {
-    // What the strict check refuses is refused in the editor too.
+    // Editors reject what the strict check rejects.
     if (field.accepted == Accepted::by_daemons) continue;
     json["properties"][std::string(field.key)] = of_field(field);
     if (field.required != Required::never) required.push_back(field.key);
@@ -123,14 +123,14 @@ Json of_section(const Schema& schema) {
   return json;
 }
 
-// A provider is checked by the schema of the driver it names.
+// Each driver has a provider schema of its own.
 Json of_providers(const DriverSchemas& drivers) {
   Json names = Json::array();
   Json conditions = Json::array();
   for (const auto& [name, schema] : drivers.schemas) {
     names.push_back(name);
     Json condition = {{"properties", {{"driver", {{"const", name}}}}}};
-    // Without the key the condition holds for the default driver only.
+    // Without the key, only the default driver's condition holds.
     if (name != kDefaultDriver) condition.update(requires_key("driver"));
     conditions.push_back(
         {{"if", std::move(condition)}, {"then", {{"$ref", "#/$defs/provider-" + name}}}});

@@ -6,8 +6,8 @@
 
 namespace nodepool::config {
 
-// The JSON Schema (draft 2020-12) of nodepool.yaml with all drivers, for editors: they complete
-// keys, show descriptions and defaults, and mark mistakes while one types.
+// The JSON Schema (draft 2020-12) of nodepool.yaml with all drivers. Editors use it to complete
+// keys, show descriptions and defaults, and mark mistakes.
 nlohmann::ordered_json json_schema(const DriverSchemas& drivers);
 
 }  // namespace nodepool::config

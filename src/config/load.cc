@@ -20,13 +20,13 @@ namespace {
 constexpr std::string_view kSqliteScheme = "sqlite://";
 constexpr std::string_view kZooKeeper = "zookeeper";
 
-// Nodes to keep ready with one label. Each is a request and a node in the store, whatever comes of
-// it: a few zeros too many must not fill that.
+// The most nodes to keep ready with one label. Each is a request and a node in the store, so the
+// limit keeps a typing mistake from filling the store.
 constexpr std::int64_t kMostReady = 10'000;
 
 int read_port(const Section& section, std::string_view key) {
   const Value* given = section.find(key);
-  // Python pastes the port into an address, so text was as good as a number.
+  // The Python Nodepool puts the port into an address, so it accepts text as well.
   const Value port = given == nullptr || !given->is_string() ? Value::integer(section.integer(key))
                                                              : Value::string(given->as_string());
   const double number = port.to_number().value_or(-1);
@@ -59,7 +59,7 @@ Api read_api(const Section& root) {
   constexpr std::size_t kLongestMode = 4;
   if (mode.empty() || mode.size() > kLongestMode ||
       mode.find_first_not_of(kOctal) != std::string::npos) {
-    throw section->error("socket-mode", "must be a mode as for chmod", "for example `\"0660\"`");
+    throw section->error("socket-mode", "must be an octal file mode", "for example `\"0660\"`");
   }
   api.socket_mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
   api.listen_address = section->text("listen-address");
@@ -68,12 +68,12 @@ Api read_api(const Section& root) {
   api.host_names = section->texts("host-names");
   if (section->has("port")) api.port = read_port(*section, "port");
   if (api.port && (api.tls_cert.empty() || api.tls_key.empty())) {
-    throw section->error("port", "needs a certificate", "give `tls-cert` and `tls-key`");
+    throw section->error("port", "requires a certificate", "set `tls-cert` and `tls-key`");
   }
   return api;
 }
 
-// "/np/" -> "/np", "/" -> "": as kazoo understands it.
+// "/np/" -> "/np", "/" -> "", like kazoo.
 std::string read_chroot(const Section& server) {
   std::string chroot = server.optional_text("chroot").value_or("");
   while (chroot.ends_with('/')) chroot.pop_back();
@@ -91,16 +91,16 @@ std::vector<GearmanServer> read_gearman_servers(const Section& root) {
   return servers;
 }
 
-// One chroot holds for all servers, whichever of them it stands at.
+// The chroot applies to all servers, whichever of them has it.
 void read_zookeeper_servers(const Section& root, ZooKeeper& zookeeper) {
   for (const Section& server : root.sections("zookeeper-servers")) {
     zookeeper.servers.push_back({.host = server.text("host"), .port = read_port(server, "port")});
     const std::string chroot = read_chroot(server);
     if (chroot.empty()) continue;
     if (!zookeeper.chroot.empty() && chroot != zookeeper.chroot) {
-      throw server.error("chroot",
-                         "differs from that of another server: " + in_quotes(zookeeper.chroot),
-                         "all servers have the same, or only one of them says it");
+      throw server.error(
+          "chroot", "differs from the chroot of another server: " + in_quotes(zookeeper.chroot),
+          "set the same chroot for all servers, or set it for only one");
     }
     zookeeper.chroot = chroot;
   }
@@ -125,7 +125,8 @@ ZooKeeperTls read_zookeeper_tls(const Section& root) {
                    .verify_hostname = section->boolean("verify-hostname"),
                    .insecure_plaintext = section->boolean("insecure-plaintext")};
   if (tls.insecure_plaintext && (tls.verify_hostname || !(tls.cert + tls.key + tls.ca).empty())) {
-    throw section->error("insecure-plaintext", "contradicts the other keys beside it",
+    throw section->error("insecure-plaintext",
+                         "cannot be combined with the other keys of this section",
                          "remove it to use TLS");
   }
   return tls;
@@ -195,7 +196,7 @@ std::vector<ProviderSection> read_providers(const Section& root, const DriverSch
   return providers;
 }
 
-// The name under which nodes and providers count a resource.
+// The resource's name in records of nodes and in limits of providers.
 std::string resource_of(std::string_view limit_key) {
   if (limit_key == "max-servers") return "instances";
   if (limit_key == "max-cores") return "cores";
@@ -282,7 +283,7 @@ StoreChoice choose_store(const Section& root, const Config& config,
   if (!store && !has_zookeeper) return {};
   if (!store || *store == kZooKeeper) {
     if (!has_zookeeper) {
-      throw root.error("store", "is ZooKeeper, but there are no servers",
+      throw root.error("store", "is `zookeeper`, but no servers are configured",
                        "list them under `zookeeper-servers`");
     }
     return {.kind = StoreChoice::Kind::zookeeper, .sqlite_path = {}, .is_default = false};
@@ -292,7 +293,7 @@ StoreChoice choose_store(const Section& root, const Config& config,
                      "for example `sqlite:///var/lib/nodepool/nodepool.db`");
   }
   if (has_zookeeper) {
-    warnings.push_back(root.error("store", "is used, and the ZooKeeper servers are not",
+    warnings.push_back(root.error("store", "is used; `zookeeper-servers` is ignored",
                                   "write `store: zookeeper` to use them")
                            .problem());
   }
@@ -370,11 +371,11 @@ LoadResult load(const LoadOptions& options) {
     std::ranges::move(check_leniently(secure_document, secure_schema(), {.file = secure_path}),
                       std::back_inserter(result.warnings));
   }
-  // Those of the secure file replace the others, whatever these are like.
+  // The secure file's servers replace the main file's, even if these are invalid.
   if (!has_other_servers) read_servers_of_main_file(root, options, result.config.zookeeper);
   result.config.store = choose_store(root, result.config, result.warnings);
   result.config.history = read_history(root, result.config.store);
-  sort_by_place(result.warnings);
+  sort_by_position(result.warnings);
   return result;
 }
 

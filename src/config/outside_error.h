@@ -4,7 +4,8 @@
 
 namespace nodepool::config {
 
-// What is wrong lies outside of the file, where it refers to: it may be right on another machine.
+// The problem is outside of the file, in something that it refers to. The file may be valid on
+// another machine.
 class OutsideError : public ConfigError {
  public:
   using ConfigError::ConfigError;

@@ -6,7 +6,7 @@
 
 namespace nodepool::config {
 
-// A place in a file. Lines and columns count from 1; 0 means unknown.
+// A position in a file. Lines and columns count from 1; 0 means unknown.
 struct Mark {
   int line = 0;
   int column = 0;
@@ -14,14 +14,14 @@ struct Mark {
   friend auto operator<=>(const Mark&, const Mark&) = default;
 };
 
-// Something an operator should change in a configuration file: the strict check collects these, the
-// daemons log them as warnings. No part ever shows a configured value that could be a secret.
+// A problem in a configuration file. The strict check collects these, the daemons log them as
+// warnings. Never contains a configured value that could be a secret.
 struct Problem {
   std::string file = {};     // as the caller named it; empty if there is none
-  Mark mark = {};            // unknown when the whole file is meant
+  Mark mark = {};            // unknown for the whole file
   std::string path = {};     // e.g. "labels[0].min-ready"; empty for the top level
   std::string message = {};  // what is wrong
-  std::string hint = {};     // what would be right, e.g. "did you mean `labels`?"; may be empty
+  std::string hint = {};     // how to solve it, e.g. "did you mean `labels`?"; may be empty
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };

@@ -9,7 +9,7 @@ namespace nodepool::config {
 
 namespace {
 
-// A section that stands below another one, with what it is called there.
+// A nested section with its path.
 struct Nested {
   const Schema* schema;
   std::string path;
@@ -92,7 +92,7 @@ std::string reference_markdown(const Schema& schema, std::string_view path, int 
   text += "\n";
 
   for (const Nested& below : nested) {
-    // A section without keys of its own is described elsewhere: a driver knows what is in it.
+    // A section without own keys is documented by its driver.
     if (below.schema->fields.empty()) continue;
     text += reference_markdown(*below.schema, below.path, heading_level);
   }

@@ -20,8 +20,8 @@ bool is_sign(char c) {
   return c == '+' || c == '-';
 }
 
-// Takes characters off the front of a text. PyYAML's patterns are regular expressions; std::regex
-// would be slow and recurses once for each character of a hostile text.
+// Consumes characters from the front of a text. PyYAML uses regular expressions, but std::regex is
+// slow and recurses for each character of a hostile text.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -93,7 +93,7 @@ std::string without_underscores(std::string_view text) {
   return result;
 }
 
-// Digits in a base up to 16. Nothing if there are none, or the number needs more than 63 bits.
+// Digits in a base up to 16. Returns nothing without digits, or if the number exceeds 63 bits.
 std::optional<std::int64_t> whole_number(std::string_view digits, int base) {
   if (digits.starts_with('-')) return std::nullopt;
   std::int64_t number = 0;

@@ -10,10 +10,10 @@
 
 #include "config/value.h"
 
-// A schema is data. It says once which keys a section of nodepool.yaml has, and everything else is
-// made from it: the strict check and the warnings of the daemons (config/check.h), the values with
-// their defaults (config/section.h), the reference tables of the manual (config/reference.h) and
-// the JSON Schema for editors (config/json_schema.h).
+// A schema describes the keys of a section of nodepool.yaml as data. Derived from it: the strict
+// check and the warnings of the daemons (config/check.h), the values with their defaults
+// (config/section.h), the reference tables of the manual (config/reference.h) and the JSON Schema
+// for editors (config/json_schema.h).
 //
 //   const Schema& node_schema() {
 //     static const Schema schema{
@@ -29,13 +29,13 @@
 //     return schema;
 //   }
 //
-// The strings are views: write literals.
+// The strings are views: use literals.
 
 namespace nodepool::config {
 
 struct Schema;
 
-// What a value may be. Use the makers below.
+// The type of a value. Create it with the functions below.
 struct Type {
   enum class Kind {
     anything,
@@ -51,15 +51,15 @@ struct Type {
     section,   // a mapping with the keys of a schema
     one_of,    // any of parts
   };
-  // What a string names elsewhere in the file.
+  // What a string refers to in the file.
   enum class Refers { to_nothing, to_label, to_labels_by_space, to_diskimage };
 
   Kind kind = Kind::anything;
   std::vector<Type> parts = {};
   std::shared_ptr<const Schema> section = nullptr;
-  std::vector<std::string_view> words = {};  // the only strings allowed, if there are any
-  std::string_view pattern = {};  // ECMAScript expression the whole string must match, if not empty
-  std::string_view meaning = {};  // what matches it, as the end of "must be …"
+  std::vector<std::string_view> words = {};  // the allowed strings; empty: any
+  std::string_view pattern = {};             // ECMAScript, for the whole string; empty: any
+  std::string_view meaning = {};             // of the pattern, to complete "must be …"
   std::optional<std::int64_t> minimum = {};
   std::optional<std::int64_t> maximum = {};
   Refers refers = Refers::to_nothing;
@@ -84,17 +84,17 @@ Type mapping_of(Type value);
 Type section(Schema schema);
 Type one_of(std::vector<Type> alternatives);
 
-// Who insists on a key.
+// Where a missing key is an error.
 enum class Required {
   never,
-  strictly,  // the strict check does; a daemon starts without it
-  always,    // a daemon refuses the file without it
+  strictly,  // in the strict check; a daemon starts without it
+  always,    // for daemons too
 };
 
-// Who accepts a key.
+// Where a key is accepted.
 enum class Accepted {
   everywhere,
-  by_daemons,  // read by the daemons, refused by the strict check: for files that work today
+  by_daemons,  // not by the strict check; for existing files
 };
 
 // One key of a section.
@@ -103,58 +103,57 @@ struct Field {
   Type type = {};
   Required required = Required::never;
   Accepted accepted = Accepted::everywhere;
-  // The value that counts when the key is missing or null, written as in YAML. Empty: there is
-  // none.
+  // The value if the key is missing or null, written as in YAML. Empty: none.
   std::string_view default_value = {};
   // For the manual, where the default is not a plain value: "the provider's value", "unlimited".
   std::string_view default_note = {};
   std::string_view unit = {};         // e.g. "seconds"
   std::string_view description = {};  // mandatory; sentences, Markdown
-  std::string_view deprecated = {};   // what to use instead; not empty marks the key as deprecated
+  std::string_view deprecated = {};   // what to use instead; empty: the key is not deprecated
 };
 using Fields = std::vector<Field>;
 
-// A condition on several keys of one section, of which a key with a null value is absent.
+// A condition on several keys of one section. A key with a null value counts as absent.
 struct Rule {
   enum class Kind {
     exactly_one,
     at_least_one,
     at_most_one,
-    excludes,  // the first key cannot stand beside any of the others
+    excludes,  // the first key cannot be combined with the others
   };
   Kind kind = Kind::exactly_one;
   std::vector<std::string_view> keys = {};
 };
 
-// Keys that are not listed in a schema but welcome.
+// Keys that a section accepts without listing them.
 struct OtherKeys {
   Type type = {};
   std::string_view description = {};
 };
 
-// The default of a field as a value; nothing if it has none.
+// The default of a field; nothing if it has none.
 std::optional<Value> default_of(const Field& field);
 
 // The keys of one section.
 struct Schema {
   std::string_view description = {};
   Fields fields = {};
-  std::optional<OtherKeys> other_keys = {};  // absent: an unlisted key is a problem
+  std::optional<OtherKeys> other_keys = {};  // none: an unlisted key is a problem
   std::vector<Rule> rules = {};
 
   // The field of that key; nullptr if it is not listed.
   const Field* find(std::string_view key) const;
 };
 
-// Both lists; where both have a key, the field of `overlay` replaces the one of `base`.
+// Both lists. For a key in both, the field of `overlay` replaces the one of `base`.
 Fields joined(Fields base, const Fields& overlay);
 
-// The drivers of this program, as the configuration sees them.
+// The configuration schemas of this program's drivers.
 struct DriverSchemas {
   // By the name in `driver:`, the schema of the provider section without the common keys
   // (config/nodepool_schema.h adds those). The schemas must outlive this.
   std::map<std::string, const Schema*, std::less<>> schemas = {};
-  // Drivers of the Python Nodepool that this program does not have, for a clear message.
+  // Drivers of the Python Nodepool that this program lacks, for a clear message.
   std::vector<std::string> missing = {};
 };
 

@@ -19,7 +19,7 @@ std::string must_be(std::string_view what, const Value& value) {
   return "must be " + std::string(what) + ", not " + std::string(describe(value.kind()));
 }
 
-// Cuts the fraction off; huge numbers and infinity become the largest integer.
+// Truncates; huge numbers and infinity become the largest integer.
 std::optional<std::int64_t> whole(double number) {
   if (std::isnan(number)) return std::nullopt;
   constexpr double kLimit = 9.2e18;
@@ -41,7 +41,7 @@ std::optional<std::int64_t> as_integer(const Value& value) {
   }
 }
 
-// The nested schema of a field's type, wherever in it the section() is.
+// The schema of the first section() in a type, at any depth.
 const Schema* nested(const Type& type) {
   if (type.section) return type.section.get();
   for (const Type& part : type.parts) {
@@ -239,7 +239,7 @@ std::vector<Section> Section::usable_sections(std::string_view key) const {
 void Section::refuse_null(std::string_view key) const {
   const Value* value = value_->find(key);
   if (value != nullptr && value->is_null()) {
-    throw error(key, "has no value", "give it one or remove the key");
+    throw error(key, "has no value", "set a value or remove the key");
   }
 }
 

@@ -12,22 +12,22 @@
 
 namespace nodepool::config {
 
-// Reads one section of a file for a daemon: fills in the schema's defaults and is as forgiving as
-// Python code that never looked at a type. A null value counts as a missing key.
+// Reads one section of a file for a daemon: applies the schema's defaults and converts values as
+// leniently as the Python Nodepool. A null value counts as a missing key.
 //
 //   Section node(value, node_schema(), file, "providers[0] (rack).pools[0].nodes[3]");
 //   auto name = node.text("name");             // throws ConfigError if missing: Required::always
 //   auto timeout = node.integer("timeout");    // 5 if missing: the schema's default
 //
-// All readers throw ConfigError, with the place of the value, when it cannot be used at all or when
-// a key with Required::always is missing. Asking for a key the schema does not list, or for the
-// value of a missing key without a default, is a programming error (std::logic_error).
+// All readers throw ConfigError, with the position of the value, if the value cannot be converted
+// or a key with Required::always is missing. A key that the schema does not list, and a missing key
+// without a default, are programming errors (std::logic_error).
 //
-// Keeps references: value and schema must outlive it.
+// Keeps references: value and schema must outlive the section.
 class Section {
  public:
   // `path` leads to the section, e.g. "providers[0] (rack)"; empty for the top level. Throws
-  // ConfigError if the value is no mapping.
+  // ConfigError if the value is not a mapping.
   Section(const Value& value, const Schema& schema, std::string file, std::string path);
 
   const Value& value() const { return *value_; }
@@ -38,13 +38,13 @@ class Section {
   const Value* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  bool boolean(std::string_view key) const;          // other kinds: whether they are truthy
-  std::int64_t integer(std::string_view key) const;  // true is 1; 1.5 is cut to 1; no strings
+  bool boolean(std::string_view key) const;          // truthiness of any kind
+  std::int64_t integer(std::string_view key) const;  // true is 1; 1.5 is 1; no strings
   double number(std::string_view key) const;         // integers and numeric strings too
   std::string text(std::string_view key) const;      // any scalar, as Value::text()
   std::int64_t seconds(std::string_view key) const;  // an integer, or a text like "10m"
 
-  // The same, but nothing when the key is missing and the schema has no default.
+  // The same; nothing if the key is missing and the schema has no default.
   std::optional<bool> optional_boolean(std::string_view key) const;
   std::optional<std::int64_t> optional_integer(std::string_view key) const;
   std::optional<double> optional_number(std::string_view key) const;
@@ -58,31 +58,31 @@ class Section {
   std::map<std::string, std::string> text_map(std::string_view key) const;
   std::map<std::string, std::int64_t> integer_map(std::string_view key) const;
 
-  // A nested section, or a list of them: where the field's type has a section(). Nothing or empty
+  // A nested section, or a list of them, for fields whose type has a section(). Nothing or empty
   // when missing.
   std::optional<Section> section(std::string_view key) const;
   std::vector<Section> sections(std::string_view key) const;
-  // The same list without its malformed items: for checks that go on after a mistake.
+  // The same list without malformed items, for checks that continue after a mistake.
   std::vector<Section> usable_sections(std::string_view key) const;
 
-  // Throws ConfigError if the key is there with a null value, for the few keys where that is no
-  // missing key.
+  // Throws ConfigError if the key has a null value, for the few keys where null does not count as
+  // missing.
   void refuse_null(std::string_view key) const;
 
   // The path of a key of this section, e.g. "providers[0] (rack).pools".
   std::string path_of(std::string_view key) const;
 
-  // An error at the key's value, or at the section itself when the key is missing, to be thrown.
+  // An error for the caller to throw, at the key's value, or at the section if the key is missing.
   ConfigError error(std::string_view key, std::string message, std::string hint = {}) const;
   // An error about the section as a whole.
   ConfigError section_error(std::string message, std::string hint = {}) const;
 
  private:
   const Field& field(std::string_view key) const;
-  // The value given for a listed key; throws ConfigError if it is missing and always required.
+  // The value of a listed key; nullptr if missing. Throws ConfigError if it is always required.
   const Value* given(std::string_view key) const;
   const Schema& nested_schema(std::string_view key) const;
-  // The value that counts for the key: the given one, or the default.
+  // The given value, or the default.
   std::optional<Value> effective(std::string_view key) const;
 
   const Value* value_;

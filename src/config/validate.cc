@@ -30,13 +30,13 @@ void check_providers(const Section& root, const DriverSchemas& drivers, const De
     if (found != drivers.schemas.end()) {
       std::vector<Problem> own = check(provider.value(), provider_schema(*found->second), options);
       const bool is_by_default = !provider.has("driver") && driver == kDefaultDriver;
-      // Or what is wrong with its keys cannot be understood.
+      // Without this, the problems of its keys are hard to understand.
       if (!own.empty() && is_by_default) own.push_back(default_driver(provider).problem());
       append(problems, std::move(own));
       continue;
     }
     problems.push_back(unknown_driver(provider, driver, drivers).problem());
-    // Which other keys it may have is not known, but the common ones are.
+    // Only the common keys of an unknown driver can be checked.
     const Schema common{.fields = common_provider_fields(),
                         .other_keys = OtherKeys{.type = anything()}};
     append(problems, check(provider.value(), common, options));
@@ -61,7 +61,7 @@ void check_diskimages(const Section& root, std::vector<Problem>& problems) {
   }
 }
 
-// Two checks may find the same: all descendants of an image share its missing parent.
+// All descendants of an image report its missing parent.
 void remove_repeated(std::vector<Problem>& problems) {
   const auto repeated = std::ranges::unique(
       problems, {}, [](const Problem& problem) { return std::tie(problem.mark, problem.message); });
@@ -77,7 +77,7 @@ std::vector<Problem> check_document(const Value& document, const std::string& fi
   check_providers(root, drivers, defined, problems);
   append(problems, duplicates(root));
   check_diskimages(root, problems);
-  sort_by_place(problems);
+  sort_by_position(problems);
   remove_repeated(problems);
   return problems;
 }
@@ -104,7 +104,7 @@ std::vector<Problem> unserved_labels(std::string_view text, std::string_view fil
   std::set<std::string, std::less<>> served;
   for (const Section& provider : providers) {
     const auto found = drivers.schemas.find(driver_of(provider.value(), drivers));
-    if (found == drivers.schemas.end()) return {};  // what it has is not known
+    if (found == drivers.schemas.end()) return {};  // its labels are unknown
     check(provider.value(), provider_schema(*found->second),
           {.defined = &defined, .named_labels = &served});
   }
@@ -114,8 +114,8 @@ std::vector<Problem> unserved_labels(std::string_view text, std::string_view fil
     if (name == nullptr || served.contains(name->text())) continue;
     problems.push_back(
         label
-            .error("name", "no provider of this file has the label " + in_quotes(name->text()),
-                   "such nodes can be had only if another launcher has the label")
+            .error("name", "no provider in this file offers the label " + in_quotes(name->text()),
+                   "requests for it need another launcher that offers the label")
             .problem());
   }
   return problems;

@@ -10,19 +10,18 @@
 
 namespace nodepool::config {
 
-// The strict check of a whole file, for `nodepool config-validate`: everything that is wrong with
-// it, in the order of its lines; empty if nothing is. Stricter than load(): a file that the daemons
-// accept with a warning has problems here. `file` is for messages. Throws nothing: YAML that cannot
-// be parsed is a problem, the only one.
+// The strict check of a whole file, for `nodepool config-validate`: all problems, in the order of
+// the lines. Stricter than load(): a file that the daemons accept with a warning has problems here.
+// `file` is for messages. Throws nothing: invalid YAML is reported as the only problem.
 std::vector<Problem> validate(std::string_view text, std::string_view file,
                               const Environment& environment, const DriverSchemas& drivers);
 
-// Labels that no provider of a file without problems has: that is accepted, because another
-// launcher may have them. Nothing without providers. Throws ConfigError.
+// Warnings for labels that no provider of the file offers: another launcher may offer them. Empty
+// without providers. The file must have no problems. Throws ConfigError.
 std::vector<Problem> unserved_labels(std::string_view text, std::string_view file,
                                      const Environment& environment, const DriverSchemas& drivers);
 
-// As validate(), for a file to be read; one that cannot be read is a problem.
+// Like validate(), with the content of a file. An unreadable file is reported as a problem.
 std::vector<Problem> validate_file(const std::string& path, const Environment& environment,
                                    const DriverSchemas& drivers);
 

@@ -157,7 +157,7 @@ bool operator==(const Value& left, const Value& right) {
   if (left.kind() != right.kind()) return false;
   if (left.is_mapping()) return same_mapping(left.as_mapping(), right.as_mapping());
   if (left.kind() == Value::Kind::floating) {
-    // Not-a-number differs from itself, but a section that holds it has not changed.
+    // NaN differs from itself, but the configuration has not changed.
     if (std::isnan(left.as_floating())) return std::isnan(right.as_floating());
   }
   return left.data_ == right.data_;

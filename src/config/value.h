@@ -14,7 +14,7 @@
 
 namespace nodepool::config {
 
-// One YAML value with its place in the file. Immutable once parsed.
+// One YAML value with its position in the file. Immutable once parsed.
 class Value {
  public:
   // The order is that of the alternatives in data_.
@@ -31,7 +31,7 @@ class Value {
   Value& operator=(Value&&) noexcept;
   ~Value();
 
-  // Makers, for the parser and for tests.
+  // Factories, for the parser and for tests.
   static Value null(Mark mark = {});
   static Value boolean(bool value, Mark mark = {});
   static Value integer(std::int64_t value, Mark mark = {});
@@ -50,7 +50,7 @@ class Value {
   bool is_mapping() const { return kind() == Kind::mapping; }
   bool is_scalar() const { return !is_list() && !is_mapping(); }
 
-  // The content. Throw std::bad_variant_access when the kind is another one: look at kind() first.
+  // The content. Throw std::bad_variant_access for another kind: check kind() first.
   bool as_boolean() const { return std::get<bool>(data_); }
   std::int64_t as_integer() const { return std::get<std::int64_t>(data_); }
   double as_floating() const { return std::get<double>(data_); }
@@ -59,22 +59,22 @@ class Value {
   const List& as_list() const { return std::get<List>(data_); }
   const Mapping& as_mapping() const { return std::get<Mapping>(data_); }
 
-  // The value of `key`; nullptr if there is none, or if this is no mapping. A null value is found.
+  // The value of `key`, which may be null; nullptr if the key is missing or this is not a mapping.
   const Value* find(std::string_view key) const;
   const Entry* find_entry(std::string_view key) const;
 
-  // What Python's str() makes of a scalar: "True", "22.1", "None"; a date as it was written. Empty
+  // A scalar as Python's str() prints it: "True", "22.1", "None"; a date as it was written. Empty
   // for a list or a mapping.
   std::string text() const;
 
-  // What Python's float() makes of it: a number, a boolean, or text that reads as a number.
+  // The result of Python's float(): for a number, a boolean, or numeric text.
   std::optional<double> to_number() const;
 
-  // What Python's bool() makes of it: false for null, zero and everything empty.
+  // The result of Python's bool(): false for null, zero and everything empty.
   bool truthy() const;
 
-  // Whether both have the same content. Marks do not count, nor does the order of mapping keys, so
-  // a section that was only moved in its file has not changed.
+  // Compares the content. Ignores marks and the order of mapping keys, so moving a section within
+  // its file is no change.
   friend bool operator==(const Value& left, const Value& right);
 
  private:
@@ -103,7 +103,7 @@ struct Value::Entry {
   }
 };
 
-// "an integer", "a mapping", ...: for messages.
+// "an integer", "a mapping", ..., for messages.
 std::string_view describe(Value::Kind kind);
 
 // The same content as JSON; dates become strings.

@@ -9,7 +9,7 @@ namespace nodepool::config {
 
 namespace {
 
-// What a copy of the value takes.
+// The size of a copy of a value.
 struct Size {
   std::size_t values = 0;
   std::size_t text = 0;  // bytes
@@ -34,7 +34,7 @@ void add_size(const Value& value, Size& size) {
 }  // namespace
 
 void ValueBuilder::Entries::put(Value::Entry entry) {
-  // The same text can be two keys: `1` and `"1"`.
+  // `1` and `"1"` are different keys with the same text.
   std::string identity = std::to_string(static_cast<int>(entry.key_kind)) + entry.key;
   const auto [found, is_new] = index_.try_emplace(std::move(identity), entries_.size());
   if (is_new) {
@@ -63,7 +63,7 @@ void ValueBuilder::add_merge_key(Mark mark) {
 
 void ValueBuilder::add_alias(std::size_t anchor, Mark mark) {
   const auto found = anchors_.find(anchor);
-  if (found == anchors_.end()) throw error(mark, "this alias stands inside its own anchor");
+  if (found == anchors_.end()) throw error(mark, "this alias is inside its own anchor");
   count_copies(found->second, mark);
   add(found->second, 0);
 }
@@ -91,7 +91,7 @@ void ValueBuilder::end_collection() {
     add(Value::list(std::move(done.items), done.mark), done.anchor);
     return;
   }
-  // What is merged comes first, so that the mapping's own keys replace it.
+  // Merged keys come first, so that the mapping's own keys replace them.
   Entries entries;
   for (Value::Entry& entry : done.merged) entries.put(std::move(entry));
   for (Value::Entry& entry : done.entries) entries.put(std::move(entry));
@@ -136,8 +136,7 @@ void ValueBuilder::merge(Open& mapping, const Value& value) {
   const Mark mark = value.mark();
   const auto append = [&](const Value& source) {
     if (!source.is_mapping()) {
-      throw error(mark,
-                  "`<<` merges mappings, and this is " + std::string(describe(source.kind())));
+      throw error(mark, "`<<` requires a mapping, not " + std::string(describe(source.kind())));
     }
     const Value::Mapping& entries = source.as_mapping();
     mapping.merged.insert(mapping.merged.end(), entries.begin(), entries.end());
@@ -146,12 +145,12 @@ void ValueBuilder::merge(Open& mapping, const Value& value) {
     append(value);
     return;
   }
-  // Of several mappings the first one wins, so it is put last.
+  // The first of several mappings takes precedence, so it is added last.
   for (const Value& source : value.as_list() | std::views::reverse) append(source);
 }
 
 void ValueBuilder::remember(std::size_t anchor, const Value& value) {
-  // An anchor's value is a copy too: a hundred anchors around one large list are a hundred lists.
+  // An anchor's value is a copy: a hundred anchors around one large list are a hundred lists.
   count_copies(value, value.mark());
   anchors_.insert_or_assign(anchor, value);
 }
@@ -163,10 +162,10 @@ void ValueBuilder::count_copies(const Value& value, Mark mark) {
   copied_text_ += size.text;
   if (copied_ > kMaxAliased) {
     throw error(
-        mark, "anchors and aliases stand for more than " + std::to_string(kMaxAliased) + " values");
+        mark, "anchors and aliases expand to more than " + std::to_string(kMaxAliased) + " values");
   }
   if (copied_text_ > kMaxAliasedText) {
-    throw error(mark, "anchors and aliases stand for more than " +
+    throw error(mark, "anchors and aliases expand to more than " +
                           std::to_string(kMaxAliasedText >> 20) + " MiB of text");
   }
 }

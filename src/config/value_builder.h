@@ -10,9 +10,9 @@
 
 namespace nodepool::config {
 
-// Puts a Value together from the events of a YAML parser, in the order of the text: the rules for
-// mapping keys, merges, anchors and aliases are here. Anchors are numbered from 1 by the parser, 0
-// is none. All functions throw ConfigError for what the document may not contain.
+// Builds a Value from the events of a YAML parser. Implements the rules for mapping keys, merges,
+// anchors and aliases. The parser numbers anchors from 1; 0 is none. All functions throw
+// ConfigError for content that is not allowed.
 class ValueBuilder {
  public:
   explicit ValueBuilder(std::string_view file) : file_(file) {}
@@ -31,7 +31,7 @@ class ValueBuilder {
   ConfigError error(Mark mark, std::string message, std::string hint = {}) const;
 
  private:
-  // The entries of a mapping; a repeated key takes the later value and keeps its place.
+  // The entries of a mapping. A repeated key takes the later value and keeps its position.
   class Entries {
    public:
     void put(Value::Entry entry);
@@ -42,14 +42,14 @@ class ValueBuilder {
     std::unordered_map<std::string, std::size_t> index_;
   };
 
-  // A list or mapping that is not complete.
+  // An unfinished list or mapping.
   struct Open {
     bool is_mapping = false;
     Mark mark;
     std::size_t anchor = 0;
     Value::List items = {};       // of a list
-    Value::Mapping entries = {};  // of a mapping; the value of the last one may be awaited
-    Value::Mapping merged = {};   // what `<<` brought, in the order in which it counts
+    Value::Mapping entries = {};  // of a mapping; the last one may lack its value
+    Value::Mapping merged = {};   // merged by `<<`, by increasing precedence
     bool awaits_value = false;
     bool awaits_merge = false;
   };
@@ -65,7 +65,7 @@ class ValueBuilder {
   Value root_;
   std::vector<Open> open_;
   std::unordered_map<std::size_t, Value> anchors_;
-  std::size_t values_ = 0;       // taken so far
+  std::size_t values_ = 0;       // added so far
   std::size_t copied_ = 0;       // values of anchors and aliases
   std::size_t copied_text_ = 0;  // bytes in them
 };

@@ -11,8 +11,7 @@ namespace {
 constexpr std::size_t kLongestShown = 80;
 constexpr std::size_t kLongestCompared = 64;
 
-// How many insertions, deletions, replacements and swaps of neighbours lead from one word to the
-// other.
+// The Damerau-Levenshtein distance: insertions, deletions, replacements and swaps of neighbours.
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before_last;
   std::vector<std::size_t> last(to.size() + 1);
@@ -78,7 +77,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
   if (word.empty() || word.size() > kLongestCompared) return {};
-  // A third of the letters may be wrong; more than that, or all of them, is another word.
+  // At most a third of the letters, and not all of them, may be wrong.
   std::size_t best = std::min(std::max<std::size_t>(1, word.size() / 3) + 1, word.size());
   std::string_view suggestion;
   for (const std::string_view candidate : candidates) {

@@ -21,7 +21,7 @@ std::string in_quotes(std::string_view word);
 // The words in backquotes: "`a`", "`a` or `b`", "`a`, `b` or `c`".
 std::string alternatives(const std::vector<std::string_view>& words);
 
-// The parts of a text between its spaces and tabs.
+// The words of a text, split at spaces and tabs.
 std::vector<std::string> words_of(std::string_view text);
 
 // The keys of a map, as candidates for did_you_mean().
@@ -31,14 +31,13 @@ std::vector<std::string_view> keys_of(const Map& map) {
   return {keys.begin(), keys.end()};
 }
 
-// "did you mean `labels`?" for the candidate that is a likely misspelling away from `word`; empty
-// if none is.
+// "did you mean `labels`?" for the candidate closest to `word`; empty if none is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
-// What a value of the type is called: "an integer", "a list", "`ssh` or `winrm`".
+// The name of a value of the type in messages: "an integer", "a list", "`ssh` or `winrm`".
 std::string expected(const Type& type);
 
-// What a type is called in the manual: "integer", "list of strings".
+// The name of a type in the manual: "integer", "list of strings".
 std::string type_name(const Type& type);
 
 }  // namespace nodepool::config

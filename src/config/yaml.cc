@@ -22,8 +22,8 @@ namespace nodepool::config {
 namespace {
 
 constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
-constexpr std::string_view kNoTag = "?";      // yaml-cpp's tag of what has none and is not quoted
-constexpr std::string_view kQuotedTag = "!";  // and of what is quoted
+constexpr std::string_view kNoTag = "?";      // yaml-cpp's tag of an unquoted value without a tag
+constexpr std::string_view kQuotedTag = "!";  // of a quoted one
 
 Mark to_mark(const YAML::Mark& mark) {
   if (mark.is_null()) return {};
@@ -41,13 +41,13 @@ std::string mebibytes(std::size_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
 }
 
-// Gives a text to yaml-cpp, in pieces, and no more than kMaxAhead of it between two events: what it
-// has read and cannot make an event of, it keeps as tokens of a hundred bytes each.
+// Feeds a text to yaml-cpp in pieces, at most kMaxAhead bytes between two events: yaml-cpp keeps
+// what it has read before an event as tokens of a hundred bytes each.
 class Source : public std::streambuf {
  public:
   Source(std::string_view text, std::string_view file) : rest_(text), file_(file) {}
 
-  void made_an_event() { ahead_ = 0; }
+  void event_emitted() { ahead_ = 0; }
 
  protected:
   int_type underflow() override {
@@ -60,7 +60,7 @@ class Source : public std::streambuf {
           file_, {},
           "a value, a comment or a list on one line is larger than " + mebibytes(kMaxAhead));
     }
-    char* const begin = const_cast<char*>(piece.data());  // which nobody writes to
+    char* const begin = const_cast<char*>(piece.data());  // never written to
     setg(begin, begin, begin + piece.size());
     return traits_type::to_int_type(*begin);
   }
@@ -73,20 +73,21 @@ class Source : public std::streambuf {
   std::size_t ahead_ = 0;
 };
 
-// Passes yaml-cpp's events on, after the tags have been looked at.
+// Passes yaml-cpp's events to the ValueBuilder and resolves tags.
 class Events : public YAML::EventHandler {
  public:
   Events(Source& source, std::string_view file) : source_(source), builder_(file) {}
 
   Value take() { return builder_.take(); }
 
-  // Where the last scalar begins, or what is said about it before; null if there is none.
+  // The position of the last scalar, including its anchor and tag; null if there is none.
   const YAML::Mark& last_scalar() const { return last_scalar_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (started_) {
-      throw builder_.error(to_mark(mark), "a second document begins here",
-                           "only one is allowed: look for `---`, or for text after its end");
+      throw builder_.error(
+          to_mark(mark), "a second document begins here",
+          "only one is allowed: remove `---`, or text after the end of the first one");
     }
     started_ = true;
   }
@@ -94,18 +95,18 @@ class Events : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    source_.made_an_event();
+    source_.event_emitted();
     builder_.add_scalar(Value::null(to_mark(mark)), anchor);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    source_.made_an_event();
+    source_.event_emitted();
     builder_.add_alias(anchor, to_mark(mark));
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
-    source_.made_an_event();
+    source_.event_emitted();
     last_scalar_ = mark;
     if (tag == kNoTag && text == "<<") {
       builder_.add_merge_key(to_mark(mark));
@@ -116,25 +117,25 @@ class Events : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
-    source_.made_an_event();
+    source_.event_emitted();
     require_tag(tag, "seq", to_mark(mark));
     builder_.begin_list(to_mark(mark), anchor);
   }
 
   void OnSequenceEnd() override {
-    source_.made_an_event();
+    source_.event_emitted();
     builder_.end_collection();
   }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
-    source_.made_an_event();
+    source_.event_emitted();
     require_tag(tag, "map", to_mark(mark));
     builder_.begin_mapping(to_mark(mark), anchor);
   }
 
   void OnMapEnd() override {
-    source_.made_an_event();
+    source_.event_emitted();
     builder_.end_collection();
   }
 
@@ -168,8 +169,7 @@ class Events : public YAML::EventHandler {
   bool started_ = false;
 };
 
-// The code point at the front of `text` with its length in bytes; a length of 0 for bytes that are
-// not UTF-8.
+// The first code point of `text` with its length in bytes; the length is 0 for invalid UTF-8.
 std::pair<std::uint32_t, std::size_t> first_code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -193,8 +193,8 @@ bool is_allowed(std::uint32_t point) {
   return point != 0xfffe && point != 0xffff;
 }
 
-// yaml-cpp takes some control characters for the end of the file and passes broken UTF-8 on, so
-// both are refused before it sees them.
+// Rejects control characters and broken UTF-8: yaml-cpp takes some control characters for the end
+// of the file and passes broken UTF-8 on.
 void check_characters(std::string_view text, std::string_view file) {
   Mark mark{.line = 1, .column = 1};
   while (!text.empty()) {
@@ -210,7 +210,7 @@ void check_characters(std::string_view text, std::string_view file) {
   }
 }
 
-// Where a scalar itself begins, behind its anchor and its tag.
+// The start of a scalar after its anchor and its tag.
 std::size_t past_properties(std::string_view text, std::size_t at) {
   constexpr std::string_view kSpaces = " \t\r\n";
   while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
@@ -219,7 +219,7 @@ std::size_t past_properties(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Whether the quote that `text` begins with is closed in it.
+// Whether `text` closes the quote that it begins with.
 bool is_closed(std::string_view text) {
   const char quote = text.front();
   for (std::size_t i = 1; i < text.size(); ++i) {
@@ -233,13 +233,12 @@ bool is_closed(std::string_view text) {
   return false;
 }
 
-// For yaml-cpp the end of the file closes a quote, which has everything before it in it then: so it
-// is the last scalar.
+// Rejects an unclosed quote. yaml-cpp closes it at the end of the file, so it is the last scalar.
 void check_last_quote(std::string_view text, const YAML::Mark& scalar, std::string_view file) {
   if (scalar.is_null()) return;
   const std::size_t at = past_properties(text, static_cast<std::size_t>(scalar.pos));
-  if (at >= text.size() || (text[at] != '"' && text[at] != '\'') || is_closed(text.substr(at)))
-    return;
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return;
+  if (is_closed(text.substr(at))) return;
   throw error_in(file, to_mark(scalar), "this quote is never closed",
                  "the rest of the file would be its text");
 }
@@ -260,12 +259,12 @@ Value parse_yaml(std::string_view text, std::string_view file) {
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(events)) {
-      // The second turn of this loop finds the end, or throws.
+      // The second iteration finds the end, or throws.
     }
   } catch (const YAML::Exception& error) {
     std::string hint;
     if (error.msg.starts_with("end of ")) {
-      hint = "look at the indentation, the quotes and the brackets around this place";
+      hint = "check the indentation, the quotes and the brackets near this position";
     } else if (error.msg.starts_with("illegal EOF")) {
       hint = "a quote is never closed";
     }

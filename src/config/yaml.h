@@ -8,26 +8,25 @@
 
 namespace nodepool::config {
 
-// What is accepted at most; every error names the limit. Generous for real files, tight enough that
-// a hostile one costs seconds and, all together, kMaxMemory only.
+// Limits; every error names the limit. A hostile file costs at most seconds and kMaxMemory.
 inline constexpr std::size_t kMaxFileSize = std::size_t{16} << 20;  // bytes
 inline constexpr int kMaxDepth = 100;                 // lists and mappings inside each other
 inline constexpr std::size_t kMaxValues = 1'000'000;  // and keys
 // Values that come from `*alias` and `<<`, and bytes of text in them.
 inline constexpr std::size_t kMaxAliased = 500'000;
 inline constexpr std::size_t kMaxAliasedText = kMaxFileSize;
-// Bytes that yaml-cpp may have to read before it knows what they are: a scalar, a comment, all of a
-// list or mapping in brackets on one line.
+// Bytes that yaml-cpp may read before an event: a scalar, a comment, a whole list or mapping in
+// brackets on one line.
 inline constexpr std::size_t kMaxAhead = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxMemory = std::size_t{300} << 20;  // bytes
 
-// Parses one YAML document as PyYAML's safe loader does, that is by the rules of YAML 1.1:
+// Parses one YAML document like PyYAML's safe loader, by the rules of YAML 1.1:
 // `yes` and `off` are booleans, `0600` is octal, `1:30` is 90, `2024-01-01` is a date, `<<` merges
 // mappings, the last of several equal keys wins. Empty text is null.
 // An integer beyond 64 bits is kept as a string; an alias inside its own anchor, and the tags
-// `!!binary`, `!!set`, `!!omap` and `!!pairs` are refused.
-// `file` is for messages. Throws ConfigError for broken YAML, a second document, an unknown tag,
-// text that is not UTF-8, control characters, and when a limit above is exceeded.
+// `!!binary`, `!!set`, `!!omap` and `!!pairs` are rejected.
+// `file` is for messages. Throws ConfigError for invalid YAML, a second document, an unknown tag,
+// invalid UTF-8, control characters, and an exceeded limit.
 Value parse_yaml(std::string_view text, std::string_view file);
 
 // The whole content of the file. Throws ConfigError if it cannot be read or is larger than `limit`,

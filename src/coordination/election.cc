@@ -9,22 +9,22 @@ namespace nodepool::coordination {
 
 namespace {
 
-// What the leader's task leaves behind.
-struct Term {
+// The result of the leader's task.
+struct Leadership {
   bool completed = false;
   std::exception_ptr failure;
-  async::Event over{"end of the term of office"};
+  async::Event ended{"end of the leadership"};
 };
 
-Task<> serve(Election::Leader lead, Term& term) {
+Task<> serve(Election::Leader lead, Leadership& leadership) {
   try {
     co_await lead();
-    term.completed = true;
+    leadership.completed = true;
   } catch (const async::Cancelled&) {
   } catch (...) {
-    term.failure = std::current_exception();
+    leadership.failure = std::current_exception();
   }
-  term.over.set();
+  leadership.ended.set();
 }
 
 }  // namespace
@@ -42,28 +42,28 @@ Task<> Election::run(Leader lead) {
   }
 }
 
-// One term of office. Returns whether the leader finished its job.
+// Waits for the lock and runs `lead` once. Returns whether it finished.
 Task<bool> Election::lead_once(Leader lead) {
   Lock lock(store_, runtime_.random, root_, identifier_);
   co_await lock.acquire(runtime_.clock, async::Clock::TimePoint::max());
 
-  Term term;
-  const Subscription session = store_.on_session([&term](SessionState state) {
-    if (state != SessionState::connected) term.over.set();
+  Leadership leadership;
+  const Subscription session = store_.on_session([&leadership](SessionState state) {
+    if (state != SessionState::connected) leadership.ended.set();
   });
   async::TaskScope scope(runtime_, [](const std::string&, const std::string&) {});
-  scope.spawn("election leader " + root_, serve(std::move(lead), term));
+  scope.spawn("election leader " + root_, serve(std::move(lead), leadership));
   std::exception_ptr cancelled;
   try {
-    co_await term.over.wait();
+    co_await leadership.ended.wait();
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   }
   co_await scope.stop();
   co_await lock.release();
   if (cancelled) std::rethrow_exception(cancelled);
-  if (term.failure) std::rethrow_exception(term.failure);
-  co_return term.completed;
+  if (leadership.failure) std::rethrow_exception(leadership.failure);
+  co_return leadership.completed;
 }
 
 }  // namespace nodepool::coordination

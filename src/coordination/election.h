@@ -8,19 +8,18 @@
 
 namespace nodepool::coordination {
 
-// Lets one of several processes at a time do a job.
+// Leader election: one of several processes at a time does a job.
 class Election {
  public:
   using Leader = std::function<Task<>()>;
 
   // `root` is the election's lock root; missing parents are created. `identifier` names this
-  // candidate for whoever looks.
+  // candidate.
   Election(const async::Runtime& runtime, Store& store, std::string root, std::string identifier);
 
-  // Waits to be elected, runs `lead`, and when that returns or throws gives the office up and
-  // returns or throws. `lead` is cancelled as soon as the session is no longer connected, since
-  // another process may be elected then; run() then stands for election again.
-  // Throws async::Cancelled.
+  // Waits to be elected and runs `lead`. When that returns or throws, releases the lock and returns
+  // or throws. Cancels `lead` when the session is no longer connected, because another process may
+  // be elected then, and starts again. Throws async::Cancelled.
   Task<> run(Leader lead);
 
  private:

@@ -6,11 +6,11 @@
 
 namespace nodepool::coordination {
 
-// A store's refusal or failure. The kind says what the caller does about it.
+// A rejected or failed operation of a store. The kind decides what the caller does.
 class StoreError : public std::runtime_error {
  public:
   enum class Kind {
-    // Answers about the tree: the caller's own logic decides.
+    // Rejected by the store; nothing has happened.
     no_node,      // the path (or the parent of a created one) does not exist
     node_exists,  // a created path exists already
     bad_version,  // the node changed since the version was read
@@ -18,11 +18,11 @@ class StoreError : public std::runtime_error {
     no_children,  // ephemeral nodes cannot have children
     invalid,      // a malformed path or argument, or a record over the size limit: a programming
                   // error, or hostile input
-    // Failures: the operation did not succeed, or nobody knows.
-    unknown_outcome,  // it may or may not have happened: look before repeating it
-    disconnected,     // it has not happened; the store is out of reach for now
-    session_expired,  // the session is gone with its ephemeral nodes: drop what was derived from it
-    storage,          // the store itself is broken or full: an operator must act
+    // Failures: the operation did not succeed, or its outcome is unknown.
+    unknown_outcome,  // it may have happened: check before retrying
+    disconnected,     // it has not happened; the store is unreachable
+    session_expired,  // the session and its ephemeral nodes are gone
+    storage,          // the store is broken or full: an operator must act
     closed,           // the store has been closed by this process
   };
 
@@ -30,7 +30,7 @@ class StoreError : public std::runtime_error {
 
   Kind kind() const { return kind_; }
 
-  // Whether the answer came from a working store and speaks of the tree.
+  // Whether a working store rejected the operation because of the tree or the arguments.
   bool is_answer() const { return kind_ <= Kind::invalid; }
 
  private:
@@ -40,7 +40,7 @@ class StoreError : public std::runtime_error {
 // The kind's name for messages and logs, e.g. "bad version".
 std::string_view to_string(StoreError::Kind kind);
 
-// Makes the error for `kind` with the path and, optionally, what else is known.
+// Creates the error for `kind` with the path and an optional detail.
 StoreError store_error(StoreError::Kind kind, std::string_view path, std::string_view detail = {});
 
 }  // namespace nodepool::coordination

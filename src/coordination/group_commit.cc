@@ -23,10 +23,10 @@ using Kind = StoreError::Kind;
 using Operation = Transaction::Operation;
 using Results = std::vector<OperationResult>;
 
-// A transaction, and the task that waits for it.
+// A transaction and the task that waits for it.
 struct Member {
-  Member(const async::Executor& executor, Transaction handed_in, std::int64_t session_id)
-      : transaction(std::move(handed_in)), session(session_id), done(executor) {}
+  Member(const async::Executor& executor, Transaction submitted, std::int64_t session_id)
+      : transaction(std::move(submitted)), session(session_id), done(executor) {}
 
   const std::string& path() const { return transaction.operations().front().path; }
 
@@ -40,7 +40,7 @@ struct Member {
   }
 
   Transaction transaction;
-  std::int64_t session;  // in which it was handed in
+  std::int64_t session;  // at submission
   Results results;
   std::exception_ptr failure;
   async::ParkedTask done;
@@ -56,7 +56,7 @@ std::size_t bytes_of(const Transaction& transaction) {
   return bytes;
 }
 
-// The path that an operation is about; empty if the store chooses it.
+// The path of an operation; empty if the store chooses it.
 std::string_view subject(const Operation& operation) {
   const bool is_chosen = operation.mode == CreateMode::persistent_sequential ||
                          operation.mode == CreateMode::ephemeral_sequential;
@@ -65,17 +65,17 @@ std::string_view subject(const Operation& operation) {
              : std::string_view(operation.path);
 }
 
-// What goes into one group: how much, and under which paths.
-class Contents {
+// The size and the paths of a group.
+class GroupContents {
  public:
-  explicit Contents(const GroupCommit::Limits& limits) : limits_(limits) {}
+  explicit GroupContents(const GroupCommit::Limits& limits) : limits_(limits) {}
 
-  // Takes the transaction in if it fits; the first one does.
-  bool take(const Transaction& transaction) {
+  // Adds the transaction if it fits; the first one always does.
+  bool try_add(const Transaction& transaction) {
     const std::size_t bytes = bytes_of(transaction);
     const bool fits =
         operations_ == 0 || (operations_ + transaction.size() <= limits_.operations &&
-                             bytes_ + bytes <= limits_.bytes && is_apart(transaction));
+                             bytes_ + bytes <= limits_.bytes && is_disjoint(transaction));
     if (!fits) return false;
     operations_ += transaction.size();
     bytes_ += bytes;
@@ -87,7 +87,7 @@ class Contents {
   }
 
  private:
-  bool is_apart(const Transaction& transaction) const {
+  bool is_disjoint(const Transaction& transaction) const {
     for (const Operation& operation : transaction.operations()) {
       const std::string_view path = subject(operation);
       if (path.empty()) continue;
@@ -104,31 +104,30 @@ class Contents {
   std::set<std::string_view> checked_;
 };
 
-// Whether the store has answered that it does not take a group: because of one of its operations,
-// whatever is wrong with it, or because of its size.
+// Whether the store has rejected a group, because of one of its operations or because of its size.
 bool has_not_happened(const StoreError& error) {
   if (error.is_answer()) return true;
   return error.kind() == Kind::storage && dynamic_cast<const TransactionError*>(&error) != nullptr;
 }
 
-// What befell a group, as one of its members would have been told.
+// The error of a group, with a member's path in place of the first member's.
 std::exception_ptr failure_of(const Member& member, const StoreError& error,
-                              const std::string& told_path) {
+                              const std::string& group_path) {
   std::string detail = error.what();
-  const std::string beginning = store_error(error.kind(), told_path).what();
-  if (detail.starts_with(beginning)) detail.erase(0, beginning.size());
+  const std::string prefix = store_error(error.kind(), group_path).what();
+  if (detail.starts_with(prefix)) detail.erase(0, prefix.size());
   const std::string own = store_error(error.kind(), member.path()).what();
   return std::make_exception_ptr(StoreError(error.kind(), own + detail));
 }
 
-// A defect: a store throws nothing but StoreError.
+// A programming error: a store throws only StoreError.
 void fail_loudly(const std::string& name, const std::string& error) {
   throw std::logic_error(name + ": " + error);
 }
 
 }  // namespace
 
-// Shared with its tasks, which may be left when the store is gone.
+// Shared with its tasks, which may outlive the store.
 class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(const async::Runtime& runtime, Store& inner, Limits limits)
@@ -148,7 +147,7 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
   }
 
   void close() {
-    gone_ = true;
+    closed_ = true;
     for (const auto& member : std::exchange(waiting_, {})) {
       member->fail(std::make_exception_ptr(store_error(Kind::closed, member->path())));
     }
@@ -158,9 +157,8 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
   std::size_t refused = 0;
 
  private:
-  // One group after the other, as long as there are any. Each begins a turn of the loop later, so
-  // that all who hand something in at this one are in it: first those who have just been told what
-  // became of the one before.
+  // Commits groups until none is left. Each starts an iteration of the loop later, so that it
+  // contains the transactions that tasks submit when the previous group ends.
   static Task<> run(std::shared_ptr<Queue> self) {
     while (true) {
       co_await asio::post(asio::use_awaitable);
@@ -178,12 +176,12 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
 
   Members next_group() {
     Members members;
-    Contents contents(limits_);
+    GroupContents contents(limits_);
     while (!waiting_.empty()) {
       const std::shared_ptr<Member> member = waiting_.front();
-      // Its locks went with its session.
+      // Its locks are gone with its session.
       const bool is_late = member->session != inner_.session_id();
-      if (!is_late && !contents.take(member->transaction)) break;
+      if (!is_late && !contents.try_add(member->transaction)) break;
       waiting_.pop_front();
       if (is_late) {
         member->fail(std::make_exception_ptr(store_error(Kind::session_expired, member->path())));
@@ -195,7 +193,7 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
   }
 
   static Task<> commit_alone(std::shared_ptr<Queue> self, std::shared_ptr<Member> member) {
-    if (self->gone_) {
+    if (self->closed_) {
       member->fail(std::make_exception_ptr(store_error(Kind::closed, member->path())));
       co_return;
     }
@@ -210,7 +208,7 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
     }
   }
 
-  // Returns false if the group has been refused.
+  // Returns false if the store rejects the group.
   static Task<bool> commit_together(std::shared_ptr<Queue> self, const Members& members) {
     Transaction together;
     for (const auto& member : members) together.append(member->transaction);
@@ -236,7 +234,7 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
     co_return true;
   }
 
-  // The store keeps the order in which they are handed on: none waits for the answer to another.
+  // Submits all without waiting for results: the store keeps the order of the calls.
   static Task<> commit_one_by_one(std::shared_ptr<Queue> self, Members members) {
     async::TaskScope singles(self->runtime_, fail_loudly);
     for (const auto& member : members) {
@@ -250,7 +248,7 @@ class GroupCommit::Queue : public std::enable_shared_from_this<Queue> {
   async::Runtime runtime_;
   std::deque<std::shared_ptr<Member>> waiting_;
   bool runs_ = false;
-  bool gone_ = false;
+  bool closed_ = false;
   async::TaskScope scope_;
 };
 

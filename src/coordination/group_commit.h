@@ -8,23 +8,22 @@
 
 namespace nodepool::coordination {
 
-// A store whose transactions go to another one in groups: those that tasks hand in while one is
-// under way, or in the same turn of the loop, are one transaction there. A durable store takes
-// about the same time for it, and everybody who watches hears of it at once.
+// Group commit: batches transactions into larger ones of another store. A group contains the
+// transactions that tasks submit in the same iteration of the loop or while another group is in
+// flight. A durable store takes about the same time for a group, and watches report it at once.
 //
-// Each transaction keeps what it had alone: it happens as a whole or not at all, its results and
-// its refusal are its own, and it belongs to the session that it was handed in under. A group that
-// is refused has not happened; its transactions are then committed one by one, in their order. What
-// is not known of a group is not known of each of its transactions. What comes under one path is
-// never in one group, unless nobody writes it, so that versions and ids of changes differ as
-// before.
+// Each transaction keeps its properties: it is atomic, has its own results and error, and belongs
+// to the session in which it was submitted. If the store rejects a group, the transactions are
+// committed one by one, in order. If the outcome of a group is unknown, so is that of each of its
+// transactions. Transactions that write the same path are never in one group, nor are a write and a
+// check of the same path, so that each write has a version and a transaction id of its own.
 //
-// Transactions happen in the order in which they were handed in. All other operations are passed on
-// at once: one that is not to come before a transaction is asked for after its answer.
+// Transactions are committed in the order of submission. All other operations are forwarded at
+// once: to order one after a transaction, await the transaction first.
 class GroupCommit final : public Store {
  public:
   struct Limits {
-    // Of one group; a transaction above them goes alone. Well below what a store takes at once
+    // For one group; a larger transaction is committed alone. Well below a store's own limit
     // (kMaximumDataSize).
     std::size_t operations = 1000;
     std::size_t bytes = 400'000;  // paths and data
@@ -33,7 +32,7 @@ class GroupCommit final : public Store {
   // `inner` outlives it.
   GroupCommit(const async::Runtime& runtime, Store& inner);
   GroupCommit(const async::Runtime& runtime, Store& inner, Limits limits);
-  // Who still waits for a transaction gets `closed`.
+  // Tasks that wait for a transaction get `closed`.
   ~GroupCommit() override;
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
@@ -51,7 +50,7 @@ class GroupCommit final : public Store {
   std::int64_t session_id() const override;
   Task<> close() override;
 
-  // How many groups of several transactions have happened, and how many have been refused.
+  // The number of committed groups of several transactions, and of rejected ones.
   std::size_t groups() const;
   std::size_t refused_groups() const;
 

@@ -11,7 +11,7 @@ namespace {
 using Kind = StoreError::Kind;
 using Operation = Transaction::Operation;
 
-// What the record that an operation has written, or was to write, says about it.
+// Whether an operation has happened, as far as the record that it writes shows.
 enum class Evidence { happened, did_not_happen, none };
 
 bool names_version(const Operation& operation) {
@@ -34,16 +34,15 @@ Task<std::optional<Entry>> find(Store& store, std::string path) {
   co_return std::nullopt;
 }
 
-// Whether a transaction that is refused now has happened before. A contender that was to be given
-// up, and is there, tells that it has not, though somebody else may have written the same; a record
-// that was written tells, unless it has been written again; after that, a contender that is gone:
-// only its session removes it.
+// Whether an earlier attempt at a transaction that is rejected now has succeeded. In this order:
+// not if a contender that it removes still exists; as a written record shows, unless it has been
+// written again; yes if a contender that it removes is gone, because only its session removes it.
 Task<bool> has_happened(Store& store, const Transaction& transaction) {
-  bool given_up = false;
+  bool removes_contender = false;
   for (const Operation& operation : transaction.operations()) {
     if (operation.kind != Transaction::Kind::remove) continue;
     if (co_await store.exists(operation.path)) co_return false;
-    given_up = true;
+    removes_contender = true;
   }
   for (const Operation& operation : transaction.operations()) {
     if (!names_version(operation)) continue;
@@ -51,7 +50,7 @@ Task<bool> has_happened(Store& store, const Transaction& transaction) {
     const Evidence evidence = evidence_of(operation, entry);
     if (evidence != Evidence::none) co_return evidence == Evidence::happened;
   }
-  co_return given_up;
+  co_return removes_contender;
 }
 
 Task<std::vector<OperationResult>> results_of(Store& store, const Transaction& transaction) {
@@ -71,7 +70,7 @@ Task<std::vector<OperationResult>> results_of(Store& store, const Transaction& t
 Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, Store& store,
                                                       Transaction transaction) {
   const std::int64_t session = store.session_id();
-  bool uncertain = false;  // an attempt has gone without an answer
+  bool uncertain = false;  // an earlier attempt may have succeeded
   while (true) {
     std::optional<TransactionError> refusal;
     try {

@@ -7,18 +7,18 @@
 
 namespace nodepool::coordination {
 
-// Commits `transaction` again and again until it is known what became of it: while the store is out
-// of reach, or full, it waits. If the answer to an attempt was lost, the effects tell whether it
-// has happened.
+// Commits `transaction` and retries until its outcome is known. Waits while the store is
+// unreachable or full. After an unknown outcome, it determines from the records whether the
+// transaction has happened.
 //
-// The transaction is one that cannot happen twice: it names the version of each record that it
-// writes, and it holds, or gives up, locks of this session.
+// The transaction must not be able to happen twice: it gives the version of each record that it
+// writes, and checks or removes contenders of locks of this session.
 //
-// Of an attempt whose answer was lost, the results are what can still be read: the path of a
-// sequential node is empty, and so is (mzxid 0) the stat of a record that has been changed again.
+// After an unknown outcome, the results are what can still be read: the path of a sequential node
+// is empty, and so is the stat (mzxid 0) of a record that has been changed again.
 //
-// Throws TransactionError if it is refused; StoreError (session_expired, closed) if the session is
-// gone, and with it the locks: then others see what has happened; Cancelled from its waits.
+// Throws TransactionError if the store rejects it; StoreError (session_expired, closed) if the
+// session is gone with its locks, with the outcome left unknown; Cancelled while it waits.
 Task<std::vector<OperationResult>> commit_until_known(async::Runtime runtime, Store& store,
                                                       Transaction transaction);
 

@@ -19,7 +19,7 @@ constexpr std::string_view kMarker = "__lock__";
 
 using Kind = StoreError::Kind;
 
-// Whether nobody can know if a write has happened.
+// Whether a write may have happened.
 bool is_uncertain(const StoreError& error) {
   return error.kind() == Kind::unknown_outcome;
 }
@@ -74,7 +74,7 @@ Task<> Lock::acquire(async::Clock& clock, async::Clock::TimePoint deadline) {
   std::exception_ptr failure;
   try {
     co_await create_contender();
-    co_await wait_in_line(clock, deadline);
+    co_await wait_until_lowest(clock, deadline);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -85,21 +85,21 @@ Task<> Lock::acquire(async::Clock& clock, async::Clock::TimePoint deadline) {
   held_ = true;
 }
 
-Task<> Lock::wait_in_line(async::Clock& clock, async::Clock::TimePoint deadline) {
+Task<> Lock::wait_until_lowest(async::Clock& clock, async::Clock::TimePoint deadline) {
   const async::WaitsFor waits(co_await boost::asio::this_coro::executor, "lock", root_);
-  async::Event changed("the line of contenders changed");
+  async::Event changed("a change of the contenders");
   const Subscription watching =
       store_.watch(root_, [&changed](const WatchEvent&) { changed.set(); });
   while (!co_await is_lowest()) {
-    if (contender_.empty()) co_await create_contender();  // somebody removed it: queue up again
+    if (contender_.empty())
+      co_await create_contender();  // removed by another process: contend again
     if (!co_await changed.wait_until(clock, deadline)) {
       throw async::DeadlineExceeded("timeout waiting for lock " + root_);
     }
   }
 }
 
-// What it writes are transactions, also of one operation: a store may commit them with others'
-// (coordination/group_commit.h).
+// Writes transactions, even of one operation, so that GroupCommit can batch them.
 Task<> Lock::create_contender() {
   while (contender_.empty()) {
     bool root_missing = false;
@@ -124,8 +124,7 @@ Task<> Lock::create_contender() {
   }
 }
 
-// After a create without an answer: it may have succeeded. Without a root it has not, whether or
-// not there is what the lock protects.
+// After a create with an unknown outcome. Without a root it has not succeeded.
 Task<> Lock::find_lost_contender() {
   std::vector<std::string> names;
   try {
@@ -139,13 +138,13 @@ Task<> Lock::find_lost_contender() {
 }
 
 Task<bool> Lock::is_lowest() {
-  const std::vector<std::string> line = contenders_in_line(co_await store_.children(root_));
+  const std::vector<std::string> contenders = contenders_in_line(co_await store_.children(root_));
   const std::string_view own = base_name(contender_);
-  if (std::ranges::find(line, own) == line.end()) {
+  if (std::ranges::find(contenders, own) == contenders.end()) {
     contender_.clear();
     co_return false;
   }
-  co_return line.front() == own;
+  co_return contenders.front() == own;
 }
 
 Task<> Lock::release() {
@@ -205,7 +204,7 @@ void Lock::contend_in(Transaction& transaction, bool root_exists) {
 
 Task<bool> Lock::settle(const std::vector<OperationResult>& results) {
   contender_ = results.at(contender_operation_).path;
-  // Below a root that came into being with it, a contender is the first.
+  // A contender that was created together with its root is the first one.
   held_ = root_is_new_ || co_await is_lowest();
   co_return held_;
 }
@@ -225,9 +224,9 @@ void Lock::released() {
 
 Task<bool> force_unlock(Store& store, std::string root) {
   try {
-    const std::vector<std::string> line = contenders_in_line(co_await store.children(root));
-    if (line.empty()) co_return false;
-    co_await store.remove(join_path(root, line.front()), kAnyVersion);
+    const std::vector<std::string> contenders = contenders_in_line(co_await store.children(root));
+    if (contenders.empty()) co_return false;
+    co_await store.remove(join_path(root, contenders.front()), kAnyVersion);
   } catch (const StoreError& error) {
     if (error.kind() != Kind::no_node) throw;
     co_return false;

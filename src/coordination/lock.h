@@ -11,51 +11,50 @@
 
 namespace nodepool::coordination {
 
-// One contender for a lock, in the layout of kazoo's `Lock` recipe, so that Zuul and other clients
-// contend with it: below the lock's root every contender has a sequential child
-// "<32 hex digits>__lock__<10 digits>"; the one with the lowest digits holds the lock.
+// One contender for a lock, compatible with kazoo's `Lock` recipe, which Zuul uses: each contender
+// is a sequential child "<32 hex digits>__lock__<10 digits>" of the lock's root; the lowest digits
+// hold the lock.
 //
-// The root is one node whose parent must exist (a vanished parent means that what the lock protects
-// is gone). A lock object is used once: acquire, then release.
+// The parent of the root must exist: otherwise the object that the lock protects is gone. A lock
+// object is used once: acquire, then release.
 class Lock {
  public:
   enum class Lifetime {
-    session,     // the contender vanishes with the session: the usual case
-    persistent,  // it stays until somebody removes it: a lease that survives its owner
+    session,     // the contender is ephemeral: the usual case
+    persistent,  // it stays until it is removed: a lease that outlives its owner
   };
 
-  // `identifier` is stored in the contender, for whoever asks who holds the lock.
+  // `identifier` is the data of the contender and names the holder.
   Lock(Store& store, async::Random& random, std::string root, std::string identifier = {},
        Lifetime lifetime = Lifetime::session);
 
   const std::string& root() const { return root_; }
 
-  // Path of the own contender; empty while there is none.
+  // The path of this contender; empty if there is none.
   const std::string& contender() const { return contender_; }
 
   bool held() const { return held_; }
 
-  // Takes the lock if nobody has it; leaves no contender behind otherwise. Throws StoreError
-  // (no_node: the root's parent is gone).
+  // Takes the lock if it is free; leaves no contender behind otherwise. Throws StoreError (no_node:
+  // the root's parent is gone).
   Task<bool> try_acquire();
 
-  // Waits for the lock until `deadline`, in line with the other contenders. Throws
-  // async::DeadlineExceeded or async::Cancelled, having left the line, or StoreError.
+  // Waits in the queue of contenders until `deadline`. Throws async::DeadlineExceeded,
+  // async::Cancelled or StoreError, and removes the contender first.
   Task<> acquire(async::Clock& clock, async::Clock::TimePoint deadline);
 
-  // Gives the lock up, or leaves the line. Harmless without a contender. Throws StoreError, unless
-  // the store has a LockSweeper, which then completes it.
+  // Releases the lock or leaves the queue. Does nothing without a contender. Throws StoreError
+  // unless the store has a LockSweeper, which then retries the removal.
   Task<> release();
 
-  // As release(), for when a write that made the contender was left without an answer: looks for
-  // it.
+  // Like release(), if the creation of the contender may have succeeded: looks for it.
   Task<> abandon();
 
-  // The same in steps, for callers that group the writes of several locks and records:
+  // The same in steps, for callers that combine several locks and records in a transaction:
   //
   //   lock.contend_in(transaction, root_exists);
   //   results = co_await store.commit(transaction);
-  //   if (!co_await lock.settle(results)) { … leave the line … }
+  //   if (!co_await lock.settle(results)) { … leave the queue … }
   //   …
   //   lock.release_in(other); co_await store.commit(other); lock.released();
 
@@ -63,17 +62,17 @@ class Lock {
   void contend_in(Transaction& transaction, bool root_exists);
 
   // After the commit: finds the contender in `results` and returns whether it holds the lock.
-  // A contender that does not stays in line. Throws StoreError.
+  // Otherwise the contender stays in the queue. Throws StoreError.
   Task<bool> settle(const std::vector<OperationResult>& results);
 
-  // Adds the check that the contender is still there to `transaction`, while the lock is held: who
-  // has lost the lock with the session, and does not know, writes nothing.
+  // Adds a check that the contender still exists to `transaction`, while the lock is held, so that
+  // nothing is written after an unnoticed loss of the session.
   void check_in(Transaction& transaction) const;
 
-  // Adds the removal of the contender to `transaction`; nothing if there is none.
+  // Adds the removal of the contender, if there is one, to `transaction`.
   void release_in(Transaction& transaction) const;
 
-  // After that commit.
+  // To be called after that commit.
   void released();
 
  private:
@@ -83,14 +82,15 @@ class Lock {
   Task<> find_and_remove_contender();
   Task<> completed_by_sweeper(Task<> removal);
   Task<bool> is_lowest();
-  Task<> wait_in_line(async::Clock& clock, async::Clock::TimePoint deadline);
+  Task<> wait_until_lowest(async::Clock& clock, async::Clock::TimePoint deadline);
   CreateMode create_mode() const;
 
   Store& store_;
   std::string root_;
   std::string identifier_;
   Lifetime lifetime_;
-  std::string prefix_;  // "<32 hex digits>__lock__": marks our contenders even if an answer is lost
+  std::string
+      prefix_;  // "<32 hex digits>__lock__": identifies a contender after an unknown outcome
   std::string contender_;
   std::size_t contender_operation_ = 0;
   bool root_is_new_ = false;
@@ -100,11 +100,11 @@ class Lock {
 // The sequence digits of a contender's name; empty if it is not one.
 std::string_view contender_sequence(std::string_view name);
 
-// The contenders among the children of a lock's root, first in line first.
+// The contenders among the children of a lock's root, the holder first.
 std::vector<std::string> contenders_in_line(std::vector<std::string> children);
 
-// Removes the holder's contender, whoever it belongs to. Returns whether there was one. Throws
-// StoreError (not no_node).
+// Removes the holder's contender, of any session. Returns whether there was one. Throws StoreError
+// (not no_node).
 Task<bool> force_unlock(Store& store, std::string root);
 
 }  // namespace nodepool::coordination

@@ -42,12 +42,12 @@ Task<LockSet::Outcome> LockSet::try_acquire(Transaction also) {
   co_return *outcome;
 }
 
-// One attempt: an outcome, or nothing if a guess about a root was wrong and has been corrected.
+// One attempt. Returns nothing if a hint about a root was wrong; it has been corrected then.
 Task<std::optional<LockSet::Outcome>> LockSet::contend(const std::vector<std::size_t>& wanted,
                                                        const Transaction& also) {
   Transaction transaction;
   std::vector<std::size_t> operation_owners;
-  bool are_first = true;  // below a root that comes into being with it, a contender is
+  bool are_first = true;  // contenders that are created with their roots are first
   for (const std::size_t index : wanted) {
     Member& member = members_[index];
     are_first = are_first && !member.root_exists;
@@ -142,7 +142,7 @@ Task<> LockSet::release(std::vector<std::size_t> indexes) {
     co_await store_.commit(std::move(transaction));
     for (const std::size_t index : indexes) released(index);
   } catch (const StoreError&) {
-    // Some contender is gone already, or nobody knows, or the store is out of reach.
+    // A contender is gone already, the outcome is unknown, or the store is unreachable.
     one_by_one = true;
   }
   if (!one_by_one) co_return;

@@ -9,31 +9,28 @@
 
 namespace nodepool::coordination {
 
-// Several locks that are taken together, in one transaction, or not at all; more can be added to
-// those that are held in the same way.
+// Takes several locks in one transaction: all or none. More locks can be added later.
 class LockSet {
  public:
   LockSet(Store& store, async::Random& random) : store_(store), random_(random) {}
 
-  // Adds a lock. `root_exists` is the caller's best knowledge; a wrong guess costs another attempt.
-  // Returns its index.
+  // Adds a lock and returns its index. `root_exists` is a hint; a wrong one costs another attempt.
   std::size_t add(std::string root, bool root_exists);
 
   struct Outcome {
     enum class Kind {
       acquired,
-      contended,  // somebody else holds the lock `index`
-      gone,       // what the lock `index` protects does not exist
+      contended,  // another contender holds the lock `index`
+      gone,       // the object that the lock `index` protects does not exist
     };
     Kind kind;
     std::size_t index = 0;
   };
 
-  // Takes all locks that are not held yet; or none of them, leaving no contender of theirs behind.
-  // `also` happens under these locks or not at all: in the same transaction where nobody can be
-  // before the new contenders, otherwise in one of its own that is refused if a lock has been lost
-  // again. If it is refused the TransactionError counts from the start of `also`. Throws
-  // StoreError.
+  // Takes all locks that are not held yet, or none of them, and leaves no contender behind then.
+  // Commits `also` only under these locks: in the same transaction if all roots are new, otherwise
+  // in a second one that checks the locks. The index of a TransactionError counts from the start of
+  // `also`. Throws StoreError.
   Task<Outcome> try_acquire(Transaction also = {});
 
   // The results of `also`.
@@ -42,7 +39,7 @@ class LockSet {
   // Whether the lock is held, as far as is known.
   bool held(std::size_t index) const;
 
-  // Adds a check that the lock is still held: the transaction is refused otherwise.
+  // Adds a check that the lock is still held, so that the store rejects the transaction otherwise.
   void check_in(Transaction& transaction, std::size_t index) const;
 
   // Adds the removal of one contender to a transaction that the caller commits; then call
@@ -51,7 +48,7 @@ class LockSet {
   void released(std::size_t index);
   void released();
 
-  // Gives all locks up in one transaction. Harmless if none is held. Throws StoreError.
+  // Releases all locks in one transaction. Does nothing if none is held. Throws StoreError.
   Task<> release();
 
  private:

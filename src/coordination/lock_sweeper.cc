@@ -12,7 +12,7 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-// Before each attempt, unless the store comes back sooner: it has just failed.
+// The pause before each attempt, unless the store comes back sooner.
 constexpr auto kPause = std::chrono::seconds(1);
 
 }  // namespace

@@ -8,12 +8,10 @@
 
 namespace nodepool::coordination {
 
-// Completes what locks could not complete: a contender whose removal failed, because the store was
-// out of reach or full, would hold its lock for as long as its session lasts. The same is true of
-// whatever else a session has made, and nobody else removes.
+// Retries the removal of contenders, and of other ephemeral nodes, that failed because the store
+// was unreachable or full. Without it, they would exist until the session ends.
 //
-// A process has one for its store. While it exists, the release of a lock of that store does not
-// fail; what it leaves behind is removed as soon as the store allows it.
+// A process has one for its store. While it exists, releasing a lock of that store does not fail.
 class LockSweeper {
  public:
   // `store` outlives this, and has no other sweeper.
@@ -22,11 +20,11 @@ class LockSweeper {
   LockSweeper(const LockSweeper&) = delete;
   LockSweeper& operator=(const LockSweeper&) = delete;
 
-  // Removes what is below `root` and whose name begins with `prefix`: the contenders of one lock
-  // object, say.
+  // Removes the children of `root` whose name begins with `prefix`, such as the contenders of one
+  // lock object.
   void take_over(std::string root, std::string prefix);
 
-  // Ends the work: what is still left ends with the session.
+  // Stops. What is left ends with the session.
   Task<> stop();
 
  private:

@@ -8,7 +8,7 @@ namespace nodepool::coordination {
 
 namespace {
 
-// Unless the store comes back sooner.
+// The longest wait for the store.
 constexpr auto kBetweenAttempts = std::chrono::seconds(1);
 
 }  // namespace

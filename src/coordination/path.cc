@@ -13,16 +13,17 @@ namespace {
 }  // namespace
 
 void require_valid_path(std::string_view path) {
-  if (path.empty() || path.front() != '/') refuse(path, "a path starts with '/'");
+  if (path.empty() || path.front() != '/') refuse(path, "must start with '/'");
   if (path == "/") return;
-  if (path.back() == '/') refuse(path, "a path does not end with '/'");
+  if (path.back() == '/') refuse(path, "must not end with '/'");
   for (std::size_t start = 1; start <= path.size();) {
     const std::size_t end = std::min(path.find('/', start), path.size());
     const std::string_view component = path.substr(start, end - start);
-    if (component.empty()) refuse(path, "empty component");
-    if (component == "." || component == "..") refuse(path, "relative component");
+    if (component.empty()) refuse(path, "has an empty component");
+    if (component == "." || component == "..") refuse(path, "has a relative component");
     for (const char c : component) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) refuse(path, "control character");
+      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+        refuse(path, "has a control character");
     }
     start = end + 1;
   }

@@ -10,10 +10,10 @@ namespace nodepool::coordination {
 
 namespace {
 
-// Of one transaction: well below what a store takes at once (kMaximumDataSize).
+// Per transaction; well below a store's limit (kMaximumDataSize).
 constexpr std::size_t kMostFillers = 500;
 
-// A child that is made for its number, or to use one up. Nothing has such a name.
+// The name of a temporary child. No record has such a name.
 constexpr const char* kFiller = "store-copy-";
 
 }  // namespace

@@ -6,18 +6,18 @@
 
 #include "coordination/store.h"
 
-// The numbers that sequential children get, which a store counts for each parent.
+// The numbers of sequential children, which a store counts for each parent.
 namespace nodepool::coordination {
 
-// Digits that a store puts behind the name of a sequential child, filled up with zeros.
+// The digits that a store appends to the name of a sequential child, padded with zeros.
 inline constexpr std::size_t kSequenceDigits = 10;
 
-// The number that a new child of `parent` gets; it is used up by asking: a child is made and
-// removed. Throws StoreError (no_node).
+// The number of the next child of `parent`. Consumes it: creates and removes a child. Throws
+// StoreError (no_node).
 Task<std::int64_t> next_sequence(Store& store, std::string parent);
 
-// Has new children of `parent` numbered from `number` on, or higher. Takes time in proportion to
-// the numbers that are skipped. Throws StoreError (no_node).
+// Advances the numbering of new children of `parent` to `number` or higher. The time is
+// proportional to the numbers that are skipped. Throws StoreError (no_node).
 Task<> advance_sequence(Store& store, std::string parent, std::int64_t number);
 
 }  // namespace nodepool::coordination

@@ -9,17 +9,17 @@ std::string_view to_string(StoreError::Kind kind) {
     case StoreError::Kind::node_exists:
       return "node exists";
     case StoreError::Kind::bad_version:
-      return "changed by someone else";
+      return "version conflict";
     case StoreError::Kind::not_empty:
       return "node has children";
     case StoreError::Kind::no_children:
-      return "an ephemeral node has no children";
+      return "ephemeral nodes cannot have children";
     case StoreError::Kind::invalid:
       return "invalid argument";
     case StoreError::Kind::unknown_outcome:
       return "connection lost, outcome unknown";
     case StoreError::Kind::disconnected:
-      return "store out of reach";
+      return "store unreachable";
     case StoreError::Kind::session_expired:
       return "session expired";
     case StoreError::Kind::storage:

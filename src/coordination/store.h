@@ -18,19 +18,19 @@ using async::Task;
 enum class CreateMode {
   persistent,
   ephemeral,              // vanishes with the session that created it
-  persistent_sequential,  // ten digits are appended: how many children the parent has had so far
+  persistent_sequential,  // appends ten digits: the parent's number of children so far
   ephemeral_sequential,
 };
 
-// Any version will do.
+// Matches any version.
 inline constexpr std::int32_t kAnyVersion = -1;
 
-// The largest data of one node, in bytes: what ZooKeeper's default jute.maxbuffer, 1 MiB - 1 for a
-// whole request, leaves when the longest paths have their share.
+// The largest data of one node, in bytes: ZooKeeper's default jute.maxbuffer, 1 MiB - 1 for a whole
+// request, minus the space for the longest paths.
 inline constexpr std::size_t kMaximumDataSize = 1'000'000;
 
-// What the store knows of a node beside its data. Meanings and names as in ZooKeeper ("ZooKeeper
-// Stat Structure" in its programmer's guide). Transaction ids order all changes of a store.
+// Metadata of a node. Names and meanings as in ZooKeeper ("ZooKeeper Stat Structure" in its
+// programmer's guide). Transaction ids order all changes of a store.
 struct Stat {
   std::int64_t czxid = 0;            // transaction that created the node
   std::int64_t mzxid = 0;            // transaction that last changed its data
@@ -49,7 +49,7 @@ struct Entry {
   Stat stat;
 };
 
-// Several changes that happen together or not at all.
+// Several changes that are committed atomically.
 class Transaction {
  public:
   enum class Kind { create, set, remove, check };
@@ -66,7 +66,7 @@ class Transaction {
   Transaction& remove(std::string path, std::int32_t expected = kAnyVersion);
   // Succeeds if the node exists and has this version.
   Transaction& check(std::string path, std::int32_t expected = kAnyVersion);
-  // Adds the other's operations after its own.
+  // Appends the operations of another transaction.
   Transaction& append(const Transaction& other);
 
   const std::vector<Operation>& operations() const { return operations_; }
@@ -77,14 +77,14 @@ class Transaction {
   std::vector<Operation> operations_;
 };
 
-// One operation's result: for create the actual path, for create and set the node's new stat. (The
-// times of a created node may be by this machine's clock, and not be those that are read later.)
+// The result of an operation: for create the actual path, for create and set the new stat. The
+// times of a created node may be this machine's and differ from those that are read later.
 struct OperationResult {
   std::string path;
   Stat stat;
 };
 
-// A refused transaction: the error of the first operation that failed. Nothing has happened.
+// A rejected transaction: the error of the first operation that failed. Nothing has happened.
 class TransactionError : public StoreError {
  public:
   TransactionError(const StoreError& cause, std::size_t index) : StoreError(cause), index_(index) {}
@@ -100,7 +100,7 @@ struct WatchEvent {
     created,
     changed,  // its data
     removed,
-    resync,  // anything below the watched root may have changed unseen: walk it
+    resync,  // changes below the root may have been missed: walk it
   };
   Kind kind;
   std::string path;  // empty for resync
@@ -110,14 +110,14 @@ using WatchHandler = std::function<void(const WatchEvent&)>;
 
 enum class SessionState {
   connected,
-  suspended,  // out of reach; ephemeral nodes are still there unless this lasts too long
-  expired,    // ephemeral nodes of the old session are gone; the store opens a new session itself
+  suspended,  // unreachable; ephemeral nodes remain until the session expires
+  expired,    // the old session's ephemeral nodes are gone; the store opens a new session
   closed,
 };
 
 using SessionHandler = std::function<void(SessionState)>;
 
-// Keeps a handler registered; the handler is not called after this is gone.
+// Keeps a handler registered. The handler is not called after its destruction.
 using Subscription = std::shared_ptr<void>;
 
 class LockSweeper;
@@ -125,18 +125,18 @@ class LockSweeper;
 // A tree of small records shared by all processes of an installation, with ZooKeeper's semantics:
 // paths, versions, ephemeral and sequential nodes, transactions, persistent recursive watches.
 //
-// All functions run on the loop; handlers are called there too, never from inside a call. Paths
-// start with '/', have no empty component and no trailing '/' (but see create). Every operation
-// either succeeds, throws a StoreError, or takes as long as the store's own deadline; none is a
-// cancellation point. The operations of one session take effect, and answer, in the order of the
-// calls; what other sessions did may be seen a moment later where a store has several servers, but
-// always in its order. An error names the path that was asked for.
+// All functions run on the loop. Handlers run there too, never inside a call. Paths start with '/',
+// have no empty component and no trailing '/' (but see create). An operation succeeds or throws a
+// StoreError, at the latest at the store's own deadline; none is a cancellation point. The
+// operations of one session take effect and return in the order of the calls. With several servers,
+// changes of other sessions may be visible a moment later, but always in order. Errors contain the
+// path of the call.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // Creates a node; returns its actual path. The sequential modes append digits to `path`, which
-  // may then end in '/': the name is the digits alone. Throws no_node if the parent is missing,
+  // Creates a node and returns its actual path. The sequential modes append digits to `path`, which
+  // may then end in '/': the name is just the digits. Throws no_node if the parent is missing,
   // node_exists, no_children, invalid.
   virtual Task<std::string> create(std::string path, std::string data, CreateMode mode) = 0;
 
@@ -155,29 +155,27 @@ class Store {
   // The names (not paths) of the children, sorted. Throws no_node.
   virtual Task<std::vector<std::string>> children(std::string path) = 0;
 
-  // All or nothing; an empty transaction succeeds. Throws TransactionError when an operation is
-  // refused; a store may refuse as invalid what is larger in sum than one node's data may be.
+  // Commits atomically; an empty transaction succeeds. Throws TransactionError if an operation is
+  // rejected. A store may reject (invalid) a transaction larger than one node's data may be.
   virtual Task<std::vector<OperationResult>> commit(Transaction transaction) = 0;
 
-  // Calls `handler` for every change of `root` and all below it, in the order of the changes, from
-  // all processes. `root` need not exist. The first event is a resync: the watch is in place, so a
-  // walk that starts then misses nothing. Later resyncs follow every disconnection. A malformed
-  // root throws at once.
+  // Calls `handler` for every change, by any process, of `root` and its descendants, in order.
+  // `root` need not exist. The first event is a resync: the watch is set, so a walk that starts
+  // then misses nothing. A resync follows every disconnection. Throws invalid for a malformed root.
   virtual Subscription watch(std::string root, WatchHandler handler) = 0;
 
-  // Calls `handler` at every change of the session's state, `closed` included.
+  // Calls `handler` at every change of the session's state, including `closed`.
   virtual Subscription on_session(SessionHandler handler) = 0;
 
   virtual SessionState session_state() const = 0;
 
-  // Identifies the present session; the ephemeral_owner of the nodes it creates.
+  // The id of the current session: the ephemeral_owner of its nodes.
   virtual std::int64_t session_id() const = 0;
 
-  // Ends the session: its ephemeral nodes vanish at once. Nothing may be called afterwards.
+  // Ends the session and removes its ephemeral nodes. No other call may follow.
   virtual Task<> close() = 0;
 
-  // Completes the releases of this store's locks that fail (coordination/lock_sweeper.h); null:
-  // nobody does, they throw.
+  // Retries failed releases of this store's locks (coordination/lock_sweeper.h). Null: these throw.
   LockSweeper* lock_sweeper() const { return lock_sweeper_; }
   void set_lock_sweeper(LockSweeper* sweeper) { lock_sweeper_ = sweeper; }
 

@@ -2,10 +2,10 @@
 
 namespace nodepool::coordination {
 
-// What a store is opened for, where that makes a difference: to the embedded one.
+// How to open a store. Only the embedded store distinguishes these.
 enum class StoreUse {
-  read,   // nothing is written, nor has to be writable: there is no session, and writes are refused
-  write,  // the store must exist
+  read,    // no session; writes are rejected, and the file need not be writable
+  write,   // the store must exist
   create,  // it is created if it does not exist
 };
 

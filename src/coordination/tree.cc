@@ -43,7 +43,7 @@ Task<> remove_tree(Store& store, std::string path) {
     } catch (const StoreError& error) {
       if (error.kind() == Kind::no_node) co_return;
       if (error.kind() != Kind::not_empty) throw;
-      // Somebody created a child meanwhile (a racer for a lock): it goes as well.
+      // Another process has created a child, such as a contender: remove it as well.
     }
   }
 }

@@ -10,11 +10,10 @@ namespace nodepool::coordination {
 // Creates `path` and its missing parents as empty persistent nodes.
 Task<> ensure_path(Store& store, std::string path);
 
-// As Store::commit(), but should the parent of something that is created be missing, makes it and
-// commits again: somebody may have removed what everything else lives in.
+// Like Store::commit(), but creates missing parents of created nodes and retries.
 Task<std::vector<OperationResult>> commit_with_parents(Store& store, Transaction transaction);
 
-// Removes `path` and everything below it, children first; nothing if it does not exist.
+// Removes `path` and its descendants, children first. Does nothing if it does not exist.
 Task<> remove_tree(Store& store, std::string path);
 
 }  // namespace nodepool::coordination

@@ -15,11 +15,11 @@ namespace {
 using Kind = StoreError::Kind;
 using Interest = TreeListener::Interest;
 
-// Reads under way at a time: hides the round trips of a distant store without flooding it, and lets
-// one that takes several reads at once have as many as it takes.
+// Concurrent reads: enough to hide the round trips of a distant store and to fill batches of reads,
+// without flooding the store.
 constexpr std::size_t kConcurrentReads = 256;
 
-// Before another attempt after a failed walk: the store is out of reach and says so at once.
+// The pause after a failed walk, because an unreachable store fails at once.
 constexpr auto kRetryPause = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -40,8 +40,8 @@ void TreeCache::on_event(const WatchEvent& event) {
     const Interest interest = path.empty() ? Interest::none : listener_.interest(path);
     if (interest == Interest::none) return;
     queue_.push_back({event.kind, std::string(path)});
-    // A name that comes has no data to wait for: whoever is to leave a record alone because of its
-    // lock knows of that before anything that happened later. (One that goes waits, see below.)
+    // A new name has no data to read, so it is applied at once: the owner sees a lock before all
+    // later changes. (Removed names are applied after data, see below.)
     const bool is_name = interest == Interest::name || interest == Interest::leaf;
     if (ready_ && is_name && event.kind == WatchEvent::Kind::created && !known_.contains(path)) {
       take(path, Entry{});
@@ -67,7 +67,7 @@ Task<> TreeCache::run() {
       store_.watch(root_, [this](const WatchEvent& event) { on_event(event); });
   while (true) {
     co_await wake_.wait();
-    // Whoever has been told of an own write in the same turn, tells the cache of it first.
+    // Lets tasks whose write has just completed apply it first.
     co_await boost::asio::post(boost::asio::use_awaitable);
     bool failed = false;
     try {
@@ -79,7 +79,7 @@ Task<> TreeCache::run() {
     walking_ = false;
     if (failed) {
       lose();
-      // A resync tells that the store is back; other troubles say nothing when they are over.
+      // A resync reports that the store is back. The end of other failures is not reported.
       co_await wake_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryPause);
       wake_.set();
     }
@@ -105,14 +105,14 @@ Task<> TreeCache::catch_up() {
 
 Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
                                std::set<std::string, std::less<>> missing) {
-  // Reading a path gives its newest state, so one read serves all its events, and none is needed
-  // for a path that is gone, or whose changes are own ones.
+  // A read returns the newest state, so one read serves all events of a path. None is needed for a
+  // removed path and for own changes.
   std::map<std::string_view, std::vector<WatchEvent::Kind>> by_path;
   for (const WatchEvent& event : events) by_path[event.path].push_back(event.kind);
-  // Of what was not found an event may tell that it has been made since.
+  // A path that was not found may have been created since: its events decide.
   for (const std::string& path : missing) {
-    const auto [kinds, is_not_told_of] = by_path.try_emplace(path);
-    if (is_not_told_of) kinds->second.push_back(WatchEvent::Kind::removed);
+    const auto [kinds, has_no_event] = by_path.try_emplace(path);
+    if (has_no_event) kinds->second.push_back(WatchEvent::Kind::removed);
   }
   std::vector<std::string> to_read;
   std::vector<std::string_view> removed;
@@ -125,9 +125,9 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
     }
   }
   if (!to_read.empty()) co_await for_each(std::move(to_read), nullptr);
-  // What replaces a node in the same transaction is known before that goes.
+  // A node that replaces another in the same transaction is applied before the removal.
   for (const std::string_view path : removed) apply_removed(path);
-  // Names after data: whoever sees a lock go also sees what its holder had written before.
+  // Names after data: the owner sees the last writes of a lock's holder before the lock is gone.
   for (const auto& [path, kinds] : by_path) {
     const Interest interest = listener_.interest(path);
     if (interest != Interest::name && interest != Interest::leaf) continue;
@@ -139,8 +139,8 @@ Task<> TreeCache::apply_events(std::vector<WatchEvent> events,
   }
 }
 
-// Whether a node is known as it is after these events, from an own write. An event of somebody
-// else's write makes one version more than is known; so does one of a write of both.
+// Whether the cache has the version after these events, from own writes. An event of another
+// process's write leads to a higher version.
 bool TreeCache::is_known_already(std::string_view path,
                                  const std::vector<WatchEvent::Kind>& events) {
   const auto known = known_.find(path);
@@ -148,11 +148,11 @@ bool TreeCache::is_known_already(std::string_view path,
   for (const WatchEvent::Kind kind : events) {
     if (kind != WatchEvent::Kind::changed) return false;
   }
-  known->second.told += static_cast<std::int32_t>(events.size());
-  return known->second.told <= known->second.version;
+  known->second.announced += static_cast<std::int32_t>(events.size());
+  return known->second.announced <= known->second.version;
 }
 
-// Level by level, so that the reads of one level run side by side.
+// Level by level, so that the reads of one level run concurrently.
 Task<> TreeCache::walk() {
   walking_ = true;
   std::set<std::string, std::less<>> vanished;
@@ -194,7 +194,7 @@ Task<> TreeCache::for_each(std::vector<std::string> paths, std::vector<std::stri
   if (failure) std::rethrow_exception(failure);
 }
 
-// What is of interest by its name alone is known to exist: its parent has listed it.
+// A path whose data are not read exists, because its parent has listed it.
 Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
   const Interest interest = path.empty() ? Interest::name : listener_.interest(path);
   bool has_children = true;
@@ -203,7 +203,7 @@ Task<> TreeCache::visit(std::string path, std::vector<std::string>* below) {
       const Entry entry = co_await store_.get(absolute(path));
       take(path, entry);
       const auto known = known_.find(path);
-      if (known != known_.end()) known->second.told = entry.stat.version;
+      if (known != known_.end()) known->second.announced = entry.stat.version;
       has_children = entry.stat.num_children > 0;
     } else if (!path.empty() && !known_.contains(path)) {
       take(path, Entry{});
@@ -225,15 +225,14 @@ Task<> TreeCache::list(std::string path, std::vector<std::string>& below) {
   }
 }
 
-// The events of what came before this was found out are taken in first, for the same reason as
-// above.
+// Applied later, after the events of earlier changes: names go after data.
 void TreeCache::gone(std::string_view path) {
   missing_.emplace(path);
   wake_.set();
 }
 
-// The answer to a write may come after the event that somebody has removed the node since, so what
-// is not known is read once more; so is what a walk may not have seen, and take for gone.
+// A write may complete after the event of a later removal, so a node that is not in the cache is
+// read again. During a walk every node is, because the walk may have missed it.
 void TreeCache::apply(std::string_view path, const Entry& entry) {
   if (apply_version(path, entry.stat)) listener_.on_changed(path, entry);
 }
@@ -250,14 +249,14 @@ void TreeCache::take(std::string_view path, const Entry& entry) {
   if (is_newer(path, entry.stat)) listener_.on_changed(path, entry);
 }
 
-// Whether this version is newer than what is known, which it is from now on. In another store,
-// which this may be once the session is lost, the same transaction has written something else.
+// Whether this version is newer than the cached one; caches it then. After the loss of the session,
+// the same transaction id may belong to another store.
 bool TreeCache::is_newer(std::string_view path, const Stat& stat) {
   const auto [known, is_new] = known_.try_emplace(std::string(path));
   if (!is_new && known->second.mzxid >= stat.mzxid && !may_be_older_) return false;
   known->second.mzxid = stat.mzxid;
   known->second.version = stat.version;
-  if (is_new) known->second.told = stat.version;
+  if (is_new) known->second.announced = stat.version;
   return true;
 }
 

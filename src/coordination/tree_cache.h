@@ -14,14 +14,13 @@
 
 namespace nodepool::coordination {
 
-// What a TreeCache tells whoever keeps the cached records. Paths are relative to the cache's root,
-// whose own data are of no interest.
+// The consumer of a TreeCache. Paths are relative to the cache's root, whose own data are ignored.
 class TreeListener {
  public:
   enum class Interest {
-    none,  // nothing of this path or below it is of interest
-    leaf,  // only whether it exists, and nothing below it
-    name,  // only whether it exists: its data are not read
+    none,  // ignore this path and its descendants
+    leaf,  // only its existence; ignore its descendants
+    name,  // only its existence: its data are not read
     data,
   };
 
@@ -29,29 +28,29 @@ class TreeListener {
 
   virtual Interest interest(std::string_view path) const = 0;
 
-  // The node exists, with this entry (empty unless its data are of interest). Called for every
-  // version that the cache sees, never with an older one; twice for the same one only after the
-  // loss of the session, when it may be another store's.
+  // The node exists, with this entry (empty unless the interest is `data`). Called for every
+  // version that the cache sees, never for an older one. Called twice for the same version only
+  // after the loss of the session, when it may be that of another store.
   virtual void on_changed(std::string_view path, const Entry& entry) = 0;
 
   virtual void on_removed(std::string_view path) = 0;
 
-  // The first walk is complete, or the one after a disconnection.
+  // The first walk, or the one after a disconnection, is complete.
   virtual void on_ready() = 0;
 
   // The cache no longer follows the store: decisions must wait for on_ready().
   virtual void on_lost() = 0;
 };
 
-// Follows a subtree of the store in memory through a persistent recursive watch. After every
-// disconnection it walks the tree anew, because changes may have been missed.
+// Caches a subtree of the store in memory with a persistent recursive watch. After every
+// disconnection it walks the tree again, because changes may have been missed.
 class TreeCache {
  public:
   // `listener` outlives the cache.
   TreeCache(const async::Runtime& runtime, Store& store, std::string root, TreeListener& listener);
 
-  // Follows the tree until it is cancelled: spawn it in the owner's scope. Throws StoreError only
-  // when the store is closed; other failures end in another walk.
+  // Follows the tree until cancelled. Throws StoreError only if the store is closed; other failures
+  // lead to another walk.
   Task<> run();
 
   bool ready() const { return ready_; }
@@ -59,13 +58,13 @@ class TreeCache {
   // Number of events not yet applied.
   std::size_t queued() const { return queue_.size(); }
 
-  // Whether the store is known to hold a node at `path` (relative, of interest).
+  // Whether the cache contains a node at `path` (relative, not ignored).
   bool knows(std::string_view path) const { return known_.contains(path); }
 
-  // Tells the cache of an own write, so that its owner sees the result at once and not after a
-  // round trip. Ignored if the cache knows that version or a newer one.
+  // Applies an own write, so that the owner sees the result at once and not after a round trip.
+  // Ignored if the cache has that version or a newer one.
   void apply(std::string_view path, const Entry& entry);
-  // The same for an owner that takes in the record itself: returns whether it is to do so.
+  // The same for an owner that updates its record itself: returns whether it must do so.
   [[nodiscard]] bool apply_version(std::string_view path, const Stat& stat);
   void apply_removed(std::string_view path);
 
@@ -79,11 +78,11 @@ class TreeCache {
   Task<> catch_up();
   Task<> apply_events(std::vector<WatchEvent> events, std::set<std::string, std::less<>> missing);
   Task<> walk();
-  // Visits paths side by side. With `below`, collects their children of interest there.
+  // Visits paths concurrently. With `below`, collects their children that are not ignored.
   Task<> for_each(std::vector<std::string> paths, std::vector<std::string>* below);
   Task<> visit(std::string path, std::vector<std::string>* below);
   Task<> list(std::string path, std::vector<std::string>& below);
-  // Takes in that a path was not found.
+  // Handles a path that was not found.
   void gone(std::string_view path);
   std::string absolute(std::string_view path) const;
 
@@ -96,20 +95,20 @@ class TreeCache {
   bool ready_ = false;
   bool walk_needed_ = false;
   bool walking_ = false;
-  // With another session the store may be another one, or an older copy: until it has been walked,
-  // everything is news, whatever its number.
+  // After the loss of the session the store may be another one or an older copy: until it has been
+  // walked, every record counts as newer.
   bool may_be_older_ = false;
 
-  // What is known of a node. Every change of its data is told by an event of its own, and a read
-  // shows at least what has been told: so the events say which version there is now.
+  // A cached node. Every change of its data has an event, and a read returns at least the version
+  // of the events received, so counting events gives the current version.
   struct Known {
     std::int64_t mzxid = 0;
     std::int32_t version = 0;
-    std::int32_t told = 0;  // the version after the events that have been applied, or a later one
+    std::int32_t announced = 0;  // the version after the applied events, or a later one
   };
 
   std::vector<WatchEvent> queue_;                    // with relative paths
-  std::set<std::string, std::less<>> missing_;       // paths that a read has not found
+  std::set<std::string, std::less<>> missing_;       // paths that a read did not find
   std::map<std::string, Known, std::less<>> known_;  // by path
 };
 

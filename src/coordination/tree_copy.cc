@@ -12,7 +12,7 @@ namespace nodepool::coordination {
 
 namespace {
 
-// Of one transaction: well below what a store takes at once (kMaximumDataSize).
+// Per transaction; well below a store's limit (kMaximumDataSize).
 constexpr std::size_t kMostOperations = 500;
 constexpr std::size_t kMostBytes = 200'000;
 
@@ -22,7 +22,7 @@ bool has_sequence(std::string_view name) {
   return std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Collects creations, and commits them in portions.
+// Collects creations and commits them in batches.
 class Writer {
  public:
   explicit Writer(Store& store) : store_(store) {}

@@ -10,22 +10,22 @@
 
 namespace nodepool::coordination {
 
-// Says yes or no to a path.
+// Selects paths.
 using PathPredicate = std::function<bool(std::string_view path)>;
 
-// The first ephemeral node at or below `root`, which tells that somebody is at work there; nothing
-// if there is none, or no `root`. Throws StoreError.
+// The first ephemeral node at or below `root`, a sign that a process is active there; nothing if
+// there is none, or no `root`. Throws StoreError.
 Task<std::optional<std::string>> find_ephemeral(Store& store, std::string root);
 
-// Copies `root` and all that is below it to another store, where missing parents are made, and
-// returns how many nodes it has copied. Ephemeral nodes stay behind, and those that `skip` names,
-// with all below them. What is there already stays, and a path that both have is an error.
+// Copies `root` and its descendants to another store and returns the number of nodes copied.
+// Creates missing parents. Does not copy ephemeral nodes and those that `skip` selects, with their
+// descendants. Existing nodes stay, and a path that both stores have is an error.
 //
-// Children made later get higher sequence numbers than any the original has given, below the
-// parents that `numbered` names and below those with a child that has such a number. To find out
-// which is next, a child is made and removed in both stores.
+// Children created later get higher sequence numbers than any in the original, below parents that
+// `numbered` selects and below those with a sequential child. To find the next number, a child is
+// created and removed in both stores.
 //
-// Nobody else may change either tree meanwhile. If this throws (StoreError), a part has been
+// No other process may change either tree meanwhile. If this throws (StoreError), a part has been
 // copied.
 Task<std::size_t> copy_tree(Store& from, Store& to, std::string root, PathPredicate skip,
                             PathPredicate numbered);

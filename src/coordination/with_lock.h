@@ -8,8 +8,8 @@
 
 namespace nodepool::coordination {
 
-// Runs `work`, which takes `lock` or has it already, and gives up what is held of it when the work
-// has ended, however it has. Returns or throws what the work does; StoreError of the release.
+// Runs `work`, which takes or holds `lock`, and releases the lock when the work returns or throws.
+// Returns or throws what the work does; throws StoreError of the release.
 //
 //   Task<> work = change(node, lock);
 //   co_await with_lock(lock, std::move(work));

@@ -158,7 +158,7 @@ void Daemon::loop_turned(async::Duration lag) {
   metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
   if (lag < loop_pause_) return;
   metrics_.count(telemetry::series<telemetry::kLoopStalls>());
-  log_.warning("The event loop has been standing still for {:.1f} s",
+  log_.warning("The event loop has been blocked for {:.1f} s",
                std::chrono::duration<double>(lag).count());
 }
 

@@ -2,7 +2,7 @@
 
 #include "telemetry/metric.h"
 
-// Calls of the clouds' APIs, of whatever client.
+// Calls of the clouds' APIs, by all clients.
 namespace nodepool::telemetry {
 
 inline constexpr Metric kCloudCalls{.name = "nodepool_cloud_call_seconds",

@@ -11,7 +11,7 @@ bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
 }
 
-// How many bytes a character that begins with this one takes in UTF-8; 0: none begins with it.
+// The length of a UTF-8 character that begins with this byte; 0 if none does.
 std::size_t character_size(unsigned char lead) {
   if (lead < 0x80) return 1;
   if (lead < 0xc2) return 0;
@@ -20,13 +20,13 @@ std::size_t character_size(unsigned char lead) {
   return lead < 0xf5 ? 4 : 0;
 }
 
-// Whether the text begins with a whole character, of this size.
+// Whether the text begins with a complete character of this size.
 bool begins_with_character(std::string_view text, std::size_t size) {
   return size > 0 && size <= text.size() &&
          std::ranges::all_of(text.substr(1, size - 1), continues);
 }
 
-// U+0000 to U+001F but newline and tab, U+007F to U+009F.
+// U+0000 to U+001F except newline and tab, U+007F to U+009F.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());
   if (character.size() == 1)

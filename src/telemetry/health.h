@@ -5,10 +5,10 @@
 
 namespace nodepool::telemetry {
 
-// Whether a daemon serves, in sentences for people.
+// Whether a daemon is ready, and its problems, as sentences.
 struct Health {
-  std::vector<std::string> obstacles;  // why it does not; none: it does
-  std::vector<std::string> warnings;   // it does, but somebody should see to it
+  std::vector<std::string> obstacles;  // why it is not ready; empty: it is ready
+  std::vector<std::string> warnings;   // problems that need attention although it is ready
 };
 
 }  // namespace nodepool::telemetry

@@ -23,7 +23,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kLevelNames = {"DEBUG", "INFO",     "WARNING",
                                                          "ERROR", "CRITICAL", "OFF"};
 
-std::string line_beginning(std::string_view logger, LogLevel level) {
+std::string line_prefix(std::string_view logger, LogLevel level) {
   const auto now = std::chrono::system_clock::now();
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
@@ -35,11 +35,11 @@ std::string line_beginning(std::string_view logger, LogLevel level) {
 }
 
 std::string render(std::string_view logger, LogLevel level, std::string_view message) {
-  const std::string beginning = line_beginning(logger, level);
+  const std::string prefix = line_prefix(logger, level);
   std::string text;
   for (std::size_t start = 0; start <= message.size();) {
     const std::size_t end = std::min(message.find('\n', start), message.size());
-    text += beginning;
+    text += prefix;
     if (start > 0) text += "  ";
     text += message.substr(start, end - start);
     text += '\n';
@@ -73,7 +73,7 @@ struct Log::Output {
   std::mutex mutex;  // worker threads log too
   std::optional<LogFile> file;
   Losses losses;
-  std::uint64_t told = 0;  // of the messages that were lost
+  std::uint64_t reported = 0;  // of the dropped messages
 };
 
 Log::Log(LogOptions options) : Log(std::move(options), nullptr) {}
@@ -113,11 +113,12 @@ void Log::write(std::string_view logger, LogLevel level, std::string_view messag
   const std::lock_guard lock(output_->mutex);
   Losses& losses = output_->losses;
   try {
-    const std::uint64_t untold = losses.messages - output_->told;
-    if (untold > 0) {
+    const std::uint64_t unreported = losses.messages - output_->reported;
+    if (unreported > 0) {
       put("nodepool.log", LogLevel::warning,
-          fmt::format("{} message(s) could not be written here: {}", untold, losses.trouble));
-      output_->told = losses.messages;
+          fmt::format("{} message(s) could not be written to this log: {}", unreported,
+                      losses.trouble));
+      output_->reported = losses.messages;
     }
     put(logger, level, message);
     losses.trouble.clear();

@@ -24,7 +24,7 @@ std::optional<LogLevel> parse_log_level(std::string_view name);
 struct LogOptions {
   enum class Target { standard_output, standard_error, file };
   Target target = Target::standard_error;
-  std::string file;  // for Target::file: opened for appending, again when it has been rotated away
+  std::string file;           // for Target::file: appended to; reopened after an external rotation
   LogRotation rotation = {};  // of the file
 
   // The level of each logger, by the longest matching dotted prefix of its name; "" is the root.
@@ -33,20 +33,19 @@ struct LogOptions {
 
 class Logger;
 
-// Where the messages of a process go. Lines look as those of the Python Nodepool do:
+// Writes the messages of a process. The lines have the form of the Python Nodepool's:
 //
 //   2026-11-21 04:40:12,345 INFO nodepool.PoolWorker.rack-main: [e: 5f0c…] [node_request: 200-…]
 //   text
 //
-// The further lines of a message repeat the beginning and indent the text by two spaces.
+// Further lines of a message repeat the prefix and indent the text by two spaces.
 class Log {
  public:
-  // Throws std::runtime_error if the file cannot be opened; that there is no room for it is no
-  // reason.
+  // Throws std::runtime_error if the file cannot be opened, except on a full file system.
   explicit Log(LogOptions options);
 
-  // Hands every message that passes the levels to `consume` instead, which may refuse one by an
-  // exception: for tests.
+  // Passes every enabled message to `consume` instead, for tests. `consume` may throw, like an
+  // output that fails.
   using Consumer =
       std::function<void(LogLevel level, std::string_view logger, std::string_view message)>;
   static std::shared_ptr<Log> to_consumer(Consumer consume, LogLevel level = LogLevel::debug);
@@ -57,15 +56,15 @@ class Log {
 
   bool enabled(std::string_view logger, LogLevel level) const;
 
-  // Writes one message, from any thread. Throws nothing that its output refuses: such a message is
-  // lost, and counted. The next one that can be written is told in the log how many were.
+  // Writes one message. Callable from any thread. Does not throw if the output fails: the message
+  // is dropped and counted, and the number is logged before the next message that can be written.
   void write(std::string_view logger, LogLevel level, std::string_view message);
 
   struct Losses {
     std::uint64_t messages = 0;  // since the start
-    std::string trouble = {};    // why the last message was lost; empty: it was not
+    std::string trouble = {};    // why the last message was dropped; empty: it was written
   };
-  // From any thread.
+  // Callable from any thread.
   Losses losses() const;
 
  private:
@@ -78,17 +77,17 @@ class Log {
   std::unique_ptr<Output> output_;
 };
 
-// Writes to a Log under one name, with the ids of what it is about. Cheap to copy.
+// Writes to a Log under a name, with the ids of a request and a node. Cheap to copy.
 class Logger {
  public:
   Logger(std::shared_ptr<Log> log, std::string name)
       : log_(std::move(log)), name_(std::move(name)) {}
 
-  // A logger for a part: "nodepool.launcher" -> "nodepool.launcher.cleanup".
+  // A logger for a component: "nodepool.launcher" -> "nodepool.launcher.cleanup".
   Logger child(std::string_view part) const;
 
-  // The same logger, about one request and node; an empty id is left out. The form is that of the
-  // Python Nodepool: "[e: EVENT] [node_request: ID] [node: ID] ".
+  // The same logger for a request and a node; omits empty ids. The form is the Python Nodepool's:
+  // "[e: EVENT] [node_request: ID] [node: ID] ".
   Logger about(std::string_view event_id, std::string_view request_id,
                std::string_view node_id = {}) const;
 

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kDaysOfWeek = 7;
-constexpr int kMonday = 1;  // of std::tm
+constexpr int kMonday = 1;  // in std::tm
 
 std::tm broken_down(std::time_t time, bool utc) {
   std::tm parts{};
@@ -31,7 +31,7 @@ std::tm broken_down(std::time_t time, bool utc) {
   return parts;
 }
 
-// The midnight this many days after that of `parts`.
+// The midnight this many days after the one of `parts`.
 std::time_t midnight_after(std::tm parts, int days, bool utc) {
   parts.tm_mday += days;
   parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
@@ -39,19 +39,19 @@ std::time_t midnight_after(std::tm parts, int days, bool utc) {
   return utc ? ::timegm(&parts) : std::mktime(&parts);
 }
 
-// When the period that ends at `end` began.
+// The start of the period that ends at `end`.
 std::time_t start_of_period(const LogRotation& rotation, std::time_t end) {
   if (rotation.period == LogRotation::Period::fixed) return end - rotation.seconds;
   const int days = rotation.period == LogRotation::Period::weekday ? kDaysOfWeek : 1;
   return midnight_after(broken_down(end, rotation.utc), -days, rotation.utc);
 }
 
-// What changes by itself, when others remove what they have.
-bool is_want_of_room(const std::error_code& error) {
+// Whether the file system or a quota is full, which may change.
+bool is_no_space(const std::error_code& error) {
   return error == std::errc::no_space_on_device || error.value() == EDQUOT;
 }
 
-// "2026-11-21", or more.
+// "2026-11-21", optionally with a time.
 bool is_date(std::string_view text) {
   constexpr std::size_t kDay = 10;
   return text.size() >= kDay && text[4] == '-' &&
@@ -80,14 +80,14 @@ std::time_t end_of_period(const LogRotation& rotation, std::time_t now) {
 
 LogFile::LogFile(std::string path, LogRotation rotation, std::time_t now)
     : path_(std::move(path)), rotation_(std::move(rotation)) {
-  // A file that is there already began its period when it was last written.
+  // The period of an existing file began with its last change.
   struct stat status{};
   began_ = ::stat(path_.c_str(), &status) == 0 ? status.st_mtime : now;
   next_time_ = end_of_period(rotation_, began_);
   try {
     open();
   } catch (const std::system_error& error) {
-    if (!is_want_of_room(error.code())) throw;
+    if (!is_no_space(error.code())) throw;
   }
 }
 
@@ -150,7 +150,8 @@ void LogFile::rotate(std::time_t now) {
     name_by_time();
     remove_surplus();
     began_ = next_time_;
-    if (end_of_period(rotation_, began_) <= now) began_ = now;  // nothing was logged for long
+    if (end_of_period(rotation_, began_) <= now)
+      began_ = now;  // nothing was logged for more than a period
     next_time_ = end_of_period(rotation_, began_);
   }
   size_ = 0;
@@ -173,7 +174,7 @@ void LogFile::name_by_time() const {
   fs::rename(path_, path_ + "." + suffix.data(), ignored);
 }
 
-// The names of earlier ones sort by their time.
+// The names of rotated files sort by time.
 void LogFile::remove_surplus() const {
   if (rotation_.backups <= 0) return;
   std::error_code ignored;
@@ -182,14 +183,15 @@ void LogFile::remove_surplus() const {
   std::vector<fs::path> earlier;
   for (const auto& entry : fs::directory_iterator(path.parent_path(), ignored)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with(prefix) && is_date(name.substr(prefix.size())))
-      earlier.push_back(entry.path());
+    const bool is_rotated = name.starts_with(prefix) && is_date(name.substr(prefix.size()));
+    if (is_rotated) earlier.push_back(entry.path());
   }
   std::ranges::sort(earlier);
   const auto surplus =
       std::max<std::int64_t>(0, static_cast<std::int64_t>(earlier.size()) - rotation_.backups);
-  for (std::int64_t i = 0; i < surplus; ++i)
+  for (std::int64_t i = 0; i < surplus; ++i) {
     fs::remove(earlier[static_cast<std::size_t>(i)], ignored);
+  }
 }
 
 }  // namespace nodepool::telemetry

@@ -9,8 +9,8 @@
 
 namespace nodepool::telemetry {
 
-// When a log file makes room for the next one, as Python's RotatingFileHandler and
-// TimedRotatingFileHandler do. By default never.
+// When to rotate a log file, like Python's RotatingFileHandler and TimedRotatingFileHandler. By
+// default never.
 struct LogRotation {
   enum class Period {
     none,
@@ -19,36 +19,37 @@ struct LogRotation {
     weekday,   // each week, at the end of `weekday`
   };
 
-  // Bytes. A file that would be larger becomes FILE.1, that one FILE.2, …; 0: it never does.
+  // Bytes. A file that would become larger is renamed to FILE.1, that one to FILE.2, …; 0: no
+  // limit.
   std::uint64_t max_size = 0;
-  Period period = Period::none;  // after which the file becomes FILE.<when the period began>
+  Period period = Period::none;  // renamed afterwards to FILE.<start of the period>
   std::int64_t seconds = 0;
   int weekday = 0;          // 0: Monday
   bool utc = false;         // otherwise local time
-  std::string suffix = {};  // of the time, as strftime() takes it
-  int backups = 0;          // kept; 0: all, and by size there is no rotation
+  std::string suffix = {};  // the format of the time, for strftime()
+  int backups = 0;          // kept; 0: all, without rotation by size
 };
 
-// When the period that `now` is in ends: the moment of the next rotation.
+// The end of the period that contains `now`: the time of the next rotation.
 std::time_t end_of_period(const LogRotation& rotation, std::time_t now);
 
-// A log file that is appended to. If another program renames or removes it, a new one is begun.
+// Appends to a log file. If another program renames or removes the file, creates a new one.
 class LogFile {
  public:
-  // Makes the file and its directory. A file system that has no room for it is no error: write()
-  // tries again. Throws std::system_error.
+  // Creates the file and its directory. A full file system is not an error: write() retries. Throws
+  // std::system_error.
   LogFile(std::string path, LogRotation rotation, std::time_t now);
   ~LogFile();
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  // Appends whole lines. A rotation that fails leaves the file as it is, and is tried again when
-  // the next one is due. Throws std::system_error: then the text is lost, but for its beginning,
-  // perhaps; what is written next begins with a line of its own.
+  // Appends complete lines. A failed rotation leaves the file unchanged and is retried when the
+  // next one is due. Throws std::system_error: the text, or its rest, is dropped then, and the next
+  // text starts on a new line.
   void write(std::string_view text, std::time_t now);
 
  private:
-  // Tells whether another file has taken its place.
+  // Detects that another file has replaced it.
   struct Identity {
     dev_t device = 0;
     ino_t inode = 0;
@@ -66,12 +67,12 @@ class LogFile {
 
   std::string path_;
   LogRotation rotation_;
-  int descriptor_ = -1;  // until there is room
+  int descriptor_ = -1;  // the file system is full
   Identity identity_;
   bool is_torn_ = false;       // the file ends in the middle of a line
   std::uint64_t size_ = 0;     // bytes since the last rotation
-  std::time_t began_ = 0;      // the period
-  std::time_t next_time_ = 0;  // of a rotation by time
+  std::time_t began_ = 0;      // start of the period
+  std::time_t next_time_ = 0;  // of the next rotation by time
 };
 
 }  // namespace nodepool::telemetry

@@ -41,7 +41,7 @@ std::string key_part(KeyPart part, std::string_view value) {
   return std::string(value);
 }
 
-// `form` with the series' values in the place of its labels; empty if one of them has none.
+// `form` with the series' values in place of labels; empty if a label has no value.
 std::string filled_in(std::string_view form, const Series& series) {
   std::string key;
   while (true) {

@@ -11,21 +11,20 @@
 
 namespace nodepool::telemetry {
 
-// How the value of a label stands in a key of statsd, where '.' parts levels.
+// How to write a label's value in a statsd key, where '.' separates levels.
 enum class KeyPart {
-  as_is,      // whatever it has in it, as the Python Nodepool does with most names
-  one_level,  // '.' and ':' become '_', as it does with the names of requestors and tenants
-  words,      // all that is no letter, digit, '-' or '_' becomes one '_'
+  as_is,      // unchanged, like most names in the Python Nodepool
+  one_level,  // '.' and ':' become '_', like its names of requestors and tenants
+  words,      // other characters than letters, digits, '-' and '_' become one '_'
 };
 
-// What tells apart the figures of one metric: the provider, say.
+// A label of a metric, such as the provider.
 struct MetricLabel {
   std::string_view name = {};
   KeyPart part = KeyPart::as_is;
 };
 
-// Declares one kind of figure; whoever has such a figure, sends it or lists what there is uses the
-// declaration. It lives as long as the program.
+// Declares a metric. A declaration lives as long as the program.
 //
 //   inline constexpr telemetry::Metric kBirds{
 //       .name = "nodepool_birds",
@@ -39,23 +38,23 @@ struct Metric {
   enum class Kind {
     counter,
     gauge,
-    timer,          // of durations
-    counted_timer,  // … which statsd counts under the same key as well
+    timer,          // durations
+    counted_timer,  // durations, which statsd also counts under the same key
   };
   static constexpr std::size_t kMostLabels = 4;
   static constexpr std::size_t kMostKeys = 4;
 
-  std::string_view name;  // as Prometheus spells it, with the unit at its end
+  std::string_view name;  // for Prometheus, ending with the unit
   Kind kind;
   std::array<MetricLabel, kMostLabels> labels = {};
-  // Its keys for statsd, byte for byte the Python Nodepool's where that has them; labels stand in
-  // '<>'. A figure is sent under each, but for those with a label that has no value.
+  // Its statsd keys, byte for byte the Python Nodepool's if it has them, with labels in '<>'. A
+  // value is sent under each key, except those with a label without a value.
   std::array<std::string_view, kMostKeys> statsd = {};
   std::string_view help = {};
-  bool is_brief = false;  // durations: mostly far below a second; histograms are as fine
+  bool is_brief = false;  // for durations: use histogram buckets far below a second
 };
 
-// Those of a metric, without what the arrays have left over.
+// The labels and keys of a metric without the unused array elements.
 std::span<const MetricLabel> labels_of(const Metric& metric);
 std::span<const std::string_view> statsd_keys_of(const Metric& metric);
 
@@ -65,14 +64,14 @@ constexpr std::size_t label_count(const Metric& metric) {
   return count;
 }
 
-// The position of the label; label_count() if the metric has none of that name.
+// The index of the label; label_count() if the metric does not have it.
 constexpr std::size_t label_index(const Metric& metric, std::string_view name) {
   std::size_t index = 0;
   while (index < label_count(metric) && metric.labels[index].name != name) ++index;
   return index;
 }
 
-// Whether every '<>' in its keys is a label that it has.
+// Whether every '<>' in its keys is one of its labels.
 constexpr bool is_sound(const Metric& metric) {
   for (const std::string_view key : metric.statsd) {
     for (std::size_t begin = key.find('<'); begin != key.npos; begin = key.find('<', begin + 1)) {
@@ -85,10 +84,10 @@ constexpr bool is_sound(const Metric& metric) {
   return !metric.name.empty() && !metric.help.empty();
 }
 
-// A metric with a value for each of its labels: what one figure is about.
+// A metric with a value for each of its labels.
 struct Series {
   const Metric* metric;
-  std::vector<std::string> values;  // in the order of the labels; empty: has none
+  std::vector<std::string> values;  // in the order of the labels; an empty string: no value
 
   friend bool operator==(const Series&, const Series&) = default;
   friend std::strong_ordering operator<=>(const Series& left, const Series& right) {
@@ -104,7 +103,7 @@ Series series(const std::convertible_to<std::string_view> auto&... values) {
   return Series{&metric, {std::string(std::string_view(values))...}};
 }
 
-// The keys of statsd under which a figure of the series is sent.
+// The statsd keys of the series.
 std::vector<std::string> statsd_keys(const Series& series);
 
 }  // namespace nodepool::telemetry

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kDefaultHost = "localhost";
 constexpr std::string_view kDefaultPort = "8125";
 
-// A datagram of this size is never cut into pieces on its way.
+// A datagram of this size is never fragmented.
 constexpr std::size_t kLargestDatagram = 511;
 
 // Lines of the statsd protocol. Reference: github.com/statsd/statsd, docs/metric_types.md.
@@ -31,13 +31,13 @@ std::string time_line(std::string_view key, std::chrono::nanoseconds duration) {
   return fmt::format("{}:{:.6f}|ms", key, milliseconds.count());
 }
 
-// A signed value is a change of the gauge: only after a zero is it what the gauge is to be.
+// statsd takes a signed value for a change of the gauge, so a negative one is sent after a zero.
 std::string gauge_lines(std::string_view key, double value) {
   const std::string line = fmt::format("{}:{}|g", key, value);
   return value < 0 ? fmt::format("{}:0|g\n{}", key, line) : line;
 }
 
-// A socket that remembers where to send.
+// A connected UDP socket.
 class StatsdSocket {
  public:
   StatsdSocket(const std::string& host, const std::string& port) {
@@ -48,15 +48,16 @@ class StatsdSocket {
     addrinfo* found = nullptr;
     const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
     if (error != 0) {
-      throw std::runtime_error(
-          fmt::format("statsd server {}, port {}: {}", host, port, ::gai_strerror(error)));
+      throw std::runtime_error(fmt::format("cannot resolve the statsd server {}, port {}: {}", host,
+                                           port, ::gai_strerror(error)));
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, &::freeaddrinfo);
     descriptor_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor_ < 0 || ::connect(descriptor_, found->ai_addr, found->ai_addrlen) != 0) {
       const int reason = errno;
       if (descriptor_ >= 0) ::close(descriptor_);
-      throw std::system_error(reason, std::generic_category(), "statsd server " + host);
+      throw std::system_error(reason, std::generic_category(),
+                              "cannot connect to the statsd server " + host);
     }
   }
   ~StatsdSocket() { ::close(descriptor_); }
@@ -76,7 +77,7 @@ void require_port(const std::string& port) {
   const char* end = port.data() + port.size();
   const auto [stop, error] = std::from_chars(port.data(), end, number);
   if (error != std::errc() || stop != end || number == 0) {
-    throw std::runtime_error("STATSD_PORT: \"" + port + "\" is no port from 1 to 65535");
+    throw std::runtime_error("STATSD_PORT: \"" + port + "\" is not a port (1 to 65535)");
   }
 }
 
@@ -124,7 +125,7 @@ MetricsBatch::~MetricsBatch() {
   if (!datagram_.empty()) metrics_.send(datagram_);
 }
 
-// Lines that belong together are never parted.
+// Never splits `lines`.
 void MetricsBatch::add(std::string_view lines) {
   if (!datagram_.empty() && datagram_.size() + 1 + lines.size() > kLargestDatagram) {
     metrics_.send(datagram_);

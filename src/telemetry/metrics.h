@@ -12,44 +12,44 @@
 
 namespace nodepool::telemetry {
 
-// Where the figures of a process go: a statsd server, those who ask for them, or nowhere. Cheap to
-// copy. Keys and times are those of the Python Nodepool. Never blocks and never fails: what cannot
-// be sent is lost.
+// Emits the metrics of a process to a statsd server, to a registry, to both or nowhere. Cheap to
+// copy. statsd keys and units are the Python Nodepool's. Never blocks and never fails: values that
+// cannot be sent are dropped.
 //
 //   metrics.count(telemetry::series<driver::kLeakedResources>("rack", "instance"));
 class Metrics {
  public:
-  // Takes lines of the statsd protocol, joined by '\n'.
+  // Gets lines of the statsd protocol, joined by '\n'.
   using Send = std::function<void(std::string_view datagram)>;
 
-  // MetricsRegistry that go nowhere.
+  // Emits nothing.
   Metrics() = default;
 
-  // Hands every datagram to `send`: for tests.
+  // Passes every datagram to `send`, for tests.
   explicit Metrics(Send send) : send_(std::make_shared<const Send>(std::move(send))) {}
 
-  // Sends to a statsd server over UDP. Either of `host` and `port` may be empty, for "localhost"
-  // and 8125; if both are, the figures go nowhere: they are what STATSD_HOST and STATSD_PORT say.
-  // Looks the name up, which blocks. Throws std::runtime_error if there is no IPv4 address of that
-  // name, or `port` is none.
+  // Sends to a statsd server over UDP. `host` and `port` are the values of STATSD_HOST and
+  // STATSD_PORT: either may be empty, for "localhost" and 8125; if both are, emits nothing.
+  // Resolves the name, which blocks. Throws std::runtime_error if the name has no IPv4 address, or
+  // `port` is not a port.
   static Metrics to_statsd(const std::string& host, const std::string& port);
 
-  // These, and to whoever asks for them, from now on.
+  // A copy that also updates `registry`.
   Metrics also_to(std::shared_ptr<MetricsRegistry> registry) const;
 
-  // Only to the statsd server, if there is one.
+  // A copy without the registry.
   Metrics to_statsd_alone() const;
 
-  // What is told of them to whoever asks; null: nobody asks.
+  // The registry; null if there is none.
   const MetricsRegistry* registry() const { return registry_.get(); }
 
-  // Whether anybody wants them.
+  // Whether there is a statsd server or a registry.
   bool enabled() const { return has_statsd() || registry_ != nullptr; }
 
   // Whether there is a statsd server.
   bool has_statsd() const { return send_ != nullptr; }
 
-  // The kind of the series' metric says which of these it is.
+  // Call the function for the kind of the series' metric.
   void count(const Series& series, std::int64_t increment = 1) const;
   void gauge(const Series& series, double value) const;
   void time(const Series& series, std::chrono::nanoseconds duration) const;
@@ -58,11 +58,11 @@ class Metrics {
   friend class MetricsBatch;
   void send(std::string_view datagram) const;
 
-  std::shared_ptr<const Send> send_;           // nullptr: nowhere
-  std::shared_ptr<MetricsRegistry> registry_;  // nullptr: nobody asks
+  std::shared_ptr<const Send> send_;           // nullptr: no statsd server
+  std::shared_ptr<MetricsRegistry> registry_;  // nullptr: none
 };
 
-// MetricsRegistry that belong together, in as few datagrams as they fit into. Its end sends them.
+// Packs several values into as few datagrams as possible. Its destruction sends the last one.
 class MetricsBatch {
  public:
   explicit MetricsBatch(const Metrics& metrics) : metrics_(metrics) {}

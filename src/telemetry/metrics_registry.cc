@@ -27,16 +27,16 @@ prometheus::MetricType type_of(Metric::Kind kind) {
 }  // namespace
 
 const MetricsRegistry::Buckets& MetricsRegistry::buckets_of(const Metric& metric) {
-  // From a turn of the loop to a store that is away, …
+  // For example the event loop and the store.
   static constexpr Buckets kBrief = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                      0.1,    0.25,  0.5,    1.0,   2.5,  10.0};
-  // … and from a call of a cloud to the build of an image.
+  // For example calls of clouds and builds of images.
   static constexpr Buckets kLong = {0.01, 0.1,  0.5,   1.0,   2.0,    5.0,   10.0,
                                     30.0, 60.0, 120.0, 300.0, 1800.0, 7200.0};
   return metric.is_brief ? kBrief : kLong;
 }
 
-MetricsRegistry::Figure* MetricsRegistry::figure(const Series& series) {
+MetricsRegistry::Value* MetricsRegistry::value_of(const Series& series) {
   const auto known = registry_.find(series);
   if (known != registry_.end()) return &known->second;
   if (registry_.size() >= kMostSeries) return nullptr;
@@ -44,15 +44,15 @@ MetricsRegistry::Figure* MetricsRegistry::figure(const Series& series) {
 }
 
 void MetricsRegistry::count(const Series& series, std::int64_t increment) {
-  if (Figure* const known = figure(series)) known->value += static_cast<double>(increment);
+  if (Value* const known = value_of(series)) known->value += static_cast<double>(increment);
 }
 
 void MetricsRegistry::gauge(const Series& series, double value) {
-  if (Figure* const known = figure(series)) known->value = value;
+  if (Value* const known = value_of(series)) known->value = value;
 }
 
 void MetricsRegistry::time(const Series& series, std::chrono::nanoseconds duration) {
-  Figure* const known = figure(series);
+  Value* const known = value_of(series);
   if (known == nullptr) return;
   const double seconds = std::chrono::duration<double>(duration).count();
   known->value += seconds;
@@ -64,7 +64,7 @@ void MetricsRegistry::time(const Series& series, std::chrono::nanoseconds durati
 }
 
 void MetricsRegistry::total(const Series& series, double value) {
-  if (Figure* const known = figure(series)) known->value = value;
+  if (Value* const known = value_of(series)) known->value = value;
 }
 
 void MetricsRegistry::visit(const Metric& metric, const Visitor& visitor) const {
@@ -76,7 +76,7 @@ void MetricsRegistry::visit(const Metric& metric, const Visitor& visitor) const 
 
 std::string MetricsRegistry::prometheus_text() const {
   std::vector<prometheus::MetricFamily> families;
-  for (const auto& [series, figure] : registry_) {
+  for (const auto& [series, value] : registry_) {
     const Metric& metric = *series.metric;
     if (families.empty() || families.back().name != metric.name) {
       families.push_back(
@@ -90,18 +90,18 @@ std::string MetricsRegistry::prometheus_text() const {
     }
     switch (families.back().type) {
       case prometheus::MetricType::Counter:
-        shown.counter.value = figure.value;
+        shown.counter.value = value.value;
         break;
       case prometheus::MetricType::Histogram:
-        shown.histogram.sample_count = figure.count;
-        shown.histogram.sample_sum = figure.value;
+        shown.histogram.sample_count = value.count;
+        shown.histogram.sample_sum = value.value;
         for (std::size_t i = 0; i < kBuckets; ++i) {
-          shown.histogram.bucket.push_back({figure.buckets.at(i), buckets_of(metric).at(i)});
+          shown.histogram.bucket.push_back({value.buckets.at(i), buckets_of(metric).at(i)});
         }
-        shown.histogram.bucket.push_back({figure.count, std::numeric_limits<double>::infinity()});
+        shown.histogram.bucket.push_back({value.count, std::numeric_limits<double>::infinity()});
         break;
       default:
-        shown.gauge.value = figure.value;
+        shown.gauge.value = value.value;
     }
   }
   return prometheus::TextSerializer().Serialize(families);

@@ -2,8 +2,8 @@
 
 #include "telemetry/metric.h"
 
-// What every daemon tells of itself. The names that begin with `process_` are those that all
-// programs have which Prometheus asks.
+// The metrics of every daemon. The names that begin with `process_` are the standard ones of
+// Prometheus clients.
 namespace nodepool::telemetry {
 
 inline constexpr Metric kBuildInfo{.name = "nodepool_build_info",

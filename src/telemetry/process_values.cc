@@ -22,12 +22,12 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / kMicroseconds;
 }
 
-// Reference: proc(5), /proc/[pid]/stat: field 22, in clock ticks since the machine was started.
+// Reference: proc(5), /proc/[pid]/stat: field 22, in clock ticks since boot.
 double start_after_boot() {
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');  // the name may have spaces in it
+  const std::size_t name_end = text.rfind(')');  // the name may contain spaces
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));
   constexpr int kFieldsBefore = 19;  // the state is field 3
@@ -38,7 +38,7 @@ double start_after_boot() {
   return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// Field "btime" of /proc/stat: when the machine was started, in seconds since the epoch.
+// Field "btime" of /proc/stat: the boot time, in seconds since the epoch.
 double boot_time() {
   std::ifstream file("/proc/stat");
   for (std::string word; file >> word;) {
@@ -75,7 +75,7 @@ void add_process_values(MetricsRegistry& registry) {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
   if (!error) {
-    // One of them is the look itself.
+    // One of them is for this listing.
     const auto count = std::distance(begin(files), end(files)) - 1;
     registry.gauge(series<kProcessFiles>(), static_cast<double>(count));
   }

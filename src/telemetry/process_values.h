@@ -4,11 +4,11 @@
 
 namespace nodepool::telemetry {
 
-// Adds what the kernel knows of this process: its processor time, memory and open files, when it
-// was started; and which version it is. What cannot be read is left out.
+// Adds this process's processor time, memory, open files and start time from the kernel, and its
+// version. Omits values that cannot be read.
 void add_process_values(MetricsRegistry& registry);
 
-// When this process was started, in seconds since the epoch; 0: the kernel does not say.
+// The start time of this process, in seconds since the epoch; 0: unknown.
 double process_start();
 
 }  // namespace nodepool::telemetry

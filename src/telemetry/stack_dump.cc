@@ -23,7 +23,7 @@ namespace nodepool::telemetry {
 
 namespace {
 
-// Threads of a pool that wait for work all look the same: they are told together.
+// Groups threads with the same stack, such as idle threads of a pool.
 std::string describe(const std::vector<ThreadStacks::Stack>& stacks) {
   std::map<std::pair<std::string, std::vector<std::string>>, std::vector<pid_t>> alike;
   for (const auto& stack : stacks) alike[{stack.name, stack.frames}].push_back(stack.id);
@@ -31,7 +31,7 @@ std::string describe(const std::vector<ThreadStacks::Stack>& stacks) {
   for (const auto& [what, ids] : alike) {
     const auto& [name, frames] = what;
     text += fmt::format("\nThread \"{}\" ({})", name, fmt::join(ids, ", "));
-    if (frames.empty()) text += "\n    does not answer: in the kernel";
+    if (frames.empty()) text += "\n    does not respond: in the kernel";
     for (const std::string& frame : frames) text += "\n    " + frame;
   }
   return text;
@@ -63,10 +63,10 @@ std::string describe(const std::vector<async::LiveTask>& tasks) {
 }
 
 struct StackDump::Responder {
-  // A look at the loop of the tasks.
-  struct Look {
+  // A check of the loop of the tasks.
+  struct Check {
     async::Clock::TimePoint since;
-    std::atomic<bool> is_answered = false;
+    std::atomic<bool> has_run = false;
   };
 
   Responder(const async::Runtime& of_tasks, Logger to, LoopWatch of_loop)
@@ -83,7 +83,7 @@ struct StackDump::Responder {
 
   ~Responder() {
     boost::asio::post(loop.executor(), [this] {
-      over = true;
+      is_over = true;
       wake.set();
     });
   }
@@ -93,14 +93,14 @@ struct StackDump::Responder {
                            [this](const std::string& name, const std::string& error) {
                              log.error("{}: {}", name, error);
                            });
-    if (loop_watch->pause > async::Duration::zero()) scope.spawn("watch of the loop", watch());
+    if (loop_watch->pause > async::Duration::zero()) scope.spawn("watchdog of the loop", watch());
     const auto end_watch = [&scope] { return scope.stop(); };
     async::Task<> answering = answer();
     co_await async::finally(std::move(answering), end_watch);
   }
 
   async::Task<> answer() {
-    while (!over) {
+    while (!is_over) {
       const auto signal = co_await signals.until_next(wake.wait());
       if (signal) dump();
     }
@@ -118,41 +118,41 @@ struct StackDump::Responder {
   }
 
   async::Task<> watch() {
-    std::shared_ptr<Look> look = begin_look();
-    bool is_told = false;
+    std::shared_ptr<Check> check = begin_check();
+    bool is_reported = false;
     while (true) {
       co_await clock.sleep_for(loop_watch->pause);
-      if (look->is_answered) {
-        look = begin_look();
-        is_told = false;
-      } else if (!std::exchange(is_told, true)) {
-        log.error("The event loop has been standing still for {}: {}",
-                  describe(clock.now() - look->since), describe(stacks.take()));
+      if (check->has_run) {
+        check = begin_check();
+        is_reported = false;
+      } else if (!std::exchange(is_reported, true)) {
+        log.error("The event loop has been blocked for {}: {}",
+                  describe(clock.now() - check->since), describe(stacks.take()));
         describe_tasks();
       }
     }
   }
 
-  std::shared_ptr<Look> begin_look() const {
-    auto look = std::make_shared<Look>(clock.now());
-    boost::asio::post(runtime.executor, [look, told = loop_watch] {
+  std::shared_ptr<Check> begin_check() const {
+    auto check = std::make_shared<Check>(clock.now());
+    boost::asio::post(runtime.executor, [check, watch = loop_watch] {
       const async::SystemClock now;
-      if (told->turned) told->turned(now.now() - look->since);
-      look->is_answered = true;
+      if (watch->turned) watch->turned(now.now() - check->since);
+      check->has_run = true;
     });
-    return look;
+    return check;
   }
 
   async::Runtime runtime;
   Logger log;
   std::shared_ptr<const LoopWatch> loop_watch;
   ThreadStacks stacks;
-  async::EventLoop loop;  // of the responding thread
+  async::EventLoop loop;  // of the thread of this object
   async::SystemClock clock;
   async::Random random = async::Random::from_system();
   async::Signals signals;
   async::Event wake;
-  bool over = false;  // of that thread alone
+  bool is_over = false;  // used by that thread only
   std::jthread thread;
 };
 

@@ -12,23 +12,24 @@
 
 namespace nodepool::telemetry {
 
-// Answers SIGUSR2 with what the process is doing: the stacks of its threads, and the tasks of its
-// event loop with what each of them waits for. The stacks come from a thread of its own, so that
-// they come when the event loop hangs, too; the tasks follow as soon as it runs.
+// Logs a dump on SIGUSR2: the stacks of all threads, and the tasks of the event loop with their
+// waits. A separate thread writes the stacks, so that they appear even if the event loop hangs; the
+// tasks follow when the loop runs.
 //
-// That thread also looks now and then whether the loop turns, and logs the same, once, when it has
-// been standing still for too long.
+// That thread is also a watchdog: it logs the same, once, when the loop has been blocked for too
+// long.
 class StackDump {
  public:
   struct LoopWatch {
-    // Between two looks; a loop that has not turned from one to the next one stands still.
-    async::Duration pause{};  // 0: nobody looks
-    // Is called on the loop: how long a look has waited for its turn there. It outlives the loop.
+    // The interval of the checks. A loop that does not run during one is blocked.
+    async::Duration pause{};  // 0: no watchdog
+    // Called on the loop with the time that a check has waited for the loop. May be called as long
+    // as the loop exists.
     std::function<void(async::Duration lag)> turned = {};
   };
 
-  // `log` gets the dumps: at level info, and of a loop that stands still at level error. `runtime`
-  // is that of the tasks. Takes SIGUSR2 and SIGRTMIN over from here on.
+  // `log` gets dumps at level info, and those of a blocked loop at level error. `runtime` is the
+  // one of the tasks. Takes over SIGUSR2 and SIGRTMIN.
   StackDump(const async::Runtime& runtime, Logger log, LoopWatch watch);
   StackDump(const async::Runtime& runtime, Logger log)
       : StackDump(runtime, std::move(log), LoopWatch{}) {}
@@ -41,7 +42,7 @@ class StackDump {
   std::unique_ptr<Responder> responder_;
 };
 
-// The part of a dump about tasks, one line for each task and below it one for each of its waits.
+// The tasks of a dump: a line for each task, followed by a line for each of its waits.
 std::string describe(const std::vector<async::LiveTask>& tasks);
 
 }  // namespace nodepool::telemetry

@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::size_t kMaximumFrames = 64;
 
-// How long threads may take to answer, together.
+// The time limit for all threads together.
 constexpr std::time_t kDeadlineSeconds = 1;
 
-// Of the handler itself and of the kernel's return from it.
+// The frames of the handler and of the kernel's return from it.
 constexpr int kFramesOfHandler = 2;
 
 int stack_signal() {
@@ -59,7 +59,7 @@ std::string demangled(const char* symbol) {
   return status == 0 ? text.get() : symbol;
 }
 
-// "function + offset (file + offset)": the part in brackets is what addr2line takes.
+// "function + offset (file + offset)": addr2line accepts the part in brackets.
 std::string frame_text(const void* address) {
   Dl_info info{};
   if (::dladdr(address, &info) == 0) return fmt::format("{}", address);
@@ -74,27 +74,27 @@ std::string frame_text(const void* address) {
 
 }  // namespace
 
-// Asked of one thread. Its handler fills it in.
-struct ThreadStacks::Question {
-  explicit Question(pid_t thread) : id(thread) { ::sem_init(&answered, 0, 0); }
-  ~Question() { ::sem_destroy(&answered); }
-  Question(const Question&) = delete;
-  Question& operator=(const Question&) = delete;
+// A request for the stack of a thread, completed by the thread's signal handler.
+struct ThreadStacks::StackRequest {
+  explicit StackRequest(pid_t thread) : id(thread) { ::sem_init(&completed, 0, 0); }
+  ~StackRequest() { ::sem_destroy(&completed); }
+  StackRequest(const StackRequest&) = delete;
+  StackRequest& operator=(const StackRequest&) = delete;
 
-  // In the thread that was asked, at any point of its work: async-signal-safe functions only, which
-  // backtrace() is once it has been called.
-  static void answer(int, siginfo_t* info, void*) {
+  // Runs in the interrupted thread, so it may call only async-signal-safe functions; backtrace() is
+  // one after its first call.
+  static void handle(int, siginfo_t* info, void*) {
     const int error = errno;
-    // A signal that somebody else has sent is no question.
+    // Ignore signals from other processes.
     if (info->si_code == SI_QUEUE && info->si_pid == ::getpid()) {
-      auto* question = static_cast<Question*>(info->si_value.sival_ptr);
-      question->count = ::backtrace(question->frames.data(), kMaximumFrames);
-      ::sem_post(&question->answered);
+      auto* request = static_cast<StackRequest*>(info->si_value.sival_ptr);
+      request->count = ::backtrace(request->frames.data(), kMaximumFrames);
+      ::sem_post(&request->completed);
     }
     errno = error;
   }
 
-  bool ask() {
+  bool send() {
     siginfo_t info{};
     info.si_code = SI_QUEUE;
     info.si_pid = ::getpid();
@@ -104,62 +104,62 @@ struct ThreadStacks::Question {
   }
 
   bool wait(const timespec& until) {
-    while (::sem_clockwait(&answered, CLOCK_MONOTONIC, &until) != 0) {
+    while (::sem_clockwait(&completed, CLOCK_MONOTONIC, &until) != 0) {
       if (errno != EINTR) return false;
     }
     return true;
   }
 
-  bool was_answered() {
+  bool is_complete() {
     int count = 0;
-    return ::sem_getvalue(&answered, &count) == 0 && count > 0;
+    return ::sem_getvalue(&completed, &count) == 0 && count > 0;
   }
 
   pid_t id;
-  sem_t answered{};
+  sem_t completed{};
   std::array<void*, kMaximumFrames> frames{};
   int count = 0;
 };
 
 ThreadStacks::ThreadStacks() {
-  // The first call loads a library, which no signal handler may do.
+  // The first call loads a library, which is not allowed in a signal handler.
   std::array<void*, 1> frame{};
   ::backtrace(frame.data(), static_cast<int>(frame.size()));
   struct sigaction action{};
-  action.sa_sigaction = &Question::answer;
+  action.sa_sigaction = &StackRequest::handle;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   if (::sigaction(stack_signal(), &action, nullptr) != 0) {
-    throw std::system_error(errno, std::generic_category(), "installing a signal handler");
+    throw std::system_error(errno, std::generic_category(), "cannot install a signal handler");
   }
 }
 
-// A question that is still open must outlive this object: its answer may come at any time.
+// A pending request must outlive this object, because its signal may arrive at any time.
 ThreadStacks::~ThreadStacks() {
-  for (auto& question : unanswered_) {
-    if (question->was_answered()) continue;
-    [[maybe_unused]] const Question* left_behind = question.release();
+  for (auto& request : pending_) {
+    if (request->is_complete()) continue;
+    [[maybe_unused]] const StackRequest* leaked = request.release();
   }
 }
 
 std::vector<ThreadStacks::Stack> ThreadStacks::take() {
-  std::erase_if(unanswered_, [](const auto& question) { return question->was_answered(); });
-  std::vector<std::unique_ptr<Question>> questions;
+  std::erase_if(pending_, [](const auto& request) { return request->is_complete(); });
+  std::vector<std::unique_ptr<StackRequest>> requests;
   for (const pid_t id : other_threads()) {
-    auto question = std::make_unique<Question>(id);
-    if (question->ask()) questions.push_back(std::move(question));
+    auto request = std::make_unique<StackRequest>(id);
+    if (request->send()) requests.push_back(std::move(request));
   }
   timespec until{};
   ::clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += kDeadlineSeconds;
   std::vector<Stack> stacks;
-  for (auto& question : questions) {
-    Stack& stack = stacks.emplace_back(question->id, thread_name(question->id));
-    if (!question->wait(until)) {
-      unanswered_.push_back(std::move(question));
+  for (auto& request : requests) {
+    Stack& stack = stacks.emplace_back(request->id, thread_name(request->id));
+    if (!request->wait(until)) {
+      pending_.push_back(std::move(request));
       continue;
     }
-    for (int i = kFramesOfHandler; i < question->count; ++i) {
-      stack.frames.push_back(frame_text(question->frames[static_cast<std::size_t>(i)]));
+    for (int i = kFramesOfHandler; i < request->count; ++i) {
+      stack.frames.push_back(frame_text(request->frames[static_cast<std::size_t>(i)]));
     }
   }
   return stacks;

@@ -8,14 +8,13 @@
 
 namespace nodepool::telemetry {
 
-// Looks at what the threads of this process are doing, by interrupting each of them for a moment
-// with the signal SIGRTMIN, which is taken for that.
+// Gets the stacks of the threads of this process by interrupting each with the signal SIGRTMIN.
 class ThreadStacks {
  public:
   struct Stack {
     pid_t id = 0;
     std::string name;                 // as in ps -L
-    std::vector<std::string> frames;  // innermost first; empty if the thread did not answer
+    std::vector<std::string> frames;  // innermost first; empty if the thread did not respond
   };
 
   // Installs the signal's handler.
@@ -24,14 +23,14 @@ class ThreadStacks {
   ThreadStacks(const ThreadStacks&) = delete;
   ThreadStacks& operator=(const ThreadStacks&) = delete;
 
-  // All threads but the calling one, by id. Blocks for up to a second if a thread does not
-  // answer: one that is stuck in the kernel.
+  // The stacks of all threads except the calling one, by id. Blocks for up to a second if a thread
+  // does not respond because it is stuck in the kernel.
   std::vector<Stack> take();
 
  private:
-  struct Question;
-  // Those that were not answered stay: the answer may still come.
-  std::vector<std::unique_ptr<Question>> unanswered_;
+  struct StackRequest;
+  // Kept, because their signals may still arrive.
+  std::vector<std::unique_ptr<StackRequest>> pending_;
 };
 
 }  // namespace nodepool::telemetry

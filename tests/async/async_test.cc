@@ -200,7 +200,7 @@ TEST_F(AsyncTest, a_deadline_cuts_short_what_takes_too_long) {
   scope.spawn("slow", caller(clock_, seconds(11), log_));
   poll();
   advance(seconds(20));
-  EXPECT_THAT(log_, ElementsAre("7", "no answer in time: slow answer"));
+  EXPECT_THAT(log_, ElementsAre("7", "timed out: slow answer"));
 }
 
 TEST_F(AsyncTest, a_deadline_passes_on_errors_and_cancellation) {

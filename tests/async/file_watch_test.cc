@@ -24,12 +24,12 @@ class FileWatchTest : public testing::Test {
   void write(const std::string& name, const std::string& text) {
     std::ofstream(directory_ / name) << text;
   }
-  // Throws DeadlineExceeded if nothing is noticed.
+  // Throws DeadlineExceeded if no change is reported.
   void expect_change(FileWatch& watch) {
     loop_.run(
         with_deadline(clock_, clock_.now() + test_support::kPatience, watch.changed(), "a change"));
   }
-  // What has been written shows at once: the time is for the watch to say nothing.
+  // Changes are reported at once, so a short time without a report is enough.
   void expect_silence(FileWatch& watch) {
     EXPECT_THROW(loop_.run(with_deadline(clock_, clock_.now() + std::chrono::milliseconds(50),
                                          watch.changed(), "a change")),
@@ -73,7 +73,7 @@ TEST_F(FileWatchTest, a_change_behind_a_link_is_noticed) {
 }
 
 TEST_F(FileWatchTest, a_link_on_the_way_that_leads_elsewhere_is_noticed) {
-  // As git-sync and mounted ConfigMaps do it: the file's directory is a link that is replaced.
+  // Like git-sync and mounted ConfigMaps: the file's directory is a symbolic link that is replaced.
   for (const char* revision : {"one", "two"}) {
     std::filesystem::create_directories(directory_ / revision / "etc");
     write(std::string(revision) + "/etc/a", revision);

@@ -1,4 +1,4 @@
-// Programs that the tests run are supervised by this executable.
+// This executable is also the supervisor of the programs that the tests run.
 
 #include <gtest/gtest.h>
 

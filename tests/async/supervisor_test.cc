@@ -1,4 +1,4 @@
-// Programs of which nothing may be left, in real time.
+// Supervised programs, in real time.
 
 #include "async/supervisor.h"
 
@@ -27,7 +27,7 @@ class SupervisorTest : public testing::Test {
  protected:
   ~SupervisorTest() override { ::close(reading_); }
 
-  // A shell script, whose output is read below.
+  // A shell script with captured output.
   std::unique_ptr<Subprocess> start(const std::string& script,
                                     milliseconds grace = milliseconds(200)) {
     return start_program({{"sh", "-c", script}, {"PATH=/usr/bin:/bin"}}, grace);
@@ -50,7 +50,7 @@ class SupervisorTest : public testing::Test {
     return line.substr(0, line.size() - 1);
   }
 
-  // Whether all who could write have gone.
+  // Whether all writers have ended.
   bool output_has_ended() const {
     char next = 0;
     return ::read(reading_, &next, 1) == 0;
@@ -69,8 +69,8 @@ class SupervisorTest : public testing::Test {
   int reading_ = -1;
 };
 
-// Starts a process that has left session and family, and says so when it runs on its own. It has
-// the standard output; its end is when that ends.
+// Starts a daemonized process, which reports when it runs. It has the standard output, so the end
+// of the output shows its end.
 constexpr char kAway[] = R"(
   setsid sh -c '(trap "" TERM; echo away; sleep 1000) &' &
   wait
@@ -140,8 +140,8 @@ TEST_F(SupervisorTest, long_chains_of_processes_end_too) {
   EXPECT_TRUE(output_has_ended());
 }
 
-// Each of these processes is a new shell: within one they could not go on for ever, as a shell
-// counts how often a function calls itself, and says so in its output.
+// Each of these processes is a new shell, because a shell limits the recursion of a function and
+// reports it in its output.
 TEST_F(SupervisorTest, who_forks_while_being_killed_ends) {
   const auto program = start(R"(
     export next='sleep 0.002; sh -c "$next" & exit'
@@ -167,7 +167,7 @@ TEST_F(SupervisorTest, sigterm_is_first_for_the_program_alone) {
 }
 
 TEST_F(SupervisorTest, then_for_all_wherever_they_are) {
-  // The program waits for its child, as a shell with a trap does.
+  // The program waits for its child, like a shell with a trap.
   const auto program = start(R"(
     exec 2> /dev/null  # what a shell has to say about children that are killed
     trap 'exit 6' TERM
@@ -195,7 +195,7 @@ TEST_F(SupervisorTest, nothing_outlives_one_that_nobody_waits_for) {
 }
 
 TEST_F(SupervisorTest, names_of_processes_do_not_confuse) {
-  // The name has what a line of /proc/PID/stat has after it.
+  // The name looks like the rest of a line of /proc/PID/stat.
   const auto program = start(R"(
     directory=$(mktemp -d); cp /bin/sleep "$directory/a) R 1 ("
     setsid "$directory/a) R 1 (" 1000 &

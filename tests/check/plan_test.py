@@ -10,7 +10,7 @@ import plan  # noqa: E402
 import process  # noqa: E402
 from results import Result, TestCase  # noqa: E402
 from programs import Batch, Program  # noqa: E402
-from suites import Failed, Run, Suite, said_of_rounds  # noqa: E402
+from suites import Failed, Run, Suite, describe_rounds  # noqa: E402
 
 
 def perform(function):
@@ -38,8 +38,8 @@ class Plan(unittest.TestCase):
     def test_how_often_each_test_was_run_is_said_and_that_one_was_not(self):
         batches = [Batch(Program('p', [], True), ['S.a']), Batch(Program('p', [], True), ['S.b'])]
         a, b = (TestCase('p', name, 0, 'passed', '') for name in ('S.a', 'S.b'))
-        self.assertIn('loops: 1', said_of_rounds(batches, [a, b]))
-        self.assertIn('loops: 0 to 2', said_of_rounds(batches, [a, a]))
+        self.assertIn('loops: 1', describe_rounds(batches, [a, b]))
+        self.assertIn('loops: 0 to 2', describe_rounds(batches, [a, a]))
 
     def test_a_suite_that_breaks_has_failed(self):
         for error in (Failed('cmake'), FileNotFoundError('x')):

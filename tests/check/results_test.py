@@ -23,7 +23,7 @@ class Results(unittest.TestCase):
         self.assertEqual(lines, ['suite  tests  failed  flaky  seconds  CPU  verdict',
                                  'quick     12       0      1       61  100  passed',
                                  'lint       0       0      0        0    0  NOT DECIDED (why)',
-                                 'FLAKY: quick: Pool.grows passed only when it ran once more, alone'])
+                                 'FLAKY: quick: Pool.grows passed only when retried alone'])
 
     def test_junit_files_are_read_as_they_were_written(self):
         cases = [TestCase('pool', 'Pool.grows', 1.5), TestCase('pool', 'Pool.dies', 0, 'failed', 'why\x1b <&'),

@@ -124,12 +124,12 @@ TEST_F(ConfigCommandTest, what_is_hardly_meant_is_a_warning) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0) << log;
   const std::string begin = "WARNING nodepool.config_validator: " + file();
-  EXPECT_THAT(log, HasSubstr(begin + ":1:32: labels[1].name: no provider of this file has the "
+  EXPECT_THAT(log, HasSubstr(begin + ":1:32: labels[1].name: no provider in this file offers the "
                                      "label `large`"));
   EXPECT_THAT(log, HasSubstr(begin + ":7:58: providers[0] (rack).pools[0].nodes[0].host-key: is no "
                                      "SSH host key"));
-  EXPECT_THAT(log, HasSubstr(begin + ":8:15: providers[0] (rack).pools[1].name: the provider has a "
-                                     "pool `main` in line 6 already"));
+  EXPECT_THAT(log, HasSubstr(begin + ":8:15: providers[0] (rack).pools[1].name: the pool `main` is "
+                                     "already defined on line 6"));
   EXPECT_THAT(log, HasSubstr(begin + ":10:20: providers[0] (rack).pools[1].nodes[0].name: the "
                                      "provider has zuul@host1 with port 22 already"));
   EXPECT_EQ(std::ranges::count(log, '\n'), 6) << log;

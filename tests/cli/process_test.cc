@@ -242,8 +242,8 @@ TEST_F(ProcessTest, zookeeper_without_certificates_is_refused_with_the_missing_k
   const test_support::Completed list = test_support::run({NODEPOOL_PROGRAM, "-c", file, "list"});
   EXPECT_EQ(list.status, 1);
   EXPECT_EQ(list.error,
-            "nodepool: zookeeper-tls: missing `ca` and `key`, and ZooKeeper is used with TLS "
-            "only\n");
+            "nodepool: zookeeper-tls: missing `ca` and `key`: connections to ZooKeeper require "
+            "TLS\n");
 }
 
 TEST_F(ProcessTest, zookeeper_servers_that_are_away_are_named_at_once_each_with_its_reason) {

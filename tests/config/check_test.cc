@@ -84,7 +84,7 @@ TEST(Check, WantsStringsInQuotes) {
 
 TEST(Check, ShowsTheKeyOfAMissingValue) {
   EXPECT_THAT(strictly("key:\n\n\n", only(string())),
-              ElementsAre("f:1:1: key: has no value (give it one or remove the key)"));
+              ElementsAre("f:1:1: key: has no value (set a value or remove the key)"));
   EXPECT_THAT(strictly("key:", only(one_of({word({"v2.0"}), nothing()}))), IsEmpty());
   EXPECT_THAT(strictly("key:", only(anything())), IsEmpty());
 }
@@ -147,9 +147,9 @@ TEST(Check, KnowsRulesOfSeveralKeys) {
   EXPECT_THAT(strictly("{a: 1}", exactly), IsEmpty());
   EXPECT_THAT(strictly("{a: 1, b: }", exactly), IsEmpty());
   EXPECT_THAT(strictly("{}", exactly),
-              ElementsAre("f:1:1: one of the keys `a`, `b` or `c` is needed"));
+              ElementsAre("f:1:1: one of the keys `a`, `b` or `c` is required"));
   EXPECT_THAT(strictly("{a: 1, b: 2}", exactly),
-              ElementsAre("f:1:11: only one of the keys `a` or `b` can be given"));
+              ElementsAre("f:1:11: only one of the keys `a` or `b` is allowed"));
 
   EXPECT_THAT(strictly("{a: 1, b: 2}", with(Rule::Kind::at_least_one)), IsEmpty());
   EXPECT_THAT(strictly("{}", with(Rule::Kind::at_least_one)).size(), 1U);
@@ -178,8 +178,8 @@ TEST(Check, ResolvesReferences) {
                           "`labels`)"));
   EXPECT_THAT(check_one("key: jammy", diskimage_name()), IsEmpty());
   EXPECT_THAT(check_one("key: base", diskimage_name()),
-              ElementsAre("f:1:6: key: the disk image `base` is abstract (only images that are "
-                          "built can be used)"));
+              ElementsAre("f:1:6: key: the disk image `base` is abstract (use an image that "
+                          "is not abstract)"));
   EXPECT_THAT(check_one("key: focal", diskimage_name()).size(), 1U);
 }
 
@@ -221,8 +221,8 @@ TEST(CheckLeniently, AcceptsWhatTheDaemonsRead) {
               ElementsAre("f:1:48: pools[0].nodes[0]: the key `ssh-port` is deprecated (use "
                           "`connection-port`)"));
   EXPECT_THAT(strictly(kText, rack_schema()),
-              ElementsAre("f:1:48: pools[0].nodes[0]: the key `ssh-port` is not allowed here (the "
-                          "daemons do read it)"));
+              ElementsAre("f:1:48: pools[0].nodes[0]: the key `ssh-port` is not allowed here (only "
+                          "the daemons accept it)"));
 }
 
 }  // namespace

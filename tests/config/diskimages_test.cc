@@ -99,7 +99,7 @@ TEST(DiskImages, AreLenientWithTypes) {
 
 TEST(DiskImages, WithOneNameAreTheLastOfThem) {
   EXPECT_EQ(images("diskimages: [{name: a}, {name: a, release: x}]").at("a").release, "x");
-  // The last one is the parent of others; being abstract it makes no image of its own.
+  // The last one is the parent of others. It is abstract, so it is not built.
   const auto all = images(
       "diskimages: [{name: a, release: x}, {name: a, release: y, abstract: true}, {name: b, "
       "parent: a}]");
@@ -122,20 +122,20 @@ TEST(DiskImages, NeedANameAndAParentThatExists) {
 
 TEST(DiskImages, CannotHaveParentsInACircle) {
   EXPECT_EQ(refusal("diskimages: [{name: a, parent: a}]"),
-            "nodepool.yaml:1:32: diskimages[0].parent: the parents form a circle: `a` -> `a`");
+            "nodepool.yaml:1:32: diskimages[0].parent: the parents form a cycle: `a` -> `a`");
   EXPECT_EQ(refusal("diskimages:\n"
                     "  - {name: x, parent: c}\n"
                     "  - {name: a, parent: b}\n"
                     "  - {name: b, parent: c}\n"
                     "  - {name: c, parent: a}\n"),
-            "nodepool.yaml:3:23: diskimages[1].parent: the parents form a circle: `a` -> `b` -> "
+            "nodepool.yaml:3:23: diskimages[1].parent: the parents form a cycle: `a` -> `b` -> "
             "`c` -> `a`");
   EXPECT_THAT(strict("diskimages:\n"
                      "  - {name: x, parent: c}\n"
                      "  - {name: a, parent: b}\n"
                      "  - {name: b, parent: c}\n"
                      "  - {name: c, parent: a}\n"),
-              ElementsAre(HasSubstr("f:3:23: diskimages[1].parent: the parents form a circle")));
+              ElementsAre(HasSubstr("f:3:23: diskimages[1].parent: the parents form a cycle")));
 }
 
 TEST(DiskImages, CanBeMadeByACommand) {
@@ -162,14 +162,14 @@ std::string refusal_of_images(std::string_view text) {
 TEST(DiskImages, HaveNamesThatCanBePartsOfPaths) {
   for (const std::string name : {"..", ".", "../x", "/etc/x", "a/b", "\"a\\n\"", "''"}) {
     EXPECT_THAT(refusal_of_images("diskimages: [{name: " + name + "}]"),
-                HasSubstr("is no name of an image"))
+                HasSubstr("is not a valid image name"))
         << name;
     EXPECT_THAT(refusal_of_images("diskimages: [{name: a, formats: [raw, " + name + "]}]"),
-                HasSubstr("is no format of images"))
+                HasSubstr("is not a valid image format"))
         << name;
     EXPECT_THAT(
         refusal_of_images("diskimages: [{name: a, abstract: true, keep-formats: [" + name + "]}]"),
-        HasSubstr("is no format of images"))
+        HasSubstr("is not a valid image format"))
         << name;
   }
   for (const std::string name : {"..a", "a..b", "deb-12.5", "-", "großes"}) {
@@ -181,9 +181,9 @@ TEST(DiskImages, HaveNamesThatCanBePartsOfPaths) {
 TEST(DiskImages, AreRefusedWithoutAKnownBuilder) {
   const auto error = refusal_of_images;
   EXPECT_THAT(error("diskimages: [{name: a, builder: command}]"),
-              HasSubstr("needed with `builder: command`"));
+              HasSubstr("required with `builder: command`"));
   EXPECT_THAT(error("diskimages: [{name: a, builder: packer}]"),
-              HasSubstr("`packer` is no builder"));
+              HasSubstr("unknown builder `packer`"));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(JsonSchema, ChecksAProviderByItsDriver) {
   EXPECT_EQ(conditions[2]["if"]["properties"]["driver"]["const"], "static");
   EXPECT_EQ(conditions[2]["if"]["required"], array({"driver"}));
   EXPECT_EQ(conditions[2]["then"]["$ref"], "#/$defs/provider-static");
-  EXPECT_FALSE(conditions[1]["if"].contains("required")) << "the default needs no key";
+  EXPECT_FALSE(conditions[1]["if"].contains("required")) << "the default driver needs no key";
 
   const Json& rack = json["$defs"]["provider-static"];
   EXPECT_TRUE(rack["properties"].contains("max-concurrency"));

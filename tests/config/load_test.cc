@@ -31,7 +31,7 @@ TEST(Load, GivesDefaultsToAnEmptyMapping) {
   EXPECT_TRUE(config.store.is_default);
 }
 
-// The structs state the defaults a second time, for readers; both must be the same.
+// The structs repeat the defaults, for readers. Both must be the same.
 TEST(Load, TakesTheDefaultsOfTheSchema) {
   const auto schema_of = [](std::string_view key) {
     const Type& type = nodepool_schema().find(key)->type;
@@ -73,9 +73,9 @@ TEST(Load, SaysWhichVariablesAreNotSet) {
   EXPECT_THAT(
       warnings("images-dir: '/%(NODEPOOL_GONE)/x'\nelements-dir: '%(HOME)s'  # %(THIS)\n"),
       ElementsAre(
-          "nodepool.yaml:1:15: the variable `NODEPOOL_GONE` is not set in the environment (its "
-          "name stays in the text)",
-          "nodepool.yaml:2:16: the variable `HOME` is not put in here (only those whose names "
+          "nodepool.yaml:1:15: the variable `NODEPOOL_GONE` is not set in the environment (the "
+          "reference stays as it is)",
+          "nodepool.yaml:2:16: the variable `HOME` is not substituted (only names that "
           "begin with `NODEPOOL_` are)"));
   EXPECT_THAT(warnings("images-dir: '/%(asctime)/%(/%()/%p'\n# %(NODEPOOL_GONE)\n"), IsEmpty());
   EXPECT_THAT(refusal("webapp:\n  port: %(NODEPOOL_GONE)\n"),
@@ -99,8 +99,8 @@ TEST(Load, WarnsOfPoolsWithOneName) {
                        "    pools: [{name: a, nodes: []}, {name: b, nodes: []},\n"
                        "            {name: a, nodes: []}, 5]\n"),
               testing::Contains(
-                  "nodepool.yaml:5:20: providers[0] (rack).pools[2].name: the provider has a pool "
-                  "`a` in line 4 already (the last one counts)"));
+                  "nodepool.yaml:5:20: providers[0] (rack).pools[2].name: the pool `a` is already "
+                  "defined on line 4 (the last definition is used)"));
 }
 
 TEST(Load, ReadsGearmanServers) {
@@ -140,9 +140,10 @@ TEST(Load, TakesOneChrootForAllServers) {
   EXPECT_EQ(chroot(", chroot: /np", ", chroot: /np/"), "/np");
   EXPECT_EQ(chroot(", chroot: /a/b", ""), "/a/b");
   EXPECT_EQ(chroot(", chroot: /", ", chroot: ''"), "");
-  EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /x}, {host: b, chroot: /y}]"),
-              HasSubstr("1:62: zookeeper-servers[1].chroot: differs from that of another server: "
-                        "`/x`"));
+  EXPECT_THAT(
+      refusal("zookeeper-servers: [{host: a, chroot: /x}, {host: b, chroot: /y}]"),
+      HasSubstr("1:62: zookeeper-servers[1].chroot: differs from the chroot of another server: "
+                "`/x`"));
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: np}]"), HasSubstr("absolute path"));
   EXPECT_THAT(refusal("zookeeper-servers: [{host: a, chroot: /a//b}]"), HasSubstr("absolute path"));
 }
@@ -162,15 +163,15 @@ TEST(Load, ReadsCredentialsForZooKeeper) {
 
 TEST(Load, KnowsWhichFilesTlsLacks) {
   EXPECT_EQ(load_text("zookeeper-tls: {ca: a}").config.zookeeper.tls.missing(),
-            "missing `cert` and `key`, and ZooKeeper is used with TLS only");
+            "missing `cert` and `key`: connections to ZooKeeper require TLS");
   EXPECT_EQ(load_text("zookeeper-tls: {ca: a, cert: b, key: c}").config.zookeeper.tls.missing(),
             "");
   EXPECT_EQ(load_text("zookeeper-tls: {insecure-plaintext: true}").config.zookeeper.tls.missing(),
             "");
   EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, ca: a}"),
-              HasSubstr("insecure-plaintext: contradicts the other keys"));
+              HasSubstr("insecure-plaintext: cannot be combined"));
   EXPECT_THAT(refusal("zookeeper-tls: {insecure-plaintext: true, verify-hostname: true}"),
-              HasSubstr("insecure-plaintext: contradicts the other keys"));
+              HasSubstr("insecure-plaintext: cannot be combined"));
 }
 
 TEST(Load, RefusesATimeoutThatNoSessionCanHave) {
@@ -200,12 +201,12 @@ TEST(Load, ChoosesTheStore) {
 
   constexpr std::string_view kBoth = "store: sqlite:///n.db\nzookeeper-servers: [{host: a}]\n";
   EXPECT_EQ(load_text(kBoth).config.store.sqlite_path, "/n.db");
-  EXPECT_THAT(warnings(kBoth), ElementsAre(HasSubstr("store: is used, and the ZooKeeper servers")));
+  EXPECT_THAT(warnings(kBoth), ElementsAre(HasSubstr("store: is used; `zookeeper-servers`")));
 
   const auto said = load_text("store: zookeeper\nzookeeper-servers: [{host: a}]\n").config.store;
   EXPECT_EQ(said, zookeeper);
   EXPECT_THAT(refusal("store: zookeeper\n"),
-              HasSubstr("1:8: store: is ZooKeeper, but there are no"));
+              HasSubstr("1:8: store: is `zookeeper`, but no servers"));
 
   EXPECT_THAT(refusal("store: redis://host\n"),
               HasSubstr("nodepool.yaml:1:8: store: must be `zookeeper`, or `sqlite://` and the"));
@@ -290,8 +291,8 @@ TEST(Load, WarnsOfWhatTheCheckerRefuses) {
   EXPECT_THAT(warnings("labels: []\nlables: []\n"),
               ElementsAre("nodepool.yaml:2:1: unknown key `lables` (did you mean `labels`?)"));
   EXPECT_THAT(warnings("labels: [{name: a}, {name: a}]\n"),
-              ElementsAre("nodepool.yaml:1:28: labels[1].name: the label `a` is already defined in "
-                          "line 1 (the last one counts)"));
+              ElementsAre("nodepool.yaml:1:28: labels[1].name: the label `a` is already defined on "
+                          "line 1 (the last definition is used)"));
   EXPECT_THAT(warnings("providers:\n  - {name: rack, driver: static, pool: []}\n"),
               ElementsAre("nodepool.yaml:2:34: providers[0] (rack): unknown key `pool` (did you "
                           "mean `pools`?)"));
@@ -328,7 +329,7 @@ TEST(Load, RefusesProvidersItCannotRun) {
             "nodepool.yaml:1:31: providers[0] (p).driver: unknown driver `sttic` (did you mean "
             "`static`?)");
   EXPECT_THAT(refusal("providers: [{name: p, driver: amazon}]"),
-              HasSubstr("unknown driver `amazon` (there are `fake`, `openstack` or `static`)"));
+              HasSubstr("unknown driver `amazon` (must be `fake`, `openstack` or `static`)"));
   EXPECT_THAT(refusal("providers: [{name: p, driver: gce}]"),
               HasSubstr("this release has no driver `gce`"));
   EXPECT_THAT(refusal("providers: [5]"), HasSubstr("providers[0]: must be a mapping"));

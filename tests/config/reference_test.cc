@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Calls `visit` for every field of the schema and of all below it.
+// Calls `visit` for every field of the schema and of nested schemas.
 void for_each_field(const Schema& schema, const auto& visit);
 
 void for_each_field(const Type& type, const auto& visit) {

@@ -120,7 +120,7 @@ TEST_F(SectionTest, TellsWhereItFails) {
   EXPECT_EQ(error("list: [{name: a}, 5]", [](const Section& s) { s.sections("list"); }),
             "f:1:19: top.list[1]: must be a mapping, not an integer");
   EXPECT_EQ(error("words:", [](const Section& s) { s.refuse_null("words"); }),
-            "f:1:1: top.words: has no value (give it one or remove the key)");
+            "f:1:1: top.words: has no value (set a value or remove the key)");
   EXPECT_EQ(error("[a]", [](const Section&) {}), "f:1:1: top: must be a mapping, not a list");
 }
 

@@ -13,10 +13,10 @@
 #include "config/schema.h"
 #include "config/validate.h"
 
-// What the tests of this room share.
+// Shared helpers of these tests.
 namespace nodepool::config {
 
-// A driver's schema like that of the static driver, and a fake one.
+// A driver schema like the static driver's, and a fake one.
 inline const Schema& rack_schema() {
   static const Schema node{
       .description = "A host.",
@@ -81,12 +81,12 @@ inline std::vector<std::string> lines(const std::vector<Problem>& problems) {
   return texts;
 }
 
-// The strict check of a text, as lines that begin with "f:".
+// The results of the strict check of a text, as lines that begin with "f:".
 inline std::vector<std::string> strict(std::string_view text, const Environment& environment = {}) {
   return lines(validate(text, "f", environment, test_drivers()));
 }
 
-// Files that vanish with the test.
+// Files that are removed after the test.
 class Files {
  public:
   Files() : directory_(std::filesystem::temp_directory_path() / unique_name()) {
@@ -113,7 +113,7 @@ class Files {
   std::filesystem::path directory_;
 };
 
-// What load() makes of a text, and of a secure file if there is one.
+// The result of load() for a text and optionally a secure file.
 inline LoadResult load_text(std::string_view text,
                             const std::optional<std::string>& secure = std::nullopt,
                             const Environment& environment = {}) {

@@ -40,7 +40,7 @@ TEST(Validate, AcceptsAWholeFile) {
       IsEmpty());
 }
 
-// What the Python Nodepool's checker accepts and refuses, one line each.
+// Lines that the Python Nodepool's checker accepts or rejects.
 TEST(Validate, AcceptsWhatThePythonCheckerAccepts) {
   for (const char* text : {
            "{}",
@@ -150,7 +150,7 @@ TEST(Validate, ListsEverythingInTheOrderOfTheFile) {
           "f:1:20: zookeeper-timeout: must be a number with a decimal point, not an integer (write "
           "`30.0`)",
           "f:3:5: providers[0]: the key `name` is missing",
-          "f:4:23: providers[1] (a).driver: unknown driver `amazon` (there are `fake`, `openstack` "
+          "f:4:23: providers[1] (a).driver: unknown driver `amazon` (must be `fake`, `openstack` "
           "or `static`)",
           "f:4:41: providers[1] (a).priority: must be an integer, not a string (write it without "
           "quotes)",
@@ -158,13 +158,13 @@ TEST(Validate, ListsEverythingInTheOrderOfTheFile) {
           "(write it without quotes)",
           "f:10:35: providers[2] (rack).pools[0].nodes[0].labels: the label `smal` is not defined "
           "(did you mean `small`?)",
-          "f:11:12: providers[3].name: the provider `rack` is already defined in line 5 (the last "
-          "one counts)",
+          "f:11:12: providers[3].name: the provider `rack` is already defined on line 5 (the last "
+          "definition is used)",
           "f:11:26: providers[3] (rack).driver: this release has no driver `gce`",
           "f:12:5: providers[4]: must be a mapping, not an integer",
           "f:13:1: unknown key `lables` (did you mean `labels`?)",
-          "f:14:32: labels[1].name: the label `small` is already defined in line 14 (the last one "
-          "counts)",
+          "f:14:32: labels[1].name: the label `small` is already defined on line 14 (the last "
+          "definition is used)",
           "f:15:32: diskimages[0].parent: the parent `b` of the disk image `a` is not defined"));
 }
 
@@ -204,8 +204,8 @@ TEST(Validate, KnowsLabelsThatNoProviderHas) {
                                 "  - name: rack\n"
                                 "    driver: static\n"
                                 "    pools: [{name: a, nodes: [{name: h, labels: one three}]}]\n"),
-              ElementsAre("f:1:30: labels[1].name: no provider of this file has the label `two` "
-                          "(such nodes can be had only if another launcher has the label)"));
+              ElementsAre("f:1:30: labels[1].name: no provider in this file offers the label `two` "
+                          "(requests for it need another launcher that offers the label)"));
   EXPECT_THAT(unserved(labels), IsEmpty());
   EXPECT_THAT(unserved(labels + "providers: [{name: g, driver: gce}]\n"), IsEmpty());
 }

@@ -170,15 +170,15 @@ TEST(Yaml, MergesMappings) {
   EXPECT_EQ(json("b: {q: 3, <<: {p: 1, q: 2}}\n"), R"({"b":{"p":1,"q":3}})");
   EXPECT_EQ(json("<<: [{a: 1}, {a: 2, b: 3}]\nc: 4\n"), R"({"a":1,"b":3,"c":4})");
   EXPECT_EQ(json("\"<<\": 1\n"), R"({"<<":1})");
-  EXPECT_THAT(error("<<: 5\n"), HasSubstr("f:1:5: `<<` merges mappings"));
-  EXPECT_THAT(error("<<: [5]\n"), HasSubstr("`<<` merges mappings"));
+  EXPECT_THAT(error("<<: 5\n"), HasSubstr("f:1:5: `<<` requires a mapping"));
+  EXPECT_THAT(error("<<: [5]\n"), HasSubstr("`<<` requires a mapping"));
 }
 
 TEST(Yaml, ExpandsAliases) {
   EXPECT_EQ(json("a: &x [1]\nb: *x\n"), R"({"a":[1],"b":[1]})");
   EXPECT_EQ(json("a: &x 1\nb: &x 2\nc: *x\n"), R"({"a":1,"b":2,"c":2})");
   EXPECT_THAT(error("a: *x\n"), HasSubstr("f:1:4: "));
-  EXPECT_THAT(error("a: &x [*x]\n"), HasSubstr("f:1:8: this alias stands inside its own anchor"));
+  EXPECT_THAT(error("a: &x [*x]\n"), HasSubstr("f:1:8: this alias is inside its own anchor"));
 }
 
 TEST(Yaml, TakesOneDocument) {
@@ -228,15 +228,15 @@ TEST(Yaml, BoundsTheExpansionOfAliases) {
     for (int i = 0; i < 9; ++i) laughs += ", " + alias;
     laughs += "]\n";
   }
-  EXPECT_THAT(error(laughs), HasSubstr("anchors and aliases stand for more than"));
+  EXPECT_THAT(error(laughs), HasSubstr("anchors and aliases expand to more than"));
 
-  // Anchors around each other are copies as well.
+  // Nested anchors are copies as well.
   std::string nested;
   for (int i = 0; i < 40; ++i) nested += "[&a" + std::to_string(i) + " ";
   nested += "[";
   for (int i = 0; i < 50'000; ++i) nested += "x,";
   nested += "]" + std::string(40, ']');
-  EXPECT_THAT(error(nested), HasSubstr("anchors and aliases stand for more than"));
+  EXPECT_THAT(error(nested), HasSubstr("anchors and aliases expand to more than"));
 }
 
 TEST(Yaml, WantsQuotesToBeClosed) {
@@ -259,7 +259,7 @@ TEST(Yaml, BoundsTheSize) {
   EXPECT_THAT(error(std::string(kMaxFileSize + 1, ' ')), HasSubstr("larger than 16 MiB"));
 }
 
-// What a text is made of that is to take much memory.
+// The pieces of a text that uses much memory.
 struct CostlyText {
   std::string begin;
   std::function<std::string(std::size_t)> piece;

@@ -14,13 +14,13 @@
 #include "async/runtime.h"
 #include "coordination/store.h"
 
-// The promises of coordination::Store as tests, for every backend the same. A backend derives from
+// The contract of coordination::Store as tests for all backends. A backend derives from
 // StoreFixture, links nodepool_store_conformance, and writes, in this namespace,
 //
 //   INSTANTIATE_TEST_SUITE_P(sqlite, StoreConformance, testing::Values(backend<SqliteFixture>()));
 namespace nodepool::coordination::conformance {
 
-// One installation of a store, empty at first, and the sessions on it. One is made for each test.
+// One installation of a store, initially empty, and its sessions. Created for each test.
 class StoreFixture {
  public:
   StoreFixture() = default;
@@ -28,25 +28,24 @@ class StoreFixture {
   StoreFixture(const StoreFixture&) = delete;
   StoreFixture& operator=(const StoreFixture&) = delete;
 
-  // Opens a new session of the installation on runtime(); it is connected when this returns. Called
+  // Opens a new, connected session of the installation on runtime(). Called
   // outside of the loop, so it may run the loop. The suite destroys all stores, closed or not,
   // before the fixture.
   virtual std::unique_ptr<Store> open() = 0;
 
-  // Ends a session as the death of its process would: without a close(), and nothing of it ever
-  // runs again. Its ephemeral nodes must vanish within the suite's patience.
+  // Ends a session like the death of its process: without close(), and its tasks never run again.
+  // Its ephemeral nodes must vanish within the suite's time limit.
   virtual void kill(std::unique_ptr<Store> store) = 0;
 
-  // Makes the installation drop a session whose process lives, as it would after a long
-  // disconnection. Returns false where that cannot happen to a session.
+  // Makes the installation end a session whose process lives, like after a long disconnection.
+  // Returns false if sessions of this store cannot expire.
   virtual bool expire(Store& /*store*/) { return false; }
 
   // The loop and runtime of all sessions. They outlive what derived classes own.
   async::EventLoop& loop() { return loop_; }
   const async::Runtime& runtime() const { return runtime_; }
 
-  // Runs the loop until `condition` holds. Returns false if it does not come about in half a
-  // minute.
+  // Runs the loop until `condition` holds. Returns false after half a minute.
   bool run_until(const std::function<bool()>& condition);
 
  private:
@@ -69,12 +68,12 @@ Backend backend() {
   return {[] { return std::make_unique<Fixture>(); }};
 }
 
-// Collects what a watch is told.
+// Records the events of a watch.
 class WatchLog {
  public:
   WatchLog(StoreFixture& fixture, Store& store, std::string root);
 
-  // "created /a", "changed /a", "removed /a", "resync", in the order they came.
+  // "created /a", "changed /a", "removed /a", "resync", in order.
   const std::vector<std::string>& lines() const { return *lines_; }
 
   // Runs the loop until the last line is `line`.
@@ -107,23 +106,23 @@ class StoreConformance : public testing::TestWithParam<Backend> {
     run(store_->create(path, data, CreateMode::persistent));
   }
 
-  // Expects that `task` fails with this kind of error and that the message names `path`.
+  // Expects that `task` fails with this kind of error and `path` in the message.
   template <typename T>
   void expect_refused(StoreError::Kind kind, const std::string& path, Task<T> task) {
     try {
       run(std::move(task));
-      ADD_FAILURE() << "not refused: " << path;
+      ADD_FAILURE() << "not rejected: " << path;
     } catch (const StoreError& error) {
       EXPECT_EQ(error.kind(), kind) << error.what();
       EXPECT_NE(std::string_view(error.what()).find(path), std::string_view::npos) << error.what();
     }
   }
 
-  // Expects that the operation at `index` is refused with this kind, and its path named.
+  // Expects that the operation at `index` is rejected with this kind and its path in the message.
   void expect_refused_at(std::size_t index, StoreError::Kind kind, const Transaction& transaction);
 
   std::unique_ptr<StoreFixture> fixture_;
-  std::unique_ptr<Store> store_;  // the first session; tests open more as they need
+  std::unique_ptr<Store> store_;  // the first session; tests may open more
 };
 
 }  // namespace nodepool::coordination::conformance

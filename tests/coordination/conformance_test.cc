@@ -12,7 +12,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(memory, StoreConformance, testing::Values(backend<MemoryFixture>()));
 
-// Memory stores behind slow links: delays must not break a promise.
+// Memory stores with delays, which must not violate the contract.
 class SlowMemoryFixture : public MemoryFixture {
  public:
   std::unique_ptr<Store> open() override {

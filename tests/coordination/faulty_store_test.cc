@@ -26,7 +26,7 @@ Task<> create_and_log(Store& store, std::string path, std::vector<std::string>& 
   }
 }
 
-// Lets time pass until nobody sleeps any more.
+// Advances the clock until no task sleeps.
 void drain(Process& process, async::VirtualClock& clock) {
   process.poll();
   while (clock.next_wakeup() != async::Clock::TimePoint::max()) {
@@ -131,9 +131,9 @@ TEST_F(FaultyStoreTest, delays_come_from_the_clock_and_keep_the_order) {
   FaultPlan plan{.delay = 0.5, .longest_delay = milliseconds(100)};
   FaultyStore store(process_.store, process_.runtime, plan, 1);
   std::vector<std::string> created;
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   std::vector<std::string> expected;
-  const auto watching = log_watch(process_.store, told);
+  const auto watching = log_watch(process_.store, reported);
   for (int i = 100; i < 200; ++i) {
     expected.push_back("/" + std::to_string(i));
     process_.scope.spawn("create", create_and_log(store, expected.back(), created));
@@ -143,7 +143,7 @@ TEST_F(FaultyStoreTest, delays_come_from_the_clock_and_keep_the_order) {
   drain();
   EXPECT_EQ(created, expected);
   expected.insert(expected.begin(), "resync");
-  EXPECT_EQ(told, expected);
+  EXPECT_EQ(reported, expected);
   EXPECT_GT(store.counts().delay, 0);
 }
 
@@ -171,38 +171,38 @@ TEST_F(FaultyStoreTest, nobody_overtakes_a_task_that_is_just_arriving) {
 TEST_F(FaultyStoreTest, events_are_late_but_in_order) {
   FaultPlan plan{.delay = 0.5, .longest_delay = milliseconds(100)};
   FaultyStore store(process_.store, process_.runtime, plan, 1);
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   std::vector<std::string> expected = {"resync"};
-  const auto watching = log_watch(store, told);
+  const auto watching = log_watch(store, reported);
   for (int i = 100; i < 150; ++i) {
     expected.push_back("/" + std::to_string(i));
     process_.run(process_.store.create(expected.back(), "", CreateMode::persistent));
   }
   process_.poll();
-  EXPECT_LT(told.size(), expected.size());
+  EXPECT_LT(reported.size(), expected.size());
   drain();
-  EXPECT_EQ(told, expected);
+  EXPECT_EQ(reported, expected);
 }
 
 TEST_F(FaultyStoreTest, a_late_event_does_not_reach_a_dropped_subscription) {
   FaultPlan plan{.delay = 1, .longest_delay = milliseconds(100)};
   FaultyStore store(process_.store, process_.runtime, plan, 1);
-  std::vector<std::string> told;
-  auto watching = log_watch(store, told);
+  std::vector<std::string> reported;
+  auto watching = log_watch(store, reported);
   process_.poll();
   watching.reset();
   drain();
-  EXPECT_THAT(told, IsEmpty());
+  EXPECT_THAT(reported, IsEmpty());
 }
 
 TEST_F(FaultyStoreTest, resyncs_come_before_events_or_instead_of_them) {
   FaultyStore store(process_.store, process_.runtime, {.extra_resync = 1}, 1);
-  std::vector<std::string> told;
-  const auto watching = log_watch(store, told);
+  std::vector<std::string> reported;
+  const auto watching = log_watch(store, reported);
   process_.run(process_.store.create("/a", "", CreateMode::persistent));
   store.set_plan({.lost_event = 1});
   process_.run(process_.store.create("/b", "", CreateMode::persistent));
-  EXPECT_THAT(told, ElementsAre("resync", "resync", "/a", "resync"));
+  EXPECT_THAT(reported, ElementsAre("resync", "resync", "/a", "resync"));
   EXPECT_EQ(store.counts().extra_resync, 1);
   EXPECT_EQ(store.counts().lost_event, 1);
 }
@@ -233,7 +233,7 @@ TEST_F(FaultyStoreTest, what_is_under_way_is_never_heard_of_when_the_store_is_go
   EXPECT_FALSE(exists("/a"));
 }
 
-// What a hundred operations of a new process meet with this seed.
+// The results of a hundred operations of a new process with this seed.
 std::vector<std::string> outcomes(std::uint64_t seed) {
   async::VirtualClock clock;
   async::Random random(1);

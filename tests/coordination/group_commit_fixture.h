@@ -9,7 +9,7 @@
 
 namespace nodepool::coordination::conformance {
 
-// The stores of another backend, and transactions in groups.
+// The stores of another backend with group commit.
 template <typename Base>
 class GroupCommitFixture : public Base {
  public:

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 using Kind = StoreError::Kind;
 
-// What became of a transaction.
+// The outcome of a transaction.
 struct Answer {
   std::vector<OperationResult> results;
   std::optional<Kind> failure;
@@ -63,12 +63,12 @@ class GroupCommitTest : public testing::Test {
     return transaction;
   }
 
-  // Hands it in, at the loop's next turn.
+  // Submits it in the next iteration of the loop.
   void hand_in(Transaction transaction, Answer& answer) {
     process_.scope.spawn("commit", keep(store_.commit(std::move(transaction)), answer));
   }
 
-  // Lets time pass until nobody sleeps any more.
+  // Advances the clock until no task sleeps.
   void drain() {
     process_.poll();
     while (clock_.next_wakeup() != async::Clock::TimePoint::max()) {
@@ -85,7 +85,7 @@ class GroupCommitTest : public testing::Test {
   Process process_{server_, clock_, random_};
   FaultyStore faulty_{process_.store, process_.runtime, {}, 1};
   GroupCommit store_{process_.runtime, faulty_, {.operations = 4, .bytes = 100}};
-  std::vector<std::size_t> transactions_;  // on the server: how many changes each
+  std::vector<std::size_t> transactions_;  // on the server: the number of changes of each
   std::int64_t auditor_;
 };
 

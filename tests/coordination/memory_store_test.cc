@@ -42,8 +42,8 @@ class MemoryStoreTest : public testing::Test {
     process_->run(process_->store.create(path, "", mode));
   }
 
-  // Starts the operation, does `happening` when it has reached the server and before it is
-  // answered, and returns how it failed.
+  // Starts the operation, calls `happening` between its execution on the server and its response,
+  // and returns how it failed.
   template <typename T>
   std::optional<Kind> failure_when(const std::function<void()>& happening, Task<T> operation) {
     std::optional<Kind> kind;
@@ -130,7 +130,7 @@ TEST_F(MemoryStoreTest, what_happens_during_a_suspension_is_told_as_a_resync) {
   Process other(server_, clock_, random_);
   const auto watching = log_watch(other.store, "/");
   other.poll();
-  create("/before");  // under way when the connection breaks
+  create("/before");  // pending when the connection breaks
   other.store.suspend_for_tests();
   create("/during");
   const auto watching_later = log_watch(other.store, "/later");
@@ -252,7 +252,7 @@ TEST_F(MemoryStoreTest, the_server_survives_a_crash_with_operations_and_events_u
     process_->scope.spawn("create", create_later(process_->store, "/a" + std::to_string(i),
                                                  CreateMode::ephemeral, answered));
   }
-  // Is answered when the creations before it have been done and not yet been answered.
+  // Returns when the creations before it have been executed but have not returned.
   process_->run(process_->store.exists("/"));
   EXPECT_NE(server_.tree().exists("/a9"), std::nullopt);
   EXPECT_FALSE(answered);

@@ -11,7 +11,7 @@
 
 namespace nodepool::coordination {
 
-// A simulated process: its own loop and its own session. Its destruction is its sudden death.
+// A simulated process: its own loop and its own session. Its destruction is like a crash.
 struct Process {
   Process(MemoryServer& server, async::Clock& clock, async::Random& random)
       : runtime{loop.executor(), clock, random},
@@ -19,7 +19,7 @@ struct Process {
                               const std::string& error) { errors.push_back(name + ": " + error); }),
         store(server, runtime) {}
 
-  // Runs all that can run now.
+  // Runs everything that is ready.
   void poll() {
     while (loop.poll()) {
     }

@@ -200,7 +200,7 @@ TEST_F(DaemonTest, a_loop_that_stands_still_is_logged_with_its_stack_and_counted
   ::unsetenv("WATCHDOG_USEC");
   daemon.enable_registry();
   // The loop goes on only when the dump is there.
-  daemon.block_ = [&log] { log.wait_for("The event loop has been standing still for "); };
+  daemon.block_ = [&log] { log.wait_for("The event loop has been blocked for "); };
   EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 0\n"));
   daemon.run(report_);
   EXPECT_THAT(daemon.registry().prometheus_text(), HasSubstr("nodepool_loop_stalls_total 1\n"));

@@ -8,9 +8,10 @@
 
 namespace {
 
-// Counters of a process: operator new has nowhere else to write.
+// Global counters, because operator new has no other place for them.
 std::atomic<std::size_t> calls = 0;
-std::atomic<std::size_t> held = 0;  // bytes; wraps below what was held at its last reset
+std::atomic<std::size_t> held =
+    0;  // bytes; wraps if more is freed than allocated since the last reset
 std::atomic<std::size_t> most_held = 0;
 
 void* take(void* memory) {
@@ -19,7 +20,7 @@ void* take(void* memory) {
   const std::size_t size = ::malloc_usable_size(memory);
   const std::size_t now = held.fetch_add(size, std::memory_order_relaxed) + size;
   std::size_t most = most_held.load(std::memory_order_relaxed);
-  // What was held before and is freed counts as negative, not as very much.
+  // A negative value (memory from before is freed) must not count as a large one.
   while (static_cast<std::ptrdiff_t>(now) > static_cast<std::ptrdiff_t>(most) &&
          !most_held.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
   }
@@ -35,8 +36,8 @@ void give(void* memory) {
 
 }  // namespace
 
-// Those of arrays call these, or are a sanitizer's. All of the others are here, as what one of them
-// takes another gives back: a sanitizer's own `new (nothrow)` does not go with this delete.
+// The operators for arrays call these, or are a sanitizer's. All others are replaced together,
+// because a sanitizer's own `new (nothrow)` does not match this delete.
 void* operator new(std::size_t size) {
   return take(std::malloc(size == 0 ? 1 : size));
 }

@@ -5,14 +5,14 @@
 
 namespace nodepool::test_support {
 
-// What has been allocated with `new`, by this program and the libraries that it uses. A program
-// that is linked with this has its own operator new.
+// Counts allocations with `new` by a program and its libraries. Linking this library replaces
+// operator new.
 struct Allocations {
-  std::size_t count = 0;  // of calls
-  std::size_t most = 0;   // bytes that were held at one time, beyond what was held before
+  std::size_t count = 0;  // calls
+  std::size_t most = 0;   // peak of allocated bytes, relative to the start
 };
 
-// Of `work`, and of all threads meanwhile. Not to be nested.
+// The allocations during `work`, by all threads. Must not be nested.
 Allocations allocations_of(const std::function<void()>& work);
 
 }  // namespace nodepool::test_support

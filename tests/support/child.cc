@@ -21,7 +21,7 @@ std::system_error last_error(const std::string& what) {
   return {errno, std::system_category(), what};
 }
 
-// Output goes into memory files, so nobody has to drain a pipe.
+// Output goes to memory files, so no pipe has to be read.
 Descriptor memory_file() {
   Descriptor file(::memfd_create("output", MFD_CLOEXEC));
   if (file.get() < 0) throw last_error("memfd_create");
@@ -56,14 +56,14 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-// Everything between fork and exec, with nothing but system calls: the test may have threads.
+// The code between fork and exec, with system calls only, because the test may have threads.
 struct Launch {
   char* const* arguments;
   char* const* environment;
   const char* directory;  // or null
   int output;
   int error;
-  int report;  // where errno goes if it fails
+  int report;  // gets errno on failure
   pid_t parent;
 
   [[noreturn]] void become() const {

@@ -13,14 +13,14 @@
 
 namespace nodepool::test_support {
 
-// How a program is started.
+// Options for starting a program.
 struct ChildOptions {
-  std::map<std::string, std::string> environment{};  // on top of the present one
-  std::filesystem::path working_directory{};         // empty: the present one
+  std::map<std::string, std::string> environment{};  // added to the current one
+  std::filesystem::path working_directory{};         // empty: the current one
 };
 
-// A program that runs beside the test. It is killed when this object goes away, and also when the
-// thread that made it ends: nothing is left running after a crash.
+// A child process of the test. It is killed when this object is destroyed, and when the thread that
+// started it ends, so that nothing is left running after a crash.
 class Child {
  public:
   // Starts `command`: the program, looked up in PATH, and its arguments. Throws std::system_error
@@ -33,24 +33,24 @@ class Child {
 
   pid_t pid() const { return pid_; }
 
-  // Whether it has not ended yet.
+  // Whether it has not ended.
   bool running();
 
-  // Sends it a signal, e.g. SIGTERM. Harmless when it has ended.
+  // Sends a signal, e.g. SIGTERM. Does nothing if it has ended.
   void signal(int number);
 
   // Waits for its end and returns its exit status; 128 + N if signal N ended it.
   int wait();
 
-  // As wait(), but returns nothing if it still runs after `patience`.
+  // Like wait(), but returns nothing if it still runs after `patience`.
   std::optional<int> wait_for(std::chrono::milliseconds patience);
 
-  // What it has written so far.
+  // Its output so far.
   std::string standard_output() const;
   std::string standard_error() const;
 
-  // Whether `text` appears in what it writes to standard error, within `patience`. False at once if
-  // it ends without.
+  // Waits up to `patience` for `text` in its standard error and returns whether it appears. Returns
+  // false at once if the program ends without it.
   bool error_output_shows(const std::string& text, std::chrono::milliseconds patience);
 
  private:
@@ -61,9 +61,9 @@ class Child {
   std::optional<int> status_;
 };
 
-// What a program that ran to its end left.
+// The result of a program that has ended.
 struct Completed {
-  int status;  // as Child::wait()
+  int status;  // like Child::wait()
   std::string output;
   std::string error;
 };

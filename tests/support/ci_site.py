@@ -1,5 +1,5 @@
-"""An installation of one host: launchers on one embedded store, and clients of their API. Their nodes are those of the fake
-cloud, unless a launcher's configuration says otherwise."""
+"""An installation of one host: launchers on one embedded store, and clients of their API. By default the nodes are those
+of the fake cloud."""
 import hashlib
 import http.client
 import json
@@ -18,7 +18,7 @@ CLOUDS = {'clouds': {'fake': {'auth': {'username': 'fake', 'password': 'fake', '
 
 
 def provider():
-    """A cloud for as many small and medium nodes as anybody wants, and one large one."""
+    """A cloud with unlimited small and medium nodes and one large node."""
     image = 'Fake Precise'
 
     def pool(most, *labels):
@@ -76,7 +76,7 @@ class Site:
         return certificate, key
 
     def launch(self, api=None, address='127.0.0.1', **more):
-        """Another launcher; its API at .port."""
+        """Starts another launcher; its API is at .port."""
         port = free_port()
         directory = self.directory / f'launcher{len(self.launchers)}'
         content = {'store': f'sqlite://{self.directory}/nodepool.db',
@@ -116,7 +116,7 @@ class Site:
         return answer
 
     def stream(self, launcher, path, token):
-        """A connection on which a stream has begun."""
+        """A connection with a started stream."""
         stream = socket.create_connection(('127.0.0.1', launcher.port), timeout=90)
         stream.sendall(f'GET {path} HTTP/1.1\r\nHost: nodepool\r\nConnection: close\r\n'
                        f'Authorization: Bearer {self.tokens[token]}\r\n\r\n'.encode())
@@ -135,13 +135,13 @@ class Site:
         return rest
 
     def half_a_request(self, launcher):
-        """A connection of a client that takes its time."""
+        """A connection of a slow client."""
         slow = socket.create_connection(('127.0.0.1', launcher.port), timeout=90)
         slow.sendall(b'POST /api/v1/requests HTTP/1.1\r\nHost: nodepool\r\nContent-Length: 1000\r\n\r\n{')
         return slow
 
     def memory(self, launcher):
-        """Of its process, in MiB."""
+        """Resident memory of its process, in MiB."""
         pages = int(open(f'/proc/{launcher.process.pid}/statm').read().split()[1])
         return pages * os.sysconf('SC_PAGE_SIZE') >> 20
 

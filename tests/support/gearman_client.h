@@ -9,10 +9,10 @@
 
 namespace nodepool::test_support {
 
-// A client of a Gearman server on the loopback interface that sees every packet.
+// A client of a Gearman server on the loopback interface that records every packet.
 class GearmanClient {
  public:
-  // What a server sends to a client: "WORK_STATUS" and its arguments.
+  // A packet from the server: its type, such as "WORK_STATUS", and its arguments.
   struct Packet {
     std::string type;
     std::vector<std::string> arguments;  // without the job's handle
@@ -21,10 +21,10 @@ class GearmanClient {
   // Connects. Throws std::system_error.
   explicit GearmanClient(std::uint16_t port);
 
-  // Asks for a job.
+  // Submits a job.
   void submit(std::string_view function, std::string_view unique, std::string_view payload);
 
-  // What has come about jobs so far: of all of them.
+  // The packets about all jobs so far.
   const std::vector<Packet>& packets();
 
   // The arguments of the packets of that type so far, joined by '/', in order.

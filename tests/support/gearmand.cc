@@ -36,7 +36,8 @@ void Gearmand::start() {
   while (run({"gearadmin", "-h", kLoopback, "-p", std::to_string(port()), "--status"}).status !=
          0) {
     if (!process_->running() || std::chrono::steady_clock::now() > end) {
-      throw std::runtime_error("gearmand does not serve: " + process_->standard_error());
+      throw std::runtime_error("gearmand does not accept connections: " +
+                               process_->standard_error());
     }
     std::this_thread::sleep_for(milliseconds(20));
   }
@@ -67,7 +68,7 @@ std::optional<int> Gearmand::workers(const std::string& function) const {
   return line->workers;
 }
 
-// Lines are "number: address:port address:port state …" in hexadecimal, own end first.
+// Lines are "number: address:port address:port state …" in hexadecimal, local end first.
 std::set<std::uint16_t> Gearmand::peers() const {
   constexpr unsigned kEstablished = 1;
   std::ifstream table("/proc/net/tcp");

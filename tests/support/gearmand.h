@@ -11,30 +11,30 @@
 
 namespace nodepool::test_support {
 
-// A real Gearman job server for this test alone, on the loopback interface. Its port stays the same
-// through stops and starts; it forgets its jobs. What is left running at the end is killed.
+// A Gearman job server for one test, on the loopback interface. A restart keeps the port but not
+// the jobs. Killed on destruction.
 class Gearmand {
  public:
-  // Starts it. Throws std::runtime_error; a missing gearmand is an error, so that a suite does not
-  // pass without having tested anything.
+  // Starts it. Throws std::runtime_error, also if gearmand is missing, so that a suite cannot pass
+  // without testing anything.
   Gearmand();
 
   std::uint16_t port() const { return port_.number(); }
 
-  // Returns when the server accepts connections.
+  // Waits until the server accepts connections.
   void start();
-  // Ends it as a crash would, and waits for that.
+  // Kills it and waits for its end.
   void kill();
 
-  // How many workers offer the function; nothing if the server has never heard of it.
+  // The number of workers with the function; nothing if the server does not know the function.
   std::optional<int> workers(const std::string& function) const;
-  // Who is connected now: the ports at the other ends.
+  // The connected clients, by their ports.
   std::set<std::uint16_t> peers() const;
-  // How many jobs of the function wait or are being done.
+  // The number of waiting and running jobs of the function.
   int jobs(const std::string& function) const;
 
-  // The command `gearman` for this server: more arguments follow. For a client with a job:
-  // "-f", the function, "-u", what it calls the job, the payload.
+  // The beginning of a command line of `gearman` for this server. To submit a job, append "-f", the
+  // function, "-u", the job's unique id, the payload.
   std::vector<std::string> client(const std::vector<std::string>& arguments) const;
 
  private:

@@ -10,8 +10,7 @@
 
 namespace nodepool::http {
 
-// A server for tests, on the loop of the test: answers each request as the test says. Speaks as
-// much of HTTP/1.1 as that needs.
+// An HTTP/1.1 server for tests, on the loop of the test. The test supplies the responses.
 class HttpServer {
  public:
   struct Call {
@@ -20,7 +19,7 @@ class HttpServer {
     Headers headers;  // names in lower case
     std::string body;
   };
-  // The answer as it goes over the wire; empty: none, the connection is closed. May wait.
+  // Returns the raw response; empty: close the connection. May wait.
   using Handler = std::function<async::Task<std::string>(const Call&)>;
 
   HttpServer(const async::Runtime& runtime, Handler handler);
@@ -29,7 +28,7 @@ class HttpServer {
   // "http://127.0.0.1:PORT".
   std::string url() const;
 
-  // What has been asked, in order, and over how many connections.
+  // The requests, in order, and the number of connections.
   const std::vector<Call>& calls() const { return calls_; }
   int connections() const { return connections_; }
 
@@ -50,7 +49,7 @@ class HttpServer {
   async::TaskScope scope_;
 };
 
-// An answer with this status and body.
+// A response with this status and body.
 std::string answer(int status, const std::string& body, const std::string& headers = {});
 
 }  // namespace nodepool::http

@@ -1,4 +1,4 @@
-"""Daemons of this project for suites written in Python, each with a configuration, and the commands."""
+"""Daemons of this project with a configuration, and its commands, for suites in Python."""
 import json
 import os
 import pathlib
@@ -7,15 +7,15 @@ import subprocess
 import time
 
 BINARIES = pathlib.Path(os.environ['NODEPOOL_BINARIES'])
-PATIENCE = 300  # seconds: no verdict depends on how busy the machine is
+PATIENCE = 300  # seconds; large, so that results do not depend on the load
 
 
 def wait_until(what, condition, patience=PATIENCE):
-    """Returns the first true value of condition(); throws with `what` when it takes too long."""
+    """Waits for a true value of condition() and returns it. Raises TimeoutError with `what`."""
     deadline = time.monotonic() + patience
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise TimeoutError(f'not in time: {what}')
+            raise TimeoutError(f'timed out: {what}')
         time.sleep(0.02)
     return value
 
@@ -28,7 +28,7 @@ class CommandFailed(RuntimeError):
 
 
 class Daemon:
-    """A process that ends at a signal. daemon() is its command line; its output goes to the log."""
+    """A process that ends on a signal. daemon() is its command line; its output goes to the log."""
 
     def __init__(self, log, environment):
         self.log = log
@@ -41,7 +41,7 @@ class Daemon:
                                             env=self.environment)
 
     def stop(self, number=signal.SIGINT):
-        """Ends it and returns its exit status."""
+        """Stops it and returns its exit status."""
         if self.process is None:
             return None
         self.process.send_signal(number)
@@ -54,12 +54,12 @@ class Daemon:
         return status
 
     def kill(self):
-        """As a crash would."""
+        """Kills it, like a crash."""
         self.stop(signal.SIGKILL)
 
 
 class Launcher(Daemon):
-    """A launcher of this project. `content` is what its nodepool.yaml says."""
+    """A launcher of this project. `content` is the content of its nodepool.yaml."""
 
     def __init__(self, directory, content, environment=None):
         directory.mkdir(parents=True)
@@ -69,7 +69,7 @@ class Launcher(Daemon):
         self.config.write_text(json.dumps({**self.own_keys(directory), **content}, indent=1))  # JSON is YAML
 
     def own_keys(self, directory):
-        """Of the configuration, besides the content."""
+        """Keys of the configuration in addition to the content."""
         return {'history': {'directory': str(directory)}}
 
     def daemon(self):
@@ -79,7 +79,7 @@ class Launcher(Daemon):
         return [BINARIES / 'nodepool', '-c', self.config]
 
     def run(self, *arguments):
-        """The output of a command; throws CommandFailed."""
+        """Runs a command and returns its output. Raises CommandFailed."""
         done = subprocess.run([*self.command(), *arguments], text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=PATIENCE, env=self.environment)
         if done.returncode != 0:

@@ -13,7 +13,7 @@ namespace nodepool::test_support {
 
 namespace {
 
-// Sizes of a socket address and its kinds, in one place.
+// A socket address with its size.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -48,7 +48,7 @@ SocketAddress name_of(int socket) {
   return result;
 }
 
-// The port is at the same place for both families.
+// The port has the same offset in both families.
 std::uint16_t port_of(int socket) {
   SocketAddress address = name_of(socket);
   return ntohs(reinterpret_cast<sockaddr_in*>(address.get())->sin_port);
@@ -60,7 +60,7 @@ Descriptor bound_socket(const std::string& address) {
       ::socket(bound.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   check(socket.get(), "socket");
   check(::bind(socket.get(), bound.get(), bound.size), "bind");
-  // Only now: two sockets that allow it from the start could be given the same port.
+  // Set after bind(), because sockets that allow it before could get the same port.
   const int yes = 1;
   check(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), "SO_REUSEADDR");
   return socket;
@@ -95,7 +95,7 @@ TcpListener::TcpListener(Behaviour behaviour, const std::string& address)
     thread_ = std::thread([this] { serve(); });
     return;
   }
-  // Fill the queue of connections to be accepted; the kernel ignores further attempts.
+  // Fill the backlog; the kernel ignores further attempts.
   for (int i = 0; i < 4; ++i) {
     SocketAddress own = name_of(socket_.get());
     Descriptor client(
@@ -150,7 +150,7 @@ bool TcpListener::serve_connection(int connection, short events) const {
   if ((events & POLLOUT) != 0) {
     std::string sent = "no secure shell here yet, please hold the line\r\n";
     if (behaviour_ == Behaviour::garbage) {
-      // Any fixed bytes that are not text will do.
+      // Arbitrary bytes that are not text.
       sent.assign(4096, '\x9f');
       for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(i * 131 + 7);
     }

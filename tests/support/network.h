@@ -10,16 +10,15 @@
 
 namespace nodepool::test_support {
 
-// The addresses that tests use; nothing leaves the machine.
+// The addresses for tests, which stay on the machine.
 inline constexpr char kLoopback[] = "127.0.0.1";
 inline constexpr char kLoopback6[] = "::1";
 
 // Whether the machine has IPv6 on its loopback interface.
 bool has_ipv6_loopback();
 
-// A TCP port that nobody else is given while this object lives, neither by the kernel nor by
-// another ReservedPort. A server that sets SO_REUSEADDR may listen on it all the same; until one
-// does, connections are refused.
+// Reserves a TCP port: neither the kernel nor another ReservedPort assigns it meanwhile. A server
+// with SO_REUSEADDR can listen on it; until then connections are refused.
 class ReservedPort {
  public:
   // Throws std::system_error.
@@ -32,19 +31,19 @@ class ReservedPort {
   std::uint16_t number_;
 };
 
-// A loopback port that was free a moment ago, for servers that take only a number. Where possible,
-// keep a ReservedPort instead. Throws std::system_error.
+// A loopback port that was free a moment ago. Use a ReservedPort instead if possible. Throws
+// std::system_error.
 std::uint16_t free_port();
 
-// A server that misbehaves. It runs on a thread of its own.
+// A misbehaving server, on a thread of its own.
 class TcpListener {
  public:
   enum class Behaviour {
-    silent,         // accepts connections and keeps them, without a word
+    silent,         // accepts connections and sends nothing
     closing,        // closes every connection at once
-    garbage,        // sends random bytes without end
-    endless_lines,  // sends lines without end, as if the SSH banner were yet to come
-    unanswering,    // does not even accept: connection attempts hang
+    garbage,        // sends random bytes forever
+    endless_lines,  // sends lines forever, as before an SSH banner
+    unanswering,    // does not accept: connection attempts hang
   };
 
   // Throws std::system_error.
@@ -55,21 +54,21 @@ class TcpListener {
 
   std::uint16_t port() const { return port_; }
 
-  // How many connections it has accepted, and the most that were open at the same time.
+  // The number of accepted connections, and the most that were open at a time.
   std::size_t accepted() const { return accepted_; }
   std::size_t most_open() const { return most_open_; }
 
  private:
   void serve();
   void accept_one();
-  // Returns whether the connection is to be kept.
+  // Returns whether to keep the connection.
   bool serve_connection(int connection, short events) const;
 
   Behaviour behaviour_;
   Descriptor socket_;
   Descriptor stop_;
   std::uint16_t port_;
-  std::vector<Descriptor> connections_;  // the thread's own, except for an unanswering server
+  std::vector<Descriptor> connections_;  // used by the thread, except for an unanswering server
   std::atomic<std::size_t> accepted_ = 0;
   std::atomic<std::size_t> most_open_ = 0;
   std::thread thread_;

@@ -1,4 +1,4 @@
-"""What services of a suite need of the network."""
+"""Network helpers for the services of a suite."""
 import socket
 
 

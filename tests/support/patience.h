@@ -4,9 +4,8 @@
 
 namespace nodepool::test_support {
 
-// How long a test waits in real time for what has to come: ten times what the slowest of these
-// waits takes on an idle machine. It only decides when a test that would hang is given up; no test
-// may take as long to pass.
+// The real-time limit for an expected event: ten times the longest of these waits on an idle
+// machine. It only ends hanging tests; a passing test must not take that long.
 inline constexpr auto kPatience = std::chrono::minutes(5);
 
 }  // namespace nodepool::test_support

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kNewConnection[] = "Connection from ";
 
-// sshd is often outside the PATH of ordinary users, and insists on being called by its full path.
+// sshd is often outside the PATH of ordinary users and must be started by its full path.
 std::string find_sshd() {
   for (const char* path : {"/usr/sbin/sshd", "/usr/local/sbin/sshd", "/usr/bin/sshd"}) {
     if (::access(path, X_OK) == 0) return path;
@@ -50,7 +50,7 @@ Sshd::Sshd(const Options& options)
   for (const std::string& kind : options.host_keys) make_host_key(kind);
   generate_key(client_key(), "ed25519");
   write_configuration(options.configuration);
-  // Where root's sshd confines itself; a machine that never ran one does not have it.
+  // The privilege separation directory of root's sshd, which may be missing.
   if (::geteuid() == 0) std::filesystem::create_directories("/run/sshd");
   if (options.start) start();
 }
@@ -63,7 +63,7 @@ void Sshd::make_host_key(const std::string& kind) {
 
 void Sshd::write_configuration(const std::vector<std::string>& more) const {
   std::ostringstream text;
-  // First, because the first of several values counts.
+  // First, because sshd uses the first of several values.
   for (const std::string& line : more) text << line << "\n";
   text << "ListenAddress " << address_ << "\nPort " << port() << "\n";
   for (const auto& file : host_key_files_) text << "HostKey " << file.string() << "\n";

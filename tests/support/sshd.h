@@ -12,8 +12,8 @@
 
 namespace nodepool::test_support {
 
-// A real OpenSSH server for this test alone: on the loopback interface, with host keys and a client
-// key of its own, run by and open to the present user.
+// An OpenSSH server for one test, on the loopback interface, with host keys and a client key of its
+// own, run by and for the current user.
 class Sshd {
  public:
   struct Options {
@@ -23,36 +23,36 @@ class Sshd {
     bool start = true;
   };
 
-  // Makes the keys, and starts the server unless told otherwise. Throws std::runtime_error; a
-  // missing sshd is an error, so that a suite does not pass without having tested anything.
+  // Creates the keys and starts the server, if requested. Throws std::runtime_error, also if sshd
+  // is missing, so that a suite cannot pass without testing anything.
   Sshd() : Sshd(Options()) {}
   explicit Sshd(const Options& options);
   Sshd(const Sshd&) = delete;
   Sshd& operator=(const Sshd&) = delete;
 
   const std::string& address() const { return address_; }
-  // The same through stop() and start(); nobody else gets it meanwhile.
+  // Reserved, and the same after stop() and start().
   std::uint16_t port() const { return port_.number(); }
 
   // The public host keys, "<type> <base64>" each, in the order of Options::host_keys.
   const std::vector<std::string>& host_keys() const { return host_keys_; }
 
-  // The private key file that logs the user() in, and that user.
+  // The private key file for the login of user(), and that user.
   std::filesystem::path client_key() const;
   static std::string user();
 
-  // Has other host keys of the same kinds from the next start() on.
+  // Replaces the host keys by others of the same types, from the next start() on.
   void replace_host_keys();
 
-  // Returns when the server accepts connections.
+  // Waits until the server accepts connections.
   void start();
-  // Ends the server in an orderly way; kill() does not give it the time. Both wait for its end.
+  // Stops the server gracefully; kill() kills it. Both wait for its end.
   void stop();
   void kill();
 
-  // What the server has logged since it was started.
+  // The server's log since its start.
   std::string log() const;
-  // How many connections it has served since then.
+  // The number of connections since then.
   std::size_t connections() const;
 
  private:

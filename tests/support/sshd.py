@@ -1,5 +1,5 @@
-"""An SSH server on the loopback, which lets the user of the suite in with its own key, and has a home
-directory of its own: a host to be handed out."""
+"""An SSH server on the loopback, a host for static nodes. The user of the suite logs in with its own key and a home
+directory of its own."""
 import getpass
 import os
 import pathlib
@@ -35,7 +35,7 @@ UseDNS no
 ForceCommand export HOME={self.home}; cd; eval "$SSH_ORIGINAL_COMMAND"
 """)
         if os.geteuid() == 0:
-            pathlib.Path('/run/sshd').mkdir(exist_ok=True)  # where root's sshd confines itself
+            pathlib.Path('/run/sshd').mkdir(exist_ok=True)  # privilege separation directory of root's sshd
 
     def make_key(self, file):
         """Returns the public key, "<type> <base64>"."""

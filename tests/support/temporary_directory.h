@@ -6,7 +6,7 @@
 
 namespace nodepool::test_support {
 
-// A directory that vanishes with all it contains.
+// A temporary directory, removed with its content on destruction.
 class TemporaryDirectory {
  public:
   // Throws std::system_error.
@@ -17,7 +17,7 @@ class TemporaryDirectory {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Writes a file into it, making the directories on its way, and returns its path. Throws
+  // Writes a file in it, creating parent directories, and returns its path. Throws
   // std::system_error.
   std::filesystem::path write(const std::filesystem::path& name, std::string_view content) const;
 

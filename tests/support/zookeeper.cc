@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Short, so that sessions end soon; servers count time-outs in ticks.
+// Short, so that sessions end soon: servers count timeouts in ticks.
 constexpr int kTickMilliseconds = 500;
 
 constexpr char kJars[] = "/usr/share/java/";
@@ -31,7 +31,7 @@ void require_success(const std::vector<std::string>& command) {
   throw std::runtime_error(command[0] + " " + command[1] + ": " + result.error);
 }
 
-// The manifest of Debian's zookeeper.jar names its dependencies except some that TLS needs.
+// The manifest of Debian's zookeeper.jar lacks some dependencies for TLS.
 std::string class_path() {
   const std::string main = std::string(kJars) + "zookeeper.jar";
   if (!std::filesystem::exists(main)) {
@@ -46,7 +46,7 @@ std::string class_path() {
   return path;
 }
 
-// What a server answers to a "four letter word"; empty if it does not.
+// A server's response to a "four letter word"; empty if there is none.
 std::string ask(std::uint16_t port, const std::string& word) {
   const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -60,7 +60,7 @@ std::string ask(std::uint16_t port, const std::string& word) {
   std::string answer;
   char buffer[4096];
   pollfd waiting{socket.get(), POLLIN, 0};
-  while (::poll(&waiting, 1, 1000) > 0) {  // a paused server is silent
+  while (::poll(&waiting, 1, 1000) > 0) {  // a paused server does not respond
     const ssize_t size = ::recv(socket.get(), buffer, sizeof buffer, 0);
     if (size <= 0) break;
     answer.append(buffer, static_cast<std::size_t>(size));
@@ -91,7 +91,7 @@ Certificates::Certificates(const TemporaryDirectory& directory)
                                      "-addext", "subjectAltName=IP:" + std::string(kLoopback)});
     require_success(make_one);
   }
-  // The form of a server's key store: the key, then its certificate.
+  // The format of a server's key store: the key, then its certificate.
   const std::filesystem::path file = directory.path() / "server";
   directory.write(server.filename(),
                   read_file(file.string() + ".key") + read_file(file.string() + ".pem"));
@@ -156,10 +156,10 @@ void ZooKeeperEnsemble::configure(Member& member) const {
 void ZooKeeperEnsemble::start(std::size_t member) {
   Member& target = *members_.at(member);
   const std::vector<std::string> command{
-      // Room for 100,000 records; it is not taken before it is used.
+      // For 100,000 records; only used memory is allocated.
       "java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
       "-Djava.net.preferIPv4Stack=true", "-Dzookeeper.jmx.log4j.disable=true",
-      // Nothing here has to survive the machine.
+      // The data need not survive a power failure.
       "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024", "-cp", class_path(),
       "org.apache.zookeeper.server.quorum.QuorumPeerMain", target.directory / "zoo.cfg"};
   target.process.emplace(command);
@@ -182,7 +182,7 @@ void ZooKeeperEnsemble::wait_until_serving(std::size_t member) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (mode(target).empty()) {
     if (!target.process->running() || std::chrono::steady_clock::now() > until) {
-      throw std::runtime_error("ZooKeeper does not serve: " + target.process->standard_error());
+      throw std::runtime_error("ZooKeeper does not respond: " + target.process->standard_error());
     }
     std::this_thread::sleep_for(milliseconds(20));
   }
@@ -197,7 +197,7 @@ std::size_t ZooKeeperEnsemble::leader() const {
 
 std::int64_t ZooKeeperEnsemble::packets_received(std::size_t member) const {
   const std::string number = report(*members_.at(member), "Received: ");
-  if (number.empty()) throw std::runtime_error("ZooKeeper does not serve");
+  if (number.empty()) throw std::runtime_error("ZooKeeper does not respond");
   return std::stoll(number);
 }
 

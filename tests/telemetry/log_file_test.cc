@@ -93,7 +93,7 @@ TEST_F(LogRotationTest, weeks_end_with_their_day) {
 }
 
 TEST_F(LogRotationTest, where_nothing_can_be_renamed_it_goes_on) {
-  // The place of the first of those that are kept is a directory with something in it.
+  // The name of the first backup is taken by a directory that is not empty.
   directory_.write("log.1/x", "");
   LogFile file(path(), {.max_size = 10, .backups = 1}, kFridayNoon);
   file.write("one....\n", kFridayNoon);

@@ -94,11 +94,11 @@ TEST_F(LogFileTest, a_file_that_cannot_be_opened_is_a_clear_error) {
   }
 }
 
-// A disk without room, and with room again.
+// A full disk, and one with space again.
 class FullDiskTest : public LogFileTest {
  protected:
   FullDiskTest() { std::filesystem::create_symlink("/dev/full", path_); }
-  void make_room() { std::filesystem::remove(path_); }
+  void free_space() { std::filesystem::remove(path_); }
 };
 
 TEST_F(FullDiskTest, what_cannot_be_written_is_counted_and_told_when_there_is_room_again) {
@@ -108,18 +108,18 @@ TEST_F(FullDiskTest, what_cannot_be_written_is_counted_and_told_when_there_is_ro
   logger.error("two");
   EXPECT_EQ(log->losses().messages, 2U);
   EXPECT_THAT(log->losses().trouble, HasSubstr("No space left on device"));
-  make_room();
+  free_space();
   logger.info("three");
   logger.info("four");
   EXPECT_THAT(lines(path_), ElementsAre(EndsWith("WARNING nodepool.log: 2 message(s) could not be "
-                                                 "written here: No space left on device"),
+                                                 "written to this log: No space left on device"),
                                         EndsWith("three"), EndsWith("four")));
   EXPECT_EQ(log->losses().messages, 2U);
   EXPECT_EQ(log->losses().trouble, "");
 }
 
 TEST_F(FullDiskTest, a_file_that_cannot_be_made_anew_loses_what_is_written_meanwhile) {
-  make_room();
+  free_space();
   const std::shared_ptr<Log> log = open();
   const Logger logger(log, "nodepool");
   logger.info("one");
@@ -129,12 +129,12 @@ TEST_F(FullDiskTest, a_file_that_cannot_be_made_anew_loses_what_is_written_meanw
   EXPECT_EQ(log->losses().messages, 1U);
   std::filesystem::remove(path_);
   logger.info("three");
-  EXPECT_THAT(lines(path_),
-              ElementsAre(HasSubstr("1 message(s) could not be written here"), EndsWith("three")));
+  EXPECT_THAT(lines(path_), ElementsAre(HasSubstr("1 message(s) could not be written to this log"),
+                                        EndsWith("three")));
   std::filesystem::remove(path_ + ".1");
 }
 
-// Of a write for which there is room for a part only.
+// A write that is cut short because the disk is full.
 TEST_F(LogFileTest, a_torn_line_ends_before_the_next_one) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -43,7 +43,7 @@ constexpr Metric kVisits{.name = "visit_seconds",
                          .statsd = {"visits.<wood>", "visits.<wood>.for.<why>"},
                          .help = "how long somebody was there"};
 
-// What a statsd server hears.
+// A statsd server that records datagrams.
 class UdpReceiver {
  public:
   UdpReceiver() : descriptor_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
@@ -149,7 +149,7 @@ TEST_F(MetricsTest, a_batch_fills_datagrams_of_less_than_512_bytes) {
   std::size_t lines = 0;
   for (const std::string& datagram : datagrams_) {
     EXPECT_LT(datagram.size(), 512U);
-    // A negative gauge and the zero before it are never parted.
+    // A negative gauge and the zero before it are in the same datagram.
     EXPECT_THAT(datagram.substr(0, datagram.find('\n')), HasSubstr(":0|g"));
     lines += 1 + static_cast<std::size_t>(std::ranges::count(datagram, '\n'));
   }

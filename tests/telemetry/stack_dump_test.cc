@@ -69,7 +69,7 @@ TEST(ThreadStacksTest, a_thread_that_does_not_answer_is_listed_without_a_stack) 
     ::pthread_setname_np(::pthread_self(), "deaf");
     blocked.count_down();
     released.wait();
-    ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);  // the late answer
+    ::pthread_sigmask(SIG_UNBLOCK, &all, nullptr);  // the late response
   });
   blocked.wait();
   ThreadStacks stacks;
@@ -81,7 +81,7 @@ TEST(ThreadStacksTest, a_thread_that_does_not_answer_is_listed_without_a_stack) 
   EXPECT_THAT(deaf->frames, IsEmpty());
 }
 
-// Keeps what is logged, from any thread.
+// Records log messages, from any thread.
 class LogLines {
  public:
   std::shared_ptr<Log> sink() {
@@ -156,19 +156,19 @@ TEST(StackDumpTest, a_loop_that_stands_still_is_told_of_once_and_by_itself) {
                        {.pause = std::chrono::milliseconds(20),
                         .turned = [&lags](async::Duration lag) { lags.push_back(lag); }});
 
-  // Nobody polls the loop: the first look is not answered.
+  // The loop does not run: the first check fails.
   const std::string stalled = lines.wait_for("thread(s)\n");
-  EXPECT_THAT(stalled, HasSubstr("The event loop has been standing still for 0.0 s: 1 thread(s)"));
+  EXPECT_THAT(stalled, HasSubstr("The event loop has been blocked for 0.0 s: 1 thread(s)"));
 
-  // It turns again, and the looks go on.
+  // It runs again, and the checks continue.
   const auto give_up = std::chrono::steady_clock::now() + test_support::kPatience;
   while (lags.size() < 3 && std::chrono::steady_clock::now() < give_up) loop.poll();
   ASSERT_GE(lags.size(), 3U);
   EXPECT_GE(lags.front(), std::chrono::milliseconds(20));
   EXPECT_THAT(lines.wait_for("task(s)"), HasSubstr("0 task(s)"));
 
-  // It stands still once more, which is told once more.
-  lines.wait_for_two("The event loop has been standing still");
+  // It is blocked again, which is logged again.
+  lines.wait_for_two("The event loop has been blocked");
 }
 
 TEST(StackDumpTest, says_what_tasks_wait_for) {

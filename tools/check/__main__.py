@@ -1,4 +1,4 @@
-"""Installs what the tests need, builds, and runs them: see the usage below."""
+"""Installs the packages for the tests, builds, and runs the tests: see the usage below."""
 import os
 import pathlib
 import signal
@@ -10,12 +10,12 @@ from results import table
 from suites import BY_NAME, GROUPS, SUITES
 
 USAGE = '''\
-./check                     what decides for everybody: the quick suites and 1000 seeds of the simulation
-./check changed [BASE]      what a change concerns, as tests/concerns says; since BASE, or since the newest commit
-                            that is older than a day
-./check ci                  the same with all quick suites, in the time that continuous integration has
-./check all [--from SUITE]  every suite, in the order of this list, at any length
-./check SUITE… [OPTION…]    some suites; what begins with the first option, or follows `--`, is the suite's own:
+./check                     the default: the quick suites and 1000 seeds of the simulation
+./check changed [BASE]      the suites that tests/concerns lists for the changed files; since BASE, by default the newest
+                            commit older than a day
+./check ci                  the same with all quick suites, within the time limit of continuous integration
+./check all [--from SUITE]  every suite, in the order of this list, without a time limit
+./check SUITE… [OPTION…]    some suites; options, from the first one or after `--`, are passed to the suite:
 '''
 
 
@@ -25,14 +25,14 @@ def usage():
 
 
 def split(arguments):
-    """The names, and the options that follow them."""
+    """Splits arguments into names and the options after them."""
     count = next((i for i, argument in enumerate(arguments) if argument.startswith('-')), len(arguments))
     names, options = arguments[:count], arguments[count:]
     return names, options[1:] if options[:1] == ['--'] else options
 
 
 def choose(names, options):
-    """Runs what the names say. Raises ValueError if there is no such thing."""
+    """Runs the named suites or groups. Raises ValueError for an unknown name."""
     first, *others = names or ['quick', 'simulation']
     if first == 'all' and not others and (not options or len(options) == 2 and options[0] == '--from'):
         if options and options[1] not in BY_NAME:
@@ -46,13 +46,13 @@ def choose(names, options):
     if unknown := [name for name in wanted if name not in BY_NAME]:
         raise ValueError(f'unknown suite: {unknown[0]}')
     if options and len(wanted) > 1:
-        raise ValueError('options are for one suite alone')
+        raise ValueError('options require a single suite')
     return plan.run_suites(wanted, options)
 
 
 def main():
     os.chdir(pathlib.Path(__file__).resolve().parents[2])
-    # What has been started is in groups of its own, and ended on the way out.
+    # Raise KeyboardInterrupt, so that the process groups that have been started are ended.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     names, options = split(sys.argv[1:])
     if options[:1] == ['--help']:

@@ -1,4 +1,4 @@
-"""What has changed, and what that concerns."""
+"""Determines changed files and the suites and tests that they affect."""
 import functools
 import os
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 
 MAP = pathlib.Path('tests/concerns')
 NOTHING = '-'
-WHOLE = '!'  # behind a suite's name: all of it, not only its smoke tests
+WHOLE = '!'  # after a suite's name: all of its tests, not only the smoke tests
 TEST_MACRO = re.compile(r'^(TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+)\s*,\s*(\w+)\s*\)',
                         re.MULTILINE)
 HUNK = re.compile(r'^@@ -\S+ \+(\d+)(?:,(\d+))? @@')
@@ -18,13 +18,13 @@ def git(*arguments):
 
 
 def base():
-    """The newest commit that is older than a day; the empty tree if there is none."""
+    """The newest commit older than a day; the empty tree if there is none."""
     commit = git('rev-list', '-1', '--before=1 day ago', 'HEAD').strip()
     return commit or git('hash-object', '-t', 'tree', '/dev/null').strip()
 
 
 def changed_files(since):
-    """Files that differ from a commit, those that git does not know yet among them. Raises ValueError."""
+    """Files that differ from a commit, including untracked ones. Raises ValueError."""
     if subprocess.run(['git', 'rev-parse', '--verify', '--quiet', f'{since}^{{tree}}'], capture_output=True).returncode:
         raise ValueError(f'no such commit: {since}')
     names = git('diff', '--name-only', '-z', since).split('\0')
@@ -59,7 +59,7 @@ def lines_for(lines, path):
 
 
 def concerned_suites(lines, paths):
-    """Suites that a change of these paths concerns, each with whether all of it."""
+    """The suites for a change of these paths, as {suite: whether all of its tests}."""
     suites = {}
     for path in paths:
         for _, names in lines_for(lines, path):
@@ -70,8 +70,8 @@ def concerned_suites(lines, paths):
 
 
 def concerned_programs(build, programs, paths, by_code_alone=False):
-    """Those of the test programs whose inputs, headers and sources among them, have changed, and
-    those that may have read what has. The build folder has to be built."""
+    """The test programs whose inputs, including headers and sources, have changed, and those that may
+    read changed files. The build folder must be built."""
     changed = {os.path.abspath(path) for path in paths}
     objects = changed_objects(build, changed)
     concerned = []
@@ -84,7 +84,7 @@ def concerned_programs(build, programs, paths, by_code_alone=False):
 
 
 def changed_objects(build, changed):
-    """Objects, relative to the build folder, that are compiled from one of these absolute paths."""
+    """Objects, relative to the build folder, that depend on one of these absolute paths."""
     objects, current, folder = set(), None, os.path.abspath(build)
     for line in subprocess.run(['ninja', '-C', build, '-t', 'deps'], check=True,
                                capture_output=True, text=True).stdout.splitlines():
@@ -98,14 +98,14 @@ def changed_objects(build, changed):
 
 
 def inputs_of(build, program):
-    """All that a program is made of, and the programs that it runs, relative to the build folder."""
+    """All inputs of a program and the programs that it runs, relative to the build folder."""
     target = str(pathlib.Path(program.file).resolve().relative_to(pathlib.Path(build).resolve()))
     return set(subprocess.run(['ninja', '-C', build, '-t', 'inputs', target], check=True,
                               capture_output=True, text=True).stdout.split('\n'))
 
 
 def changed_tests(since, paths):
-    """Names of tests of GoogleTest, as patterns for its filter, whose lines have changed."""
+    """(suite, name) of GoogleTest tests whose lines have changed."""
     patterns = set()
     for path in paths:
         if path.startswith('tests/') and path.endswith('.cc') and pathlib.Path(path).exists():
@@ -114,7 +114,7 @@ def changed_tests(since, paths):
 
 
 def changed_lines(since, path):
-    """Numbers of the lines of a file that a commit does not have."""
+    """The numbers of the lines of a file that are not in a commit."""
     if not git('ls-files', '--', path):
         return range(1, len(pathlib.Path(path).read_text().splitlines()) + 1)
     lines = set()
@@ -126,7 +126,7 @@ def changed_lines(since, path):
 
 
 def tests_at(text, lines):
-    """(suite, name) of the tests that stand in these lines of a source."""
+    """(suite, name) of the tests in these lines of a source."""
     tests = set()
     for found in TEST_MACRO.finditer(text):
         end = text.find('\n}\n', found.start())
@@ -138,7 +138,7 @@ def tests_at(text, lines):
 
 
 def is_one_of(test, tests):
-    """Whether a test's full name is one of those found in sources: Prefix/Suite.name/Parameter."""
+    """Whether a test's full name (Prefix/Suite.name/Parameter) matches one of (suite, name) from the sources."""
     suite, _, name = test.partition('.')
     return any(wanted_suite in suite.split('/') and wanted == name.split('/')[0]
                for wanted_suite, wanted in tests)

@@ -1,4 +1,4 @@
-"""Which suites run, in which order, and within which time."""
+"""Selects suites, their order and their time limits."""
 import subprocess
 import sys
 import time
@@ -9,12 +9,12 @@ import suites
 from results import Result
 from suites import BY_NAME, SUITES
 
-CI_BUDGET = 86 * 60       # seconds, of the 90 minutes that a run may take
-CI_REST_BUDGET = 30 * 60  # what is not only smoke, as far as that goes
+CI_BUDGET = 86 * 60       # seconds, of the 90 minutes for a run
+CI_REST_BUDGET = 30 * 60  # for tests beyond smoke tests
 
 
 def perform(suite, name, run):
-    """Runs a suite, whatever happens in it, and measures it."""
+    """Runs a suite and measures its time. Reports exceptions as a failure."""
     print(f'== {name}', flush=True)
     began, cpu = time.monotonic(), process.cpu_seconds()
     try:
@@ -52,7 +52,7 @@ def run_changed(since, is_ci):
     rest_budget = process.Budget(CI_REST_BUDGET if is_ci else None)
     paths = change.changed_files(since)
     concerned = change.concerned_suites(change.parse_map(change.MAP.read_text()), paths)
-    say_concerned(since, paths, concerned)
+    print_concerned(since, paths, concerned)
     has_smoke = {suite.name for suite in SUITES if suite.has_smoke}
     steps = steps_for(concerned, is_ci)
     bootstrap([BY_NAME[name] for name in steps if name in BY_NAME])
@@ -70,7 +70,7 @@ def run_changed(since, is_ci):
 
 
 def steps_for(concerned, is_ci):
-    """The suites in the order of their table, the sanitizers last."""
+    """The suites in the order of SUITES, the sanitizers last."""
     always = ['format', 'headers', 'docs', 'words', 'quick'] + (['simulation', 'counts'] if is_ci else [])
     last = ['asan']
     names = set(always) | set(concerned) | {'lint'}
@@ -79,15 +79,15 @@ def steps_for(concerned, is_ci):
 
 
 def rest(suite, run):
-    """What is not smoke: if there is no time for it, that is said, and decides nothing."""
+    """Runs the tests beyond smoke tests. Running out of time is reported, but is not a failure."""
     result = perform(suite, f'{suite.name}-rest', run)
     if result.out_of_time:
         result.out_of_time = False
-        result.note = 'as far as there was time'
+        result.note = 'until the time limit'
     return result
 
 
-def say_concerned(since, paths, concerned):
-    named = ', '.join(name + (' (all of it)' if whole else '') for name, whole in sorted(concerned.items()))
-    print(f'{len(paths)} files have changed since {since[:12]}; they concern {named or "no further suite"}',
+def print_concerned(since, paths, concerned):
+    named = ', '.join(name + (' (all tests)' if whole else '') for name, whole in sorted(concerned.items()))
+    print(f'{len(paths)} files have changed since {since[:12]}; affected suites: {named or "none"}',
           flush=True)

@@ -1,4 +1,4 @@
-"""Running commands within a time limit, and what they cost."""
+"""Runs commands within a time limit and measures their CPU time."""
 import contextlib
 import os
 import resource
@@ -6,15 +6,15 @@ import signal
 import subprocess
 import time
 
-GRACE = 60  # seconds that a command has to stop its services when its time is over
+GRACE = 60  # seconds to stop services after the time limit
 
 
 class OutOfTime(Exception):
-    """The command's time was over; it has been ended, with all that it had started."""
+    """The command has exceeded its time limit and has been ended with all of its children."""
 
 
 class Budget:
-    """How long a run may take, in seconds from now; None for as long as it takes."""
+    """The time limit of a run, in seconds from now; None: no limit."""
 
     def __init__(self, seconds=None):
         self.deadline = None if seconds is None else time.monotonic() + seconds
@@ -30,13 +30,13 @@ class Budget:
 
 
 def cpu_seconds():
-    """Of all children of this process that have ended, and of theirs."""
+    """CPU seconds of all ended children of this process and of their children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def run(command, budget, **options):
-    """Runs a command to its end and returns its exit status. Raises OutOfTime."""
+    """Runs a command and returns its exit status. Raises OutOfTime."""
     if budget.is_over():
         raise OutOfTime
     process = subprocess.Popen(command, start_new_session=True, **options)
@@ -49,7 +49,7 @@ def run(command, budget, **options):
 
 
 def end_group(process):
-    """Ends a process that leads a group, and what is left of the group."""
+    """Ends a process that leads a group, and the rest of the group."""
     if process.poll() is None:
         signal_group(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -65,7 +65,7 @@ def signal_group(process, number):
 
 @contextlib.contextmanager
 def busy_loops(count):
-    """Keeps the processors busy: a verdict must not depend on that."""
+    """Keeps the processors busy, because results must not depend on the load."""
     loops = [subprocess.Popen(['sh', '-c', 'while :; do :; done'], start_new_session=True)
              for _ in range(count)]
     try:

@@ -1,8 +1,8 @@
-"""The test programs of a build: what there is, and running their tests.
+"""Lists the test programs of a build and runs their tests.
 
-CTest is asked for the list, so what `ctest` runs and what `./check` runs is the same. Most programs
-are GoogleTest's: their tests run many to a process, because starting one costs more than most tests.
-If a process dies or hangs, the test that it was running has failed, and the rest go on in another.
+The list comes from CTest, so `ctest` and `./check` run the same programs. Most programs use GoogleTest:
+a process runs many of their tests, because starting a process costs more than most tests. If a process
+dies or hangs, its current test has failed, and the remaining tests run in another process.
 """
 import concurrent.futures
 import dataclasses
@@ -17,9 +17,9 @@ import process
 from results import TestCase
 
 TESTS_PER_PROCESS = 40
-PROCESSES = 8  # that share a program's tests, if these are enough
-# Seconds without a line of output after which a test hangs: a hundred times what the slowest takes
-# on an idle machine without a word.
+PROCESSES = 8  # the least number for a program's tests, if there are enough
+# Seconds without output after which a test counts as hanging: a hundred times the longest silence of a
+# test on an idle machine.
 SILENCE = 600
 
 RUNS = re.compile(r'^\[ RUN      \] (\S+)')
@@ -28,11 +28,11 @@ ENDS = re.compile(r'\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+).*?(?:\((\d+) ms\))?$')
 
 @dataclasses.dataclass
 class Program:
-    name: str  # as CTest calls it
+    name: str  # in CTest
     command: list
     is_gtest: bool
     is_whole: bool = False         # its tests share a service that takes seconds to start
-    reads_documents: bool = False  # and what else is in the tree: no build knows what it depends on
+    reads_documents: bool = False  # its tests read files of the source tree, unknown to the build
     tests: list = dataclasses.field(default_factory=list)
 
     @property
@@ -60,13 +60,13 @@ class Batch:
 
 
 def list_programs(build):
-    """The programs of a build folder that have been built."""
+    """The existing test programs of a build folder."""
     return parse_listing(subprocess.run(['ctest', '--test-dir', build, '--show-only=json-v1'], check=True,
                                         capture_output=True, text=True).stdout)
 
 
 def parse_listing(text):
-    """What CTest says there is. A test whose program has not been built has no command there."""
+    """Parses CTest's list. A test without a command has not been built."""
     programs = []
     for test in json.loads(text)['tests']:
         if 'command' not in test:
@@ -78,7 +78,7 @@ def parse_listing(text):
 
 
 def list_tests(program):
-    """Fills in the names of a program's tests."""
+    """Sets the names of a program's tests."""
     if not program.is_gtest:
         program.tests = [program.name]
         return
@@ -95,14 +95,14 @@ def list_tests(program):
 
 
 def batches_of(program, tests):
-    """In the program's order, so that tests of one fixture stay together."""
+    """Batches in the program's order, so that tests of one fixture stay together."""
     size = len(tests) if program.is_whole else min(TESTS_PER_PROCESS, -(-len(tests) // PROCESSES))
     return [Batch(program, tests[i:i + size]) for i in range(0, len(tests), size or 1)]
 
 
 def all_batches(programs, is_wanted):
-    """The batches of all tests of these programs that are wanted: is_wanted(program, test). Programs with few tests
-    have the longest ones: first, so that no lane is alone with them at the end."""
+    """The batches of the tests for which is_wanted(program, test). Programs with few tests come first, because these
+    tests take longest and should not be the last ones."""
     batches = []
     for program in sorted(programs, key=lambda program: len(program.tests)):
         batches += batches_of(program, [test for test in program.tests if is_wanted(program, test)])
@@ -110,8 +110,8 @@ def all_batches(programs, is_wanted):
 
 
 def run_all(batches, budget, jobs, announce=print, until=None):
-    """Runs batches, so many at once, and returns the test cases. Those that share a service have a lane of
-    their own, because they wait most of the time. No batch begins when `until` is over. Raises process.OutOfTime."""
+    """Runs batches, `jobs` at a time, and returns the test cases. Batches with a shared service run in a separate
+    thread, because they mostly wait. No batch starts after `until`. Raises process.OutOfTime."""
     whole = [batch for batch in batches if batch.program.is_whole]
     others = [batch for batch in batches if not batch.program.is_whole]
     cases = []
@@ -126,7 +126,7 @@ def run_all(batches, budget, jobs, announce=print, until=None):
                     if case.outcome != 'passed':
                         announce(f'{case.outcome.upper()}: {case.full_name}\n{case.output}')
         except BaseException:
-            # Processes that are running see it within a second.
+            # Running processes end within a second.
             budget.end()
             for future in running:
                 future.cancel()
@@ -135,7 +135,7 @@ def run_all(batches, budget, jobs, announce=print, until=None):
 
 
 def run_batch(batch, budget, until=None):
-    """Runs the tests of a batch, in more processes if some do not come to their end; none if `until` is over."""
+    """Runs the tests of a batch, in further processes if one dies or hangs; none after `until`."""
     cases, left = [], [] if until and until.is_over() else list(batch.tests)
     while left:
         ended = run_process(batch.program, left, budget)
@@ -146,7 +146,7 @@ def run_batch(batch, budget, until=None):
 
 
 def run_process(program, tests, budget):
-    """Runs tests in one process; returns the outcomes of those that began: at least of one."""
+    """Runs tests in one process; returns the outcomes of those that started, at least one."""
     if budget.is_over():
         raise process.OutOfTime
     command = list(program.command)
@@ -168,7 +168,7 @@ def run_process(program, tests, budget):
 
 
 def follow(child, reader, budget):
-    """Reads the child's output to its end. Returns what is wrong if that does not come."""
+    """Reads the child's output to its end. Returns the problem if it does not end, otherwise None."""
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         heard = time.monotonic()
@@ -182,14 +182,14 @@ def follow(child, reader, budget):
                 reader.feed(data.decode(errors='replace'))
                 heard = time.monotonic()
             elif child.poll() is not None:
-                # A child of the test's keeps the pipe open.
+                # A child of the test keeps the pipe open.
                 return None
             elif time.monotonic() - heard > SILENCE:
-                return f'nothing was heard of it for {SILENCE} s'
+                return f'no output for {SILENCE} s'
 
 
 class Reader:
-    """Learns the outcomes of tests from what a process prints."""
+    """Gets the outcomes of tests from the output of a process."""
 
     def __init__(self, program, tests):
         self.program = program
@@ -221,7 +221,7 @@ class Reader:
         self.current, self.lines = None, []
 
     def conclude(self, why):
-        """`why`: what is wrong with the process, empty if it ended well."""
+        """Returns the outcomes. `why`: the problem of the process, empty if it succeeded."""
         if self.rest:
             self.read(self.rest)
         if not self.program.is_gtest:
@@ -231,7 +231,7 @@ class Reader:
             self.lines.append(why or 'the process ended in the middle of the test')
             self.end('failed', 0)
         elif not self.cases or (why and all(case.outcome == 'passed' for case in self.cases)):
-            # Outside of all tests: before the first, or on the way out.
+            # The process failed outside of all tests: before the first one or at its end.
             self.current = self.cases.pop().name if self.cases else self.first
             self.lines.append(why or 'the test did not run')
             self.end('failed', 0)

@@ -1,4 +1,4 @@
-"""What suites have come to: counts, verdicts, JUnit files, and the table at the end."""
+"""Results of suites: counts, verdicts, JUnit files, and the table at the end."""
 import dataclasses
 import pathlib
 import xml.etree.ElementTree as xml
@@ -10,7 +10,7 @@ NOT_DECIDED = 'NOT DECIDED'
 
 @dataclasses.dataclass
 class Result:
-    """Of one suite. `flaky` are tests that failed, and passed when they ran once more, alone."""
+    """The result of one suite. `flaky` are tests that failed, but passed when they were retried alone."""
     suite: str
     passed: int = 0
     failed: int = 0
@@ -29,7 +29,7 @@ class Result:
 
 @dataclasses.dataclass
 class TestCase:
-    """One test's outcome. `output` is what it printed, kept only if it did not pass."""
+    """The outcome of a test. `output` is kept only if the test did not pass."""
     program: str
     name: str
     seconds: float = 0
@@ -57,7 +57,7 @@ def write_junit(path, suite, cases):
 
 
 def printable(text):
-    """XML has no control characters."""
+    """Replaces control characters, which XML does not allow."""
     return ''.join(c if c in '\n\t' or c >= ' ' else '�' for c in text)
 
 
@@ -79,7 +79,7 @@ def read_junit(path):
 
 
 def table(results):
-    """A line per suite, then the tests that were flaky."""
+    """A line for each suite, then the flaky tests."""
     columns = ('suite', 'tests', 'failed', 'flaky', 'seconds', 'CPU', 'verdict')
     rows = [columns] + [(r.suite, str(r.passed + r.failed), str(r.failed), str(len(r.flaky)),
                          f'{r.seconds:.0f}', f'{r.cpu_seconds:.0f}',
@@ -90,6 +90,6 @@ def table(results):
         first, *numbers, verdict = row
         lines.append('  '.join([first.ljust(widths[0])] +
                                [n.rjust(w) for n, w in zip(numbers, widths[1:])] + [verdict]))
-    lines += [f'FLAKY: {result.suite}: {name} passed only when it ran once more, alone'
+    lines += [f'FLAKY: {result.suite}: {name} passed only when retried alone'
               for result in results for name in result.flaky]
     return '\n'.join(lines)

@@ -1,4 +1,4 @@
-"""The suites, in the order in which `./check all` runs them: what tells most in the least time first."""
+"""The suites, in the order of `./check all`: the most informative and fastest ones first."""
 import collections
 import dataclasses
 import os
@@ -13,29 +13,29 @@ from results import Result, read_junit, write_junit
 
 BUILD = 'build/check'
 RESULTS = pathlib.Path(BUILD, 'results')
-JOBS = os.cpu_count() + 1  # some tests wait
-LOADS = 8            # busy loops beside what must not depend on how busy the machine is
-ROUNDS = 20          # of tests that are new or changed, beside these
-ROUNDS_LIMIT = 180   # seconds, after which no further test begins
+JOBS = os.cpu_count() + 1  # more than processors, because some tests wait
+LOADS = 8            # busy loops for tests that must not depend on the load
+ROUNDS = 20          # of new and changed tests, with busy loops
+ROUNDS_LIMIT = 180   # seconds; no test starts afterwards
 DECIDING_SEEDS = 300
 
 
 @dataclasses.dataclass
 class Run:
-    """How a suite is to run."""
+    """The parameters of a suite's run."""
     budget: process.Budget
     options: list = dataclasses.field(default_factory=list)
-    since: str | None = None  # what has not changed since this commit is left out
+    since: str | None = None  # only tests affected by changes since this commit
     changed: list = dataclasses.field(default_factory=list)  # paths
-    part: str | None = None   # of a suite with services: 'smoke', 'rest', or all of it
+    part: str | None = None   # of a suite with services: 'smoke', 'rest'; None: all
 
 
 class Failed(Exception):
-    """A step before the tests has failed; it has printed why."""
+    """A step before the tests has failed and has printed the reason."""
 
 
 def do(run, *command, **options):
-    """Runs a command that has to succeed."""
+    """Runs a command; raises Failed if it fails."""
     if process.run(command, run.budget, **options) != 0:
         raise Failed(' '.join(map(str, command)))
 
@@ -49,13 +49,13 @@ def build(run, preset=None, targets=()):
 
 
 def single(suite, run, *command):
-    """A suite that is one command."""
+    """Runs a suite that is one command."""
     print('+', *command, flush=True)
     good = process.run(command, run.budget) == 0
     return Result(suite, passed=int(good), failed=int(not good))
 
 
-# --- what reads sources
+# --- checks of sources
 
 def formatting(run):
     return single('format', run, 'tools/check-format')
@@ -106,12 +106,12 @@ def asan(run):
     if names is not None:
         there = [program for program in there if program.name in names]
         if len(there) < len(names):
-            raise Failed(f'{len(names)} programs were to be built, {len(there)} have been')
+            raise Failed(f'{len(there)} of {len(names)} programs have been built')
     return test_programs('asan', run, there)
 
 
 def chosen(run, by_code_alone=False):
-    """All test programs, or those that what has changed concerns. Builds them."""
+    """Builds and returns all test programs, or those that the changes affect."""
     build(run)
     there = programs.list_programs(BUILD)
     if run.since is None:
@@ -147,13 +147,13 @@ def is_wanted(program, test, patterns):
 
 def passes_alone(case, there, run):
     program = next(program for program in there if program.name == case.program)
-    print(f'== once more, alone: {case.full_name}', flush=True)
+    print(f'== retrying alone: {case.full_name}', flush=True)
     again = programs.run_batch(programs.Batch(program, [case.name]), run.budget)
     return all(case.outcome == 'passed' for case in again)
 
 
 def count(result, cases):
-    """A test that is skipped has not been shown to work."""
+    """Adds test cases to the result. A skipped test counts as failed."""
     for case in cases:
         if case.outcome == 'passed' or case.full_name in result.flaky:
             result.passed += 1
@@ -162,8 +162,8 @@ def count(result, cases):
 
 
 def repeated(run):
-    """Tests that are new or changed, many times beside busy loops: the shortest first, so that those that are run
-    least are the longest."""
+    """Runs new and changed tests many times with busy loops. Starts with the shortest, so that the time limit affects
+    the longest."""
     tests = change.changed_tests(run.since, run.changed)
     seconds = {case.full_name: case.seconds for case in read_junit(RESULTS / 'quick.xml')}
     wanted = []
@@ -176,7 +176,7 @@ def repeated(run):
 
 
 def burn_in(run):
-    """All quick suites, several times beside busy loops, none of their tests once more."""
+    """Runs all quick suites several times with busy loops, without retries."""
     build(run)
     there = programs.list_programs(BUILD)
     for program in there:
@@ -186,7 +186,7 @@ def burn_in(run):
 
 
 def rounds(suite, run, batches, most, limit):
-    """Runs all batches, and again, up to so many times; none begins after the limit."""
+    """Runs all batches up to `most` times; none starts after the limit."""
     result = Result(suite)
     if not batches:
         result.note = 'no test has changed'
@@ -204,17 +204,17 @@ def rounds(suite, run, batches, most, limit):
             print(f'== {suite}: round {done} of {most}, {failures} failures', flush=True)
     write_junit(RESULTS / f'{suite}.xml', suite, cases)
     count(result, cases)
-    result.note = said_of_rounds(batches, cases)
+    result.note = describe_rounds(batches, cases)
     return result
 
 
-def said_of_rounds(batches, cases):
-    """How often tests have been run."""
+def describe_rounds(batches, cases):
+    """The number of runs of each test."""
     times = collections.Counter(case.full_name for case in cases)
     names = [f'{batch.program.name}: {test}' for batch in batches for test in batch.tests]
     least, most = min(times[name] for name in names), max(times[name] for name in names)
     often = least if least == most else f'{least} to {most}'
-    return f'runs of each test, beside {LOADS} busy loops: {often}'
+    return f'runs of each test with {LOADS} busy loops: {often}'
 
 
 def simulation(run):
@@ -238,10 +238,10 @@ def fuzz(run):
     return single('fuzz', run, 'tests/fuzz/run', *run.options)
 
 
-# --- programs beside real services, with pytest
+# --- programs with real services, with pytest
 
 def pytest(suite, folder, run):
-    """`folder`: below tests/. Tests that fail run once more, alone."""
+    """Runs the suite in the folder below tests/. Retries failed tests alone."""
     name = suite if run.part is None else f'{suite}-{run.part}'
     file, again = (RESULTS.resolve() / f'{name}{end}.xml' for end in ('', '-again'))
     for path in (file, again):
@@ -254,7 +254,7 @@ def pytest(suite, folder, run):
         process.run([*command, f'--junit-xml={file}'], run.budget)
         cases = read_junit(file)
         if any(case.outcome == 'failed' for case in cases):
-            print('== once more, those that failed', flush=True)
+            print('== retrying failed tests', flush=True)
             process.run([*command, '--last-failed', '--last-failed-no-failures=none',
                          f'--junit-xml={again}'], run.budget)
             better = {case.full_name for case in read_junit(again) if case.outcome == 'passed'}
@@ -279,9 +279,9 @@ class Suite:
     name: str
     what: str
     perform: typing.Callable
-    packages: tuple = ()    # options of tools/bootstrap beside --tests
-    has_smoke: bool = False  # tests that are marked so
-    is_measurement: bool = False  # prints, judges nothing; not part of `all`
+    packages: tuple = ()    # options of tools/bootstrap in addition to --tests
+    has_smoke: bool = False  # has tests marked `smoke`
+    is_measurement: bool = False  # prints measurements only; not part of `all`
 
 
 def services(name, folder, what, *packages, has_smoke=False):
@@ -297,31 +297,30 @@ SUITES = [
     Suite('headers', 'every header compiles alone', headers),
     Suite('docs', 'generated documentation is up to date', docs),
     Suite('words', 'the language of the manual and of texts in src/, the glossary, links', words),
-    Suite('quick', 'unit, conformance and integration tests; options: expressions for names', quick),
-    Suite('simulation', 'seeds of the simulation, other ones each time; options: its own', simulation),
-    Suite('counts', 'what a request costs, held against bench/counts.json', counts),
+    Suite('quick', 'unit, conformance and integration tests; options: regular expressions for names', quick),
+    Suite('simulation', 'random seeds of the simulation; options are passed to it', simulation),
+    Suite('counts', 'costs of a request, compared with bench/counts.json', counts),
     Suite('lint', 'clang-tidy', lint, ('--style',)),
     services('web', 'page', 'the status page in headless Chromium', '--page', has_smoke=True),
-    services('api', 'http_api', 'the request API with independent clients, schemathesis and the curl lines of the manual',
-             '--interop', has_smoke=True),
+    services('api', 'http_api', 'the request API with third-party clients, schemathesis and curl', '--interop', has_smoke=True),
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
-    services('aws', 'aws', 'a simulated AWS, every call judged by AWS\' service models', '--interop', has_smoke=True),
-    services('interop', 'interop', 'Zuul\'s client and the Python Nodepool beside the programs', '--interop', has_smoke=True),
+    services('aws', 'aws', 'a simulated AWS; every call is checked against AWS\' service models', '--interop', has_smoke=True),
+    services('interop', 'interop', 'the programs together with Zuul\'s client and the Python Nodepool', '--interop', has_smoke=True),
     services('openstack', 'openstack', 'OpenStack\'s own services with a fake hypervisor', '--openstack', has_smoke=True),
-    services('kubernetes', 'kubernetes', 'a real Kubernetes API, which is built the first time: 10 min',
+    services('kubernetes', 'kubernetes', 'a real Kubernetes API; the first run builds it (10 min)',
              '--kubernetes', '--interop', has_smoke=True),
-    services('kubernetes-interop', 'interop/kubernetes', 'the Python Nodepool beside the programs on that API',
+    services('kubernetes-interop', 'interop/kubernetes', 'the programs together with the Python Nodepool on that API',
              '--kubernetes', '--interop', has_smoke=True),
-    services('images', 'openstack/images', 'diskimage-builder\'s images, built, uploaded and booted (as root)',
+    services('images', 'openstack/images', 'builds, uploads and boots images of diskimage-builder (as root)',
              '--openstack', '--images', has_smoke=True),
-    Suite('package', 'the Debian package: made, installed in a clean Debian, used, upgraded, removed (as root)',
+    Suite('package', 'builds, installs, uses, upgrades and removes the Debian package in a clean Debian (as root)',
           package, ('--package',)),
     Suite('asan', 'the quick suites under AddressSanitizer and UBSan', asan),
-    Suite('burn-in', 'the quick suites five times beside eight busy loops', burn_in),
-    Suite('fuzz', 'libFuzzer on the readers of what comes from outside; options: --seconds N for each', fuzz),
-    measurement('bench', 'the figures of bench/', 'bench/run'),
-    measurement('side-by-side', 'the Python launcher and ours on one ZooKeeper', 'bench/side_by_side', '--interop'),
+    Suite('burn-in', 'the quick suites five times with eight busy loops', burn_in),
+    Suite('fuzz', 'libFuzzer on the parsers of untrusted input; options: --seconds N for each', fuzz),
+    measurement('bench', 'the measurements of bench/', 'bench/run'),
+    measurement('side-by-side', 'the Python launcher compared with this one on one ZooKeeper', 'bench/side_by_side', '--interop'),
     measurement('side-by-side-clouds', 'the same on a simulated AWS and a real Kubernetes API', 'bench/clouds',
                 '--interop', '--kubernetes'),
 ]

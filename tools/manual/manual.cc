@@ -1,4 +1,4 @@
-// Writes the manual pages and the completion of shells into a directory.
+// Writes the manual pages and the shell completions to a directory.
 //
 //   nodepool_manual DIRECTORY DATE
 
@@ -25,26 +25,29 @@ void write(const std::string& path, const std::string& text) {
 }
 
 cli::DaemonPage launcher_page() {
-  return {.name = "nodepool-launcher",
-          .summary = "hands out nodes: answers requests, launches machines, takes nodes back",
-          .sections = {"The launcher serves the providers of its configuration, which it reads "
-                       "again when it changes. Several launchers may share a store.",
-                       "SIGINT, SIGTERM and SIGUSR1 end it: launches under way are gone on with by "
-                       "the next one. SIGHUP has it read the configuration again, SIGUSR2 write "
-                       "down what its tasks wait for. Without -f or -d it goes to the background."},
-          .options = program::describe_options(launcher_program())};
+  return {
+      .name = "nodepool-launcher",
+      .summary = "serves node requests: launches machines and deletes used nodes",
+      .sections = {"The launcher serves requests with the providers of its configuration and "
+                   "reloads the configuration when it changes. Several launchers may share a "
+                   "store.",
+                   "SIGINT, SIGTERM and SIGUSR1 stop it; the next launcher resumes its launches. "
+                   "SIGHUP reloads the configuration. SIGUSR2 logs the stacks of its threads "
+                   "and what its tasks wait for. Without -f or -d it runs in the background."},
+      .options = program::describe_options(launcher_program())};
 }
 
 cli::DaemonPage builder_page() {
   BuilderChoices choices;
   return {
       .name = "nodepool-builder",
-      .summary = "builds images of disks and uploads them to providers",
-      .sections = {"The builder makes the diskimages of its configuration with "
-                   "diskimage-builder, uploads them, and deletes what is not needed any more.",
-                   "SIGTERM ends it at once, SIGINT and SIGUSR1 when the builds and uploads "
-                   "under way are complete. SIGHUP has it read the configuration again, SIGUSR2 "
-                   "write down what its tasks wait for. Without -f or -d it goes to the "
+      .summary = "builds disk images and uploads them to providers",
+      .sections = {"The builder builds the disk images of its configuration with "
+                   "diskimage-builder or a command of your own, uploads them, and deletes outdated "
+                   "builds and uploads.",
+                   "SIGTERM stops it at once; SIGINT and SIGUSR1 stop it after the running builds "
+                   "and uploads. SIGHUP reloads the configuration. SIGUSR2 logs the stacks of its "
+                   "threads and what its tasks wait for. Without -f or -d it runs in the "
                    "background."},
       .options = program::describe_options(builder_program(choices))};
 }

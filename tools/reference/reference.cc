@@ -2,8 +2,8 @@
 //
 //   nodepool_reference            the reference of nodepool.yaml's top level
 //   nodepool_reference DRIVER     … of providers[] with `driver: DRIVER`
-//   nodepool_reference --metrics  the figures
-//   nodepool_reference --tokens   the file with the API's tokens
+//   nodepool_reference --metrics  the metrics
+//   nodepool_reference --tokens   the API's token file
 
 #include "config/reference.h"
 
@@ -40,33 +40,33 @@ std::string_view type_of(telemetry::Metric::Kind kind) {
   return "";
 }
 
-// `is_asked`: Prometheus can ask for them.
-void print_head(bool is_asked) {
-  std::cout << (is_asked ? "| statsd | Type | `/metrics` | |\n|---|---|---|---|\n"
-                         : "| statsd | Type | |\n|---|---|---|\n");
+// `has_prometheus`: the metrics are available at /metrics.
+void print_head(bool has_prometheus) {
+  std::cout << (has_prometheus ? "| statsd | Type | `/metrics` | |\n|---|---|---|---|\n"
+                               : "| statsd | Type | |\n|---|---|---|\n");
 }
 
-void print_rows(std::span<const telemetry::Metric* const> metrics, bool is_asked) {
+void print_rows(std::span<const telemetry::Metric* const> metrics, bool has_prometheus) {
   for (const telemetry::Metric* metric : metrics) {
     std::string keys;
     for (const std::string_view key : telemetry::statsd_keys_of(*metric)) {
       keys += (keys.empty() ? "`" : "<br>`") + std::string(key) + "`";
     }
     std::cout << "| " << keys << " | " << type_of(metric->kind) << " | ";
-    if (is_asked) std::cout << "`" << metric->name << "` | ";
+    if (has_prometheus) std::cout << "`" << metric->name << "` | ";
     std::cout << metric->help << " |\n";
   }
 }
 
 void print_metrics() {
-  print_head(/*is_asked=*/true);
-  print_rows(driver::kDriverMetrics, /*is_asked=*/true);
-  print_rows(telemetry::kCloudCallMetrics, /*is_asked=*/true);
-  print_rows(launcher::kLauncherMetrics, /*is_asked=*/true);
-  print_rows(telemetry::kProcessMetrics, /*is_asked=*/true);
+  print_head(/*has_prometheus=*/true);
+  print_rows(driver::kDriverMetrics, /*has_prometheus=*/true);
+  print_rows(telemetry::kCloudCallMetrics, /*has_prometheus=*/true);
+  print_rows(launcher::kLauncherMetrics, /*has_prometheus=*/true);
+  print_rows(telemetry::kProcessMetrics, /*has_prometheus=*/true);
   std::cout << "\nThe builder's:\n\n";
-  print_head(/*is_asked=*/false);
-  print_rows(builder::kBuilderMetrics, /*is_asked=*/false);
+  print_head(/*has_prometheus=*/false);
+  print_rows(builder::kBuilderMetrics, /*has_prometheus=*/false);
 }
 
 }  // namespace

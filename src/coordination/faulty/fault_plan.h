@@ -7,29 +7,29 @@
 
 namespace nodepool::coordination {
 
-// How often a FaultyStore does what. Chances are from 0 to 1.
+// The faults of a FaultyStore. Probabilities are from 0 to 1.
 struct FaultPlan {
   // For each operation.
-  double disconnected = 0;  // not done, and reported so
-  double lost_request = 0;  // a write is not done; its outcome is unknown to the caller
-  double lost_answer = 0;   // a write is done or refused; its outcome is unknown to the caller
+  double disconnected = 0;  // not executed; reported as such
+  double lost_request = 0;  // a write is not executed; the outcome is unknown to the caller
+  double lost_answer = 0;   // a write is executed; the outcome is unknown to the caller
   double lost_session = 0;  // lose_session is called just before the operation
-  // While it says so, no write is done: the store has no room. None: it always has.
+  // While it returns true, writes fail because the store is full. Null: never full.
   std::function<bool()> is_full = nullptr;
 
   // For each event of a watch.
   double extra_resync = 0;  // a resync comes before the event
   double lost_event = 0;    // a resync comes instead of the event
 
-  // For each request, answer and event, which also keep those behind them waiting.
+  // For each request, response and event; delays those behind it as well.
   double delay = 0;
   async::Duration longest_delay{};
 
-  // Makes the wrapped store lose its session; without it no session is lost.
+  // Makes the wrapped store lose its session. Null: no session is lost.
   std::function<void()> lose_session = nullptr;
 };
 
-// What a FaultyStore has done so far, by the names of the plan.
+// The numbers of injected faults, named as in the plan.
 struct FaultCounts {
   std::uint64_t disconnected = 0;
   std::uint64_t lost_request = 0;

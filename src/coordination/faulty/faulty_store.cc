@@ -9,7 +9,7 @@ namespace nodepool::coordination {
 
 using Kind = StoreError::Kind;
 
-// Shared with the operations under way, which may be left when the store is gone.
+// Shared with pending operations, which may outlive the store.
 struct FaultyStore::Link {
   enum class Access { read, write };
   enum class Fault { none, disconnected, lost_request, lost_answer, lost_session };
@@ -34,7 +34,7 @@ struct FaultyStore::Link {
   Fault draw_fault(Access access);
   async::Duration draw_delay();
   bool draw(double chance, std::uint64_t& count);
-  void tell(const std::weak_ptr<Watch>& weak, const WatchEvent& event);
+  void notify(const std::weak_ptr<Watch>& weak, const WatchEvent& event);
   void send_event(const std::weak_ptr<Watch>& weak, const WatchEvent& event);
 
   static Task<> perform(std::shared_ptr<Link> self, Task<> operation, Access access,
@@ -56,7 +56,7 @@ struct FaultyStore::Link {
   FaultPlan plan;
   async::Random random;
   FaultCounts counts;
-  // Answers and events are apart: a store need not tell of a change before its record can be read.
+  // Responses and events are separate: a store may report a change after its record can be read.
   faulty::Lane requests;
   faulty::Lane answers;
   faulty::Lane events;
@@ -93,7 +93,7 @@ Task<> FaultyStore::Link::perform(std::shared_ptr<Link> self, Task<> operation, 
   const bool is_full = access == Access::write && self->plan.is_full && self->plan.is_full();
   if (is_full) {
     ++self->counts.full;
-    failure = std::make_exception_ptr(store_error(Kind::storage, what, "it is full"));
+    failure = std::make_exception_ptr(store_error(Kind::storage, what, "the store is full"));
   } else if (fault != Fault::disconnected && fault != Fault::lost_request) {
     try {
       co_await std::move(operation);
@@ -111,7 +111,7 @@ Task<> FaultyStore::Link::perform(std::shared_ptr<Link> self, Task<> operation, 
   if (failure) std::rethrow_exception(failure);
 }
 
-void FaultyStore::Link::tell(const std::weak_ptr<Watch>& weak, const WatchEvent& event) {
+void FaultyStore::Link::notify(const std::weak_ptr<Watch>& weak, const WatchEvent& event) {
   const WatchEvent resync{WatchEvent::Kind::resync, {}};
   if (event.kind != WatchEvent::Kind::resync) {
     if (draw(plan.lost_event, counts.lost_event)) return send_event(weak, resync);
@@ -181,8 +181,9 @@ Task<std::vector<OperationResult>> FaultyStore::commit(Transaction transaction) 
 Subscription FaultyStore::watch(std::string root, WatchHandler handler) {
   const auto watch = std::make_shared<Link::Watch>(std::move(handler));
   const std::weak_ptr<Link::Watch> weak = watch;
-  watch->inner = inner_.watch(
-      std::move(root), [link = link_, weak](const WatchEvent& event) { link->tell(weak, event); });
+  watch->inner = inner_.watch(std::move(root), [link = link_, weak](const WatchEvent& event) {
+    link->notify(weak, event);
+  });
   return watch;
 }
 

@@ -12,21 +12,21 @@
 
 namespace nodepool::coordination {
 
-// Another store behind a bad link: slow, and faulty as the plan says. It breaks none of Store's
-// promises: operations keep their order, and so do the events of a watch. The same seed and the
-// same calls give the same faults.
+// Injects delays and faults into another store, as the plan says. It keeps Store's guarantees, such
+// as the order of operations and of the events of a watch. The same seed and the same calls give
+// the same faults.
 //
-// close() and the session's state pass through unharmed.
+// close() and the session's state are forwarded without faults.
 class FaultyStore final : public Store {
  public:
   // `inner` outlives this.
   FaultyStore(Store& inner, const async::Runtime& runtime, FaultPlan plan, std::uint64_t seed);
-  // Operations under way never answer.
+  // Pending operations never return.
   ~FaultyStore() override;
   FaultyStore(const FaultyStore&) = delete;
   FaultyStore& operator=(const FaultyStore&) = delete;
 
-  // From now on follows `plan`: a default FaultPlan is a store without faults.
+  // Replaces the plan. A default FaultPlan has no faults.
   void set_plan(FaultPlan plan);
 
   const FaultCounts& counts() const;

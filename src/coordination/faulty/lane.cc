@@ -23,7 +23,7 @@ struct Lane::State {
 
   Clock& clock;
   std::deque<Item> queue = {};
-  std::size_t under_way = 0;  // sent, but not there: nothing else may overtake them
+  std::size_t under_way = 0;  // sent, but not delivered: nothing may overtake them
   bool started = false;
   bool closed = false;
   async::Event arrived = {};
@@ -42,7 +42,7 @@ struct Lane::State {
 
 namespace {
 
-// A handler has thrown: a fault of the program, which the loop's runner shall see.
+// A handler has thrown: a programming error, rethrown to the runner of the loop.
 void pass_on(const std::string& name, const std::string& error) {
   throw std::logic_error(name + ": " + error);
 }
@@ -69,7 +69,7 @@ Task<> Lane::pass(async::Duration delay) {
   const auto state = state_;
   if (state->may_go_at_once(delay)) co_return;
   async::ParkedTask task(co_await boost::asio::this_coro::executor);
-  ++state->under_way;  // until it runs again, which is later than it is woken
+  ++state->under_way;  // until it runs again, which is after its wake-up
   send(delay, [&task] { task.wake(); });
   co_await task.park_through_cancellation();
   --state->under_way;
@@ -81,7 +81,7 @@ void Lane::close() {
   scope_.cancel();
 }
 
-// Owns all it uses: it may be left in the loop for a moment when the lane is gone.
+// Owns its data: it may outlive the lane for a moment.
 Task<> Lane::deliver(std::shared_ptr<State> state) {
   while (!state->closed) {
     if (state->queue.empty()) {

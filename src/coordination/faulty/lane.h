@@ -8,8 +8,8 @@
 
 namespace nodepool::coordination::faulty {
 
-// One direction of a slow link: what is sent arrives in order, each after its delay or together
-// with what was sent before it.
+// One direction of a slow link. Messages arrive in order, each after its delay or together with its
+// predecessor.
 class Lane {
  public:
   explicit Lane(const async::Runtime& runtime);
@@ -18,14 +18,13 @@ class Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  // Calls `action` at its turn: at once if it need not wait.
+  // Calls `action` on arrival, at once without a delay.
   void send(async::Duration delay, std::function<void()> action);
 
-  // Returns at its turn. A cancellation does not end the wait.
+  // Returns on arrival. Cancellation does not end the wait.
   async::Task<> pass(async::Duration delay);
 
-  // From now on nothing arrives: not what is under way, nor what is sent later. Tasks in pass()
-  // stay there.
+  // Nothing arrives any more, neither pending nor later messages. Tasks in pass() never return.
   void close();
 
  private:

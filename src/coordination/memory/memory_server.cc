@@ -11,18 +11,18 @@ std::int64_t MemoryServer::open_session(Listener listener) {
 
 void MemoryServer::end_session(std::int64_t session) {
   if (listeners_.erase(session) == 0) return;
-  tell(tree_.remove_ephemerals(session));
+  notify(tree_.remove_ephemerals(session));
 }
 
 std::vector<OperationResult> MemoryServer::commit(std::int64_t session,
                                                   const Transaction& transaction,
                                                   std::int64_t now) {
   memory::Tree::Change change = tree_.apply(transaction, session, now);
-  tell(change.events);
+  notify(change.events);
   return std::move(change.results);
 }
 
-void MemoryServer::tell(const std::vector<WatchEvent>& events) const {
+void MemoryServer::notify(const std::vector<WatchEvent>& events) const {
   for (const auto& [session, listener] : listeners_) listener(events);
 }
 

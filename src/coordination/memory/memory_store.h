@@ -18,13 +18,13 @@ class Session;
 
 // One session on a MemoryServer. A simulated process is an event loop with its own MemoryStore.
 //
-// An operation acts on the tree when it is awaited and answers at a later turn of the loop: until
-// then the caller does not know, while other processes see and change what it did. Wall times come
-// from the runtime's clock.
+// An operation acts on the tree when it is awaited and returns in a later iteration of the loop. In
+// between, other processes see its effects and can change them. Wall times come from the runtime's
+// clock.
 class MemoryStore final : public Store {
  public:
   MemoryStore(MemoryServer& server, const async::Runtime& runtime);
-  // A store that has not been closed is killed. It must go before its event loop does.
+  // Kills the session unless it is closed. The event loop must outlive the store.
   ~MemoryStore() override;
   MemoryStore(const MemoryStore&) = delete;
   MemoryStore& operator=(const MemoryStore&) = delete;
@@ -42,24 +42,23 @@ class MemoryStore final : public Store {
   std::int64_t session_id() const override;
   Task<> close() override;
 
-  // What happens to a session in the field, at a test's command.
+  // Failures of a session, for tests.
 
-  // Cuts the connection. Answers under way are lost: a write's outcome is unknown then.
+  // Cuts the connection. Pending responses are lost, so pending writes have an unknown outcome.
   void suspend_for_tests();
 
   // Restores the connection: with the same session if the server still has it.
   void resume_for_tests();
 
-  // The server drops the session: its ephemeral nodes vanish at once. The store learns of it now,
-  // or when it is resumed, and opens a new session.
+  // The server ends the session: its ephemeral nodes vanish at once. The store notices it now, or
+  // when it is resumed, and opens a new session.
   void expire_for_tests();
 
-  // The process dies: nothing of this session is ever heard of again, tasks that wait for it never
-  // resume, its ephemeral nodes vanish.
+  // The process dies: tasks that wait for the store never resume, and the session's ephemeral nodes
+  // vanish.
   void kill_for_tests();
 
-  // As kill, but nobody has noticed yet: the ephemeral nodes stay until the server is told to
-  // end_session().
+  // Like kill, but the ephemeral nodes remain until the server's end_session() is called.
   void abandon_for_tests();
 
  private:

@@ -77,7 +77,7 @@ Subscription Session::watch(std::string root, WatchHandler handler) {
   const auto watch = std::make_shared<Watch>(std::move(root), std::move(handler));
   std::erase_if(watches_, [](const auto& weak) { return weak.expired(); });
   watches_.push_back(watch);
-  // While the server is out of reach there is no watch yet; its resync comes with the connection.
+  // While the server is unreachable, the watch is not set. The connection brings its resync.
   if (reachable_) deliver_later({{watch, {WatchEvent::Kind::resync, {}}}});
   return watch;
 }
@@ -93,7 +93,7 @@ Task<> Session::close(std::shared_ptr<Session> self) {
   if (!self->gone_ && self->state_ != SessionState::closed) {
     self->server_.end_session(self->id_);
     self->state_ = SessionState::closed;
-    self->later([&session = *self] { session.tell(SessionState::closed); });
+    self->later([&session = *self] { session.notify(SessionState::closed); });
   }
   co_await next_turn(self);
 }
@@ -128,7 +128,7 @@ void Session::kill() {
   server_.end_session(id_);
 }
 
-// Tells the process that its session is lost, and opens another.
+// Reports the loss of the session and opens another.
 void Session::renew() {
   later([this] { enter(SessionState::expired); });
   later([this] {
@@ -139,9 +139,9 @@ void Session::renew() {
   });
 }
 
-// Calls at a later turn of the loop, unless the process is dead by then.
+// Calls in a later iteration of the loop, unless the process is dead by then.
 void Session::later(std::function<void()> call) {
-  if (gone_) return;  // and maybe the loop too
+  if (gone_) return;  // and possibly the loop
   asio::post(runtime_.executor, [self = shared_from_this(), call = std::move(call)] {
     if (!self->gone_) call();
   });
@@ -150,10 +150,10 @@ void Session::later(std::function<void()> call) {
 void Session::enter(SessionState state) {
   if (state_ == SessionState::closed) return;
   state_ = state;
-  tell(state);
+  notify(state);
 }
 
-void Session::tell(SessionState state) {
+void Session::notify(SessionState state) {
   const auto handlers = session_handlers_;  // a handler may register another
   for (const auto& weak : handlers) {
     if (const auto handler = weak.lock()) (*handler)(state);

@@ -17,25 +17,25 @@ namespace nodepool::coordination::memory {
 
 enum class Access { read, write };
 
-// What a MemoryStore is made of; shared with the tasks and posted calls that may be left when the
-// store is gone. None of those touches the server then.
+// The implementation of a MemoryStore. Shared with tasks and posted calls that may outlive the
+// store; these do not touch the server then.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(MemoryServer& server, const async::Runtime& runtime)
       : server_(server), runtime_(runtime) {}
 
-  // Opens a session on the server, in place of the present one if there is one.
+  // Opens a session on the server and replaces the current one, if any.
   void open();
 
   const Tree& tree() const { return server_.tree(); }
   std::vector<OperationResult> write(const Transaction& transaction);
 
-  // Calls `call` now; returns, or throws its error, at a later turn of the loop. `what` is for
+  // Calls `call` now; returns, or throws its error, in a later iteration of the loop. `what` is for
   // messages.
   static Task<> exchange(std::shared_ptr<Session> self, Access access, std::string what,
                          std::function<void()> call);
 
-  // As exchange(), with the result of `call`.
+  // Like exchange(), with the result of `call`.
   template <typename Call>
   static Task<std::invoke_result_t<Call>> perform(std::shared_ptr<Session> self, Access access,
                                                   std::string what, Call call) {
@@ -79,16 +79,16 @@ class Session : public std::enable_shared_from_this<Session> {
   void renew();
   void changed(const std::vector<WatchEvent>& events);
   void deliver_later(std::vector<Delivery> deliveries);
-  void tell(SessionState state);
+  void notify(SessionState state);
   void resync();
 
   MemoryServer& server_;
   const async::Runtime runtime_;
   std::int64_t id_ = 0;
-  SessionState state_ = SessionState::connected;  // as the process has been told
-  bool reachable_ = true;                         // as it is
+  SessionState state_ = SessionState::connected;  // as the handlers know it
+  bool reachable_ = true;                         // the actual state
   bool gone_ = false;                             // the process is dead
-  std::uint64_t connection_ = 0;                  // what is under way is lost when this changes
+  std::uint64_t connection_ = 0;                  // a change loses pending responses
   std::vector<std::weak_ptr<Watch>> watches_;
   std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
 };

@@ -13,7 +13,7 @@ using Kind = StoreError::Kind;
 struct Tree::Node {
   std::string data;
   Stat stat;  // except for data_length and num_children
-  // Counts on when children are removed: sequential names are never given twice.
+  // Does not decrease when children are removed, so sequential names are unique.
   std::int64_t children_created = 0;
   std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
 
@@ -25,7 +25,7 @@ struct Tree::Node {
   }
 };
 
-// A transaction under way. What it has done is undone unless it is finished.
+// A running transaction. Undoes its changes unless it is finished.
 class Tree::Writer {
  public:
   Writer(Tree& tree, std::int64_t session, std::int64_t now)
@@ -76,7 +76,9 @@ namespace {
 
 void require_valid_size(std::string_view path, const std::string& data) {
   if (data.size() <= kMaximumDataSize) return;
-  throw store_error(Kind::invalid, path, std::to_string(data.size()) + " bytes are too many");
+  throw store_error(Kind::invalid, path,
+                    std::to_string(data.size()) + " bytes exceed the limit of " +
+                        std::to_string(kMaximumDataSize));
 }
 
 bool is_sequential(CreateMode mode) {

@@ -13,11 +13,11 @@
 
 namespace nodepool::coordination::memory {
 
-// The records of one installation and ZooKeeper's rules for changing them; nothing here waits.
-// Errors are those that Store documents.
+// The records of one installation and ZooKeeper's rules for changing them. Throws the errors that
+// Store documents.
 class Tree {
  public:
-  // What a transaction did: a result for each of its operations, and all events in order.
+  // A transaction's results, one for each operation, and its events in order.
   struct Change {
     std::vector<OperationResult> results;
     std::vector<WatchEvent> events;
@@ -35,11 +35,11 @@ class Tree {
   // The names of the children, sorted. Throws no_node, invalid.
   std::vector<std::string> children(std::string_view path) const;
 
-  // Does all operations in the name of `session`, or none. `now` is in milliseconds since the
-  // epoch. Throws TransactionError.
+  // Applies all operations as `session`, or none. `now` is in milliseconds since the epoch. Throws
+  // TransactionError.
   Change apply(const Transaction& transaction, std::int64_t session, std::int64_t now);
 
-  // The next transaction gets the number of a first one, as in another store.
+  // Restarts the transaction ids, as in another store.
   void renumber() { last_zxid_ = 0; }
 
   // Removes the ephemeral nodes of a session that has ended, in one transaction.

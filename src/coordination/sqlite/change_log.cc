@@ -4,10 +4,10 @@ namespace nodepool::coordination::sqlite {
 
 namespace {
 
-// Pruning touches pages that nothing else touches, so it is not done with every commit.
+// Pruning writes additional pages, so it is not part of every commit.
 constexpr std::int64_t kPruneAtOnce = ChangeLog::kLength / 10;
 
-// Kinds are stored as numbers: these are part of the file's format.
+// The numbers are part of the file format.
 static_assert(static_cast<int>(WatchEvent::Kind::created) == 0);
 static_assert(static_cast<int>(WatchEvent::Kind::changed) == 1);
 static_assert(static_cast<int>(WatchEvent::Kind::removed) == 2);

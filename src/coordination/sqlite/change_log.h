@@ -9,28 +9,27 @@
 
 namespace nodepool::coordination::sqlite {
 
-// The latest changes of the tree, numbered without gaps in the order of their commits, for the
-// watches of all processes. Functions throw as Database.
+// The latest changes of the tree for the watches of all processes, numbered without gaps in commit
+// order. Functions throw like Database.
 class ChangeLog {
  public:
-  // How many changes are kept at least. A process that is stopped for longer starts its watches
-  // anew.
+  // The minimum number of changes kept. A process that misses more resyncs its watches.
   static constexpr std::int64_t kLength = 10'000;
 
-  // Follows the log from where it ends now.
+  // Follows the log from its current end.
   explicit ChangeLog(Database& database);
 
-  // The number of the newest change, 0 if there was none.
+  // The number of the latest change; 0 if there is none.
   std::int64_t last();
 
-  // Adds a change, in a transaction.
+  // Adds a change. Call in a transaction.
   void append(WatchEvent::Kind kind, std::string_view path);
 
-  // Forgets old changes if there are many of them, in a transaction.
+  // Deletes old changes if there are many. Call in a transaction.
   void prune();
 
-  // The changes since the last call, of all processes, in order. After a gap, because they were
-  // pruned meanwhile, it is a single resync.
+  // The changes of all processes since the last call, in order; a single resync if some of them
+  // have been pruned.
   std::vector<WatchEvent> read_new();
 
  private:

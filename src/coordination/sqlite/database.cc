@@ -23,15 +23,16 @@ std::string advice_for(int code, const std::string& path) {
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return "another process keeps it locked; `fuser -v " + path + "` names who has it open";
+      return "another process holds its lock; `fuser -v " + path +
+             "` lists the processes that have it open";
     case SQLITE_FULL:
-      return "free space on its file system; the store goes on by itself then";
+      return "free space on its file system; the store then recovers by itself";
     case SQLITE_IOERR:
-      return "look for errors of the disk in the kernel's log";
+      return "check the kernel log for disk errors";
     case SQLITE_CORRUPT:
-      return "restore it from a backup, or move it away to begin with an empty store";
+      return "restore it from a backup, or move it away to start with an empty store";
     case SQLITE_NOTADB:
-      return "this is no store of Nodepool; give the path of one, or of a file that does not exist";
+      return "this is not a Nodepool store; set the path of one, or of a file that does not exist";
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_READONLY:
@@ -41,7 +42,7 @@ std::string advice_for(int code, const std::string& path) {
   }
 }
 
-// Creates the file without opening it: see FileAccess. Nobody else may use it yet.
+// Creates the file without opening it (see FileAccess), accessible for its owner only.
 void create_if_missing(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
   const std::string reason = std::generic_category().message(errno);
@@ -57,13 +58,13 @@ void require_file(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path();
   if (reason == ENOENT && ::stat(directory.c_str(), &status) == 0) {
     throw store_error(Kind::no_node, path,
-                      "there is no store; a launcher makes one when it starts");
+                      "there is no store; the launcher creates it when it starts");
   }
   throw store_error(Kind::storage, path,
                     "cannot open it: " + std::generic_category().message(reason));
 }
 
-// The file as SQLite's documentation of URI filenames has it, for one that nobody writes.
+// The URI of a file that no process writes, as in SQLite's documentation of URI filenames.
 std::string immutable_uri(const std::string& path) {
   constexpr std::string_view kPlain = "/-_.";
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -80,7 +81,7 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?immutable=1";
 }
 
-// Whether SQLite could not prepare its index of the log, which it writes even for readers.
+// Whether SQLite could not write its index of the log, which readers need as well.
 bool is_denied(int code) {
   switch (code & 0xff) {
     case SQLITE_CANTOPEN:
@@ -94,7 +95,7 @@ bool is_denied(int code) {
   }
 }
 
-// Without an address SQLite would store NULL.
+// SQLite stores NULL for a null pointer.
 const char* address_of(std::string_view bytes) {
   return bytes.data() == nullptr ? "" : bytes.data();
 }
@@ -116,9 +117,9 @@ Database::Database(std::string path, StoreUse use, std::chrono::milliseconds loc
     open_for_reading();
     return;
   }
-  FileAccess::of_directory(std::filesystem::path(path_).parent_path()).give_to(path_);
+  FileAccess::of_directory(std::filesystem::path(path_).parent_path()).apply_to(path_);
   open(path_, SQLITE_OPEN_READWRITE);
-  // SQLite falls back to reading when it may not write.
+  // SQLite opens the file read-only if it cannot write.
   if (sqlite3_db_readonly(connection_.get(), "main") != 0) {
     fail(SQLITE_READONLY, "open it for writing");
   }
@@ -133,24 +134,23 @@ void Database::open(const std::string& name, int flags) {
   sqlite3_busy_handler(connection, &Database::wait_for_lock, this);
 }
 
-// A reader, too, needs SQLite's index of the log in a file beside the database. Who can neither
-// find nor make one is alone: where there is no log, nobody has the database open, and it is
-// complete.
+// Readers need SQLite's index of the log in a file next to the database. If there is no log and the
+// index cannot be created, no process has the database open and the database file is complete.
 void Database::open_for_reading() {
   open(path_, SQLITE_OPEN_READONLY);
   const int code =
       sqlite3_exec(connection_.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
   if (code == SQLITE_OK) return;
   struct stat log{};
-  const bool quiet = ::stat((path_ + "-wal").c_str(), &log) != 0 && errno == ENOENT;
-  if (!is_denied(code) || !quiet) fail(code, "read it");
+  const bool has_no_log = ::stat((path_ + "-wal").c_str(), &log) != 0 && errno == ENOENT;
+  if (!is_denied(code) || !has_no_log) fail(code, "read it");
   open(immutable_uri(path_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 Database::~Database() = default;
 
-// Other processes hold the lock for one commit, which takes about as long as the disk needs to
-// sync. SQLite's own handler sleeps up to 100 ms between attempts, far too long for that.
+// Other processes hold the lock for one commit, about as long as a sync of the disk. SQLite's own
+// handler sleeps up to 100 ms between attempts, which is much longer.
 int Database::wait_for_lock(void* database, int attempt) {
   constexpr std::chrono::microseconds kShortest(100);
   constexpr int kLongestFactor = 20;
@@ -174,7 +174,7 @@ bool Database::in_transaction() const {
 
 void Database::fail(int code, std::string_view doing) const {
   std::string detail = "cannot " + std::string(doing) + ": " + sqlite3_errstr(code);
-  // What the operating system said last, where that explains more.
+  // Add the operating system's error if it explains more.
   const int reason = connection_ ? sqlite3_system_errno(connection_.get()) : 0;
   const int primary = code & 0xff;
   if (reason != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN)) {
@@ -241,7 +241,7 @@ std::int64_t Statement::Rows::integer(int column) const {
 
 std::string Statement::Rows::text(int column) const {
   sqlite3_stmt* const statement = statement_.statement_.get();
-  // A blob may hold zeros, and an empty one has no address.
+  // A blob may contain zeros, and an empty one is a null pointer.
   const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
   const int size = sqlite3_column_bytes(statement, column);
   return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(size));
@@ -256,7 +256,7 @@ Unit::~Unit() {
   try {
     database_.execute("ROLLBACK");
   } catch (const StoreError&) {
-    // Nothing is left to undo then: SQLite rolled back before it failed.
+    // SQLite has rolled back already.
   }
 }
 

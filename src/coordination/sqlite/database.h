@@ -13,12 +13,12 @@ struct sqlite3_stmt;
 
 namespace nodepool::coordination::sqlite {
 
-// A connection to one SQLite file, used by one thread at a time. All functions of this file throw
-// StoreError: `disconnected` when another process keeps the file locked past the deadline,
-// `storage` for everything else.
+// A connection to one SQLite file, for one thread at a time. All functions of this file throw
+// StoreError: `disconnected` if another process holds the lock past the deadline, otherwise
+// `storage`.
 class Database {
  public:
-  // Opens `path`, which must exist unless it may be created. `lock_deadline` is how long a
+  // Opens `path`, which must exist unless `use` is `create`. `lock_deadline` is how long a
   // statement waits for other processes.
   Database(std::string path, StoreUse use, std::chrono::milliseconds lock_deadline);
   ~Database();
@@ -28,7 +28,7 @@ class Database {
   const std::string& path() const { return path_; }
   std::chrono::milliseconds lock_deadline() const { return lock_deadline_; }
 
-  // Runs SQL that has neither parameters nor results of interest.
+  // Runs SQL without parameters and ignores results.
   void execute(const std::string& sql);
 
   // Whether a transaction is open. SQLite itself rolls back after some failures.
@@ -51,19 +51,19 @@ class Database {
 
   std::string path_;
   std::chrono::milliseconds lock_deadline_;
-  std::chrono::microseconds waited_{};  // for the present lock
+  std::chrono::microseconds waited_{};  // for the current lock
   std::unique_ptr<sqlite3, Closer> connection_;
 };
 
-// Bytes that are stored as they are, where a std::string_view is stored as text.
+// Stored as a blob; a std::string_view is stored as text.
 struct Blob {
   std::string_view bytes;
 };
 
-// One SQL statement, prepared once and run often.
+// A prepared SQL statement.
 class Statement {
  public:
-  // The rows of one run. Only one run of a statement exists at a time.
+  // The rows of one run. A statement has one run at a time.
   class Rows {
    public:
     explicit Rows(Statement& statement) : statement_(statement) {}
@@ -71,10 +71,10 @@ class Statement {
     Rows(const Rows&) = delete;
     Rows& operator=(const Rows&) = delete;
 
-    // Goes to the next row, at first to the first; false if there is none.
+    // Advances to the next row, initially to the first. Returns false if there is none.
     bool next();
 
-    // The columns of the present row, from 0. Text and blobs are both strings.
+    // The columns of the current row, from 0. Text and blobs are both strings.
     std::int64_t integer(int column) const;
     std::string text(int column) const;
 
@@ -120,7 +120,7 @@ class Unit {
  public:
   enum class Access {
     read,   // all reads see the same state
-    write,  // takes the write lock at once, so that it cannot be lost half way
+    write,  // takes the write lock at the start, so that it cannot fail midway
   };
 
   Unit(Database& database, Access access);

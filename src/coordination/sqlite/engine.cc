@@ -14,20 +14,20 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Operations in one commit: enough to make the sync of the disk cheap, few enough that other
-// processes get their turn.
+// Operations in one commit: enough to amortize the sync of the disk, few enough not to starve other
+// processes.
 constexpr std::size_t kBatchSize = 256;
 
-// Before another attempt at what the disk or another program made impossible.
+// The pause before a retry after a failure of the disk or of another program.
 constexpr milliseconds kRetryPause(1000);
 
-// The kernel tells that a dead process closed its session's file a moment before it drops the lock
-// on it, so the lock is looked at again after 1, 2, 4, … ms, in all for about this long.
-constexpr milliseconds kFirstLook(1);
-constexpr milliseconds kLastLook(1000);
+// The kernel reports that a dead process has closed its session file slightly before it drops the
+// lock. So the lock is checked again after 1, 2, 4, … ms, for about the last pause in total.
+constexpr milliseconds kFirstPause(1);
+constexpr milliseconds kLastPause(1000);
 
-// The tasks handle every StoreError. Anything else is a defect or a lack of memory: a store that
-// silently stands still would be worse than the end of the process.
+// The tasks handle every StoreError. Any other error is a defect or a lack of memory and ends the
+// process, so that the store does not hang silently.
 void fail_loudly(const std::string& name, const std::string& error) {
   throw std::runtime_error("SQLite store, task '" + name + "' failed: " + error);
 }
@@ -53,7 +53,7 @@ Task<std::shared_ptr<Engine>> Engine::open(async::Runtime runtime, SqliteOptions
     engine->state_ = SessionState::connected;
     co_return engine;
   }
-  // From here on no death of a process is missed; those before are found by looking.
+  // Detects the death of processes from now on. The check below finds earlier deaths.
   engine->live_ =
       std::make_unique<LiveWatch>(runtime.executor, engine->storage_->directory().path());
   engine->start();
@@ -97,7 +97,7 @@ Task<> Engine::close(std::shared_ptr<Engine> engine) {
   auto close_files = [&storage = engine->storage_] { storage.reset(); };
   Task<> closing = engine->thread_->run("close the store", std::move(close_files));
   co_await std::move(closing);
-  // Where the session could not be ended, the lock's end tells others to do it.
+  // If the session could not be ended, other processes end it when the lock is dropped.
   engine->session_ = {};
   if (failure) std::rethrow_exception(failure);
 }
@@ -105,8 +105,8 @@ Task<> Engine::close(std::shared_ptr<Engine> engine) {
 void Engine::abandon() {
   closing_ = true;
   state_ = SessionState::closed;
-  // By the loop itself: whoever destroys a store may do so while the loop stands still, and Asio
-  // passes a cancellation from there to tasks that may have ended when it arrives.
+  // Cancel on the loop: a store may be destroyed while the loop does not run, and then Asio would
+  // pass the cancellation to tasks that may have ended when it arrives.
   boost::asio::post(runtime_.executor, [self = shared_from_this()] { self->scope_.cancel(); });
   thread_.reset();
   storage_.reset();
@@ -132,14 +132,14 @@ Task<> Engine::run_batches() {
   try {
     while (true) {
       co_await wake_.wait();
-      // The cancellation arrives a turn later than abandon() takes effect.
+      // The cancellation arrives an iteration of the loop after abandon().
       if (!accepting_) co_return;
       const Batch batch = take_batch();
       watchers_.prepare();
       auto execute = [storage = storage_.get(), &batch] { return storage->execute(batch); };
       Task<Storage::Report> executing = thread_->run("commit a batch", std::move(execute));
       const Storage::Report report = co_await std::move(executing);
-      tell(report);
+      notify(report);
       for (const auto& operation : batch) operation->done.wake();
       if (!queue_.empty()) wake_.set();
     }
@@ -148,7 +148,7 @@ Task<> Engine::run_batches() {
   refuse_queued();
 }
 
-// Reads in front do not wait for the write lock that what follows them needs.
+// Reads at the front do not wait for the write lock that later operations need.
 Batch Engine::take_batch() {
   Batch batch;
   const bool reads_only = !queue_.empty() && queue_.front()->access == Access::read;
@@ -160,17 +160,17 @@ Batch Engine::take_batch() {
   return batch;
 }
 
-void Engine::tell(const Storage::Report& report) {
+void Engine::notify(const Storage::Report& report) {
   if (report.unreadable) {
     if (state_ == SessionState::connected) enter(SessionState::suspended);
   } else {
-    watchers_.tell(report.changes);
+    watchers_.notify(report.changes);
     if (state_ == SessionState::suspended) {
       enter(SessionState::connected);
       watchers_.resync();
     }
   }
-  if ((report.unreadable || report.unrung) && !std::exchange(retry_due_, true)) {
+  if ((report.unreadable || report.unsignalled) && !std::exchange(retry_due_, true)) {
     scope_.spawn("retry", retry());
   }
 }
@@ -195,7 +195,7 @@ void Engine::require_open(const std::string& path) const {
 }
 
 void Engine::require_writer(const std::string& path) const {
-  if (is_reader()) throw store_error(Kind::invalid, path, "the store was opened for reading only");
+  if (is_reader()) throw store_error(Kind::invalid, path, "the store is open for reading only");
 }
 
 std::int64_t Engine::now() const {
@@ -213,15 +213,15 @@ Subscription Engine::watch(std::string root, WatchHandler handler) {
 Task<> Engine::listen() {
   const auto self = shared_from_this();
   while (true) {
-    LiveNews news;
+    LiveEvents events;
     try {
-      news = co_await live_->next();
+      events = co_await live_->next();
     } catch (const StoreError&) {
-      news.lost = true;
+      events.lost = true;
     }
-    if (news.lost) co_await reopen_listener();
-    if (news.bell || news.lost) wake_.set();
-    if (news.sessions || news.lost) sessions_changed_.set();
+    if (events.lost) co_await reopen_listener();
+    if (events.bell || events.lost) wake_.set();
+    if (events.sessions || events.lost) sessions_changed_.set();
   }
 }
 
@@ -233,7 +233,7 @@ Task<> Engine::reopen_listener() {
       live_->arm();
       co_return;
     } catch (const StoreError&) {
-      // Tried again below: a co_await has no place here.
+      // Retried below: co_await is not allowed here.
     }
     co_await runtime_.clock.sleep_for(kRetryPause);
   }
@@ -250,7 +250,7 @@ Subscription Engine::on_session(SessionHandler handler) {
 
 void Engine::enter(SessionState state) {
   state_ = state;
-  // Handlers may add others: no iterators.
+  // By index, because handlers may add others.
   for (std::size_t i = 0; i < session_handlers_.size(); ++i) {
     if (const auto handler = session_handlers_[i].lock()) (*handler)(state);
   }
@@ -263,7 +263,7 @@ Task<> Engine::open_session() {
   if (!closing_) state_ = SessionState::connected;
 }
 
-// Tells nobody yet: handlers are not called from inside an operation.
+// Does not call handlers, because these never run inside an operation.
 void Engine::lose_session(std::int64_t session) {
   if (closing_ || session != session_.session) return;
   if (state_ != SessionState::connected && state_ != SessionState::suspended) return;
@@ -281,13 +281,13 @@ Task<> Engine::keep_session() {
         co_await open_session();
         break;
       } catch (const StoreError&) {
-        // Tried again below: a co_await has no place here.
+        // Retried below: co_await is not allowed here.
       }
       co_await runtime_.clock.sleep_for(kRetryPause);
     }
     if (closing_) co_return;
     enter(SessionState::connected);
-    // What was derived from the old session has been dropped: everybody begins anew.
+    // Handlers have dropped the state of the old session: resync all watches.
     watchers_.resync();
   }
 }
@@ -296,17 +296,18 @@ Task<> Engine::clean_up_sessions() {
   const auto self = shared_from_this();
   while (true) {
     co_await sessions_changed_.wait();
-    for (milliseconds pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
+    for (milliseconds pause = kFirstPause;; pause = std::min(2 * pause, kLastPause)) {
       bool done = false;
       try {
         co_await end_dead_sessions();
         done = true;
       } catch (const StoreError&) {
-        // A full disk, for example: tried again.
+        // A full disk, for example: retried.
       }
-      if (done && pause == kLastLook) break;
-      Task<bool> news = sessions_changed_.wait_until(runtime_.clock, runtime_.clock.now() + pause);
-      if (co_await std::move(news)) pause = kFirstLook;
+      if (done && pause == kLastPause) break;
+      Task<bool> changed =
+          sessions_changed_.wait_until(runtime_.clock, runtime_.clock.now() + pause);
+      if (co_await std::move(changed)) pause = kFirstPause;
     }
   }
 }
@@ -318,8 +319,8 @@ Task<> Engine::end_dead_sessions() {
     auto end = [](Storage& storage) { storage.sessions().end_dead(); };
     co_await perform(Access::write, std::move(end));
   }
-  auto look_at_own = [own](Storage& storage) { return storage.sessions().is_open(own); };
-  const bool alive = co_await perform(Access::read, std::move(look_at_own));
+  auto check_own = [own](Storage& storage) { return storage.sessions().is_open(own); };
+  const bool alive = co_await perform(Access::read, std::move(check_own));
   if (!alive) lose_session(own);
 }
 

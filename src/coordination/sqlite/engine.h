@@ -23,19 +23,18 @@
 
 namespace nodepool::coordination::sqlite {
 
-// What runs a store on the event loop: it passes operations to the storage's thread in batches,
-// tells watches and sessions, and cleans up after processes that died. Its tasks keep it alive,
-// so a store may be destroyed while some are still on their way to their end.
+// Runs a store on the event loop: passes operations to the storage thread in batches, notifies
+// watches and session handlers, and cleans up after dead processes. Its tasks keep it alive, so a
+// store may be destroyed while they are still ending.
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
-  // Throws as open_store().
+  // Throws like open_store().
   static Task<std::shared_ptr<Engine>> open(async::Runtime runtime, SqliteOptions options);
 
   // For open() only.
   Engine(const async::Runtime& runtime, SqliteOptions options);
 
-  // Runs `work(NodeTree&)`, which may happen twice, and returns its result. `path` is what the
-  // operation is about, for errors.
+  // Runs `work(NodeTree&)`, possibly twice, and returns its result. `path` is for errors.
   template <typename Work>
   static Task<std::invoke_result_t<Work&, NodeTree&>> read(std::shared_ptr<Engine> engine,
                                                            std::string path, Work work) {
@@ -45,8 +44,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     co_return co_await engine->perform(Operation::Access::read, std::move(call));
   }
 
-  // Runs `work(NodeTree&, const Author&)` in the session's name, and returns its result when the
-  // changes are committed.
+  // Runs `work(NodeTree&, const Author&)` as the session and returns its result after the commit.
   template <typename Work>
   static Task<std::invoke_result_t<Work&, NodeTree&, const Author&>> write(
       std::shared_ptr<Engine> engine, std::string path, Work work) {
@@ -73,7 +71,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   static Task<> close(std::shared_ptr<Engine> engine);
 
-  // Lets go of everything at once, as if the process had died. Waits for the batch under way.
+  // Drops everything, like the death of the process. Waits for the running batch.
   void abandon();
 
  private:
@@ -84,7 +82,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
     if constexpr (std::is_void_v<Result>) {
       co_await submit(access, std::move(work));
     } else {
-      // Shared, because the task may be torn down while its operation is under way.
+      // Shared, because the task may be destroyed while its operation runs.
       auto result = std::make_shared<std::optional<Result>>();
       auto call = [result, work = std::move(work)](Storage& storage) mutable {
         result->emplace(work(storage));
@@ -95,7 +93,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   }
   Task<> submit(Operation::Access access, Operation::Work work);
 
-  // The tasks in the background.
+  // Background tasks.
   void start();
   Task<> run_batches();
   Task<> listen();
@@ -104,7 +102,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Task<> retry();
 
   Batch take_batch();
-  void tell(const Storage::Report& report);
+  void notify(const Storage::Report& report);
   Task<> reopen_listener();
   Task<> end_dead_sessions();
   Task<> open_session();
@@ -124,8 +122,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   std::deque<std::shared_ptr<Operation>> queue_;
   async::Event wake_{"operations are queued"};
-  bool accepting_ = false;  // operations are taken from the queue
-  bool retry_due_ = false;  // a later batch will be run for what failed in one
+  bool accepting_ = false;  // the queue accepts operations
+  bool retry_due_ = false;  // a later batch will retry a failed report
   bool closing_ = false;
 
   Watchers watchers_;

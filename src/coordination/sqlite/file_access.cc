@@ -12,12 +12,12 @@ namespace {
 
 constexpr mode_t kOwnersFile = S_IRUSR | S_IWUSR;
 constexpr mode_t kSharedFile = kOwnersFile | S_IRGRP | S_IWGRP;
-// What is made in a directory with the set-group-id bit belongs to its group from the beginning.
+// With the set-group-id bit, new files get the directory's group.
 constexpr mode_t kOwnersDirectory = S_IRWXU;
 constexpr mode_t kSharedDirectory = S_IRWXU | S_IRWXG | S_ISGID;
 constexpr mode_t kAllModes = 07777;
 
-// A mode cannot be changed by an O_PATH descriptor, but by its name.
+// chmod() does not accept an O_PATH descriptor, but its name in /proc.
 std::string name_of(const Descriptor& file) {
   return "/proc/self/fd/" + std::to_string(file.number());
 }
@@ -31,11 +31,11 @@ FileAccess FileAccess::of_directory(const std::string& directory) {
   access.owner_ = status.st_uid;
   access.group_ = status.st_gid;
   access.known_ = true;
-  access.group_writes_ = (status.st_mode & S_IWGRP) != 0;
+  access.group_writable_ = (status.st_mode & S_IWGRP) != 0;
   return access;
 }
 
-void FileAccess::give_to(const std::string& path) const {
+void FileAccess::apply_to(const std::string& path) const {
   if (!known_) return;
   const Descriptor file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
@@ -52,10 +52,9 @@ void FileAccess::give_to(const std::string& path) const {
   const mode_t owners = is_directory ? kOwnersDirectory : kOwnersFile;
   const mode_t shared = is_directory ? kSharedDirectory : kSharedFile;
   const mode_t present = status.st_mode & kAllModes;
-  const mode_t mode =
-      present | (group_writes_ ? shared : owners);  // nobody loses what he was given
+  const mode_t mode = present | (group_writable_ ? shared : owners);  // never revokes permissions
   if (present == mode) return;
-  ::chmod(name_of(file).c_str(), mode);  // as far as it may be done
+  ::chmod(name_of(file).c_str(), mode);  // best effort
 }
 
 }  // namespace nodepool::coordination::sqlite

@@ -23,7 +23,7 @@ namespace {
       "cannot " + std::string(doing) + ": " + std::generic_category().message(reason));
 }
 
-// flock() may be interrupted by a signal.
+// A signal may interrupt flock().
 bool lock(const Descriptor& file, int operation) {
   int result = -1;
   do {
@@ -48,11 +48,13 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 void LiveDirectory::restore() const {
   if (::mkdir(path_.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
     session_file_failed(
-        path_, "create the directory (this user must be able to write beside the store)", errno);
+        path_,
+        "create the directory (this user must be able to write to the directory of the store)",
+        errno);
   }
-  access().give_to(path_);
-  // Whoever rings first would make the bell his own.
-  if (signal()) access().give_to(path_ + '/' + kBellName);
+  access().apply_to(path_);
+  // The first signal creates the file "bell", so set its access.
+  if (signal()) access().apply_to(path_ + '/' + kBellName);
 }
 
 FileAccess LiveDirectory::access() const {
@@ -60,8 +62,8 @@ FileAccess LiveDirectory::access() const {
 }
 
 bool LiveDirectory::signal() const {
-  // Nothing is written: opening a file for writing and closing it is the event, and works on a full
-  // disk. By name, because a bell that somebody removed would ring unheard.
+  // Opening a file for writing and closing it is the event. It writes nothing, so it works on a
+  // full disk. Opened by name, because a removed file is not watched.
   const std::string bell = path_ + '/' + kBellName;
   const Descriptor file(::open(bell.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
   return file.is_open();
@@ -70,11 +72,11 @@ bool LiveDirectory::signal() const {
 SessionLock LiveDirectory::hold(std::int64_t session) const {
   restore();
   const std::string path = file_of(session);
-  drop(session);  // left by a process that died before it could tell anyone of its session
+  drop(session);  // of a process that died before it recorded its session
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) session_file_failed(path, "create the session's file", errno);
-  access().give_to(path);
-  // Waits for those who are just looking whether it is held.
+  access().apply_to(path);
+  // Waits for processes that are just testing the lock.
   if (!lock(file, LOCK_EX)) session_file_failed(path, "lock the session's file", errno);
   return {session, std::move(file)};
 }
@@ -87,8 +89,8 @@ bool LiveDirectory::is_held(std::int64_t session) const {
     if (errno == EACCES || errno == EPERM) return true;
     session_file_failed(path, "open the session's file", errno);
   }
-  // Shared, so that several who look do not take each other for the holder. A lock belongs to an
-  // open file, not to a process: this tells the truth about sessions of this process as well.
+  // A shared lock, so that concurrent tests do not see each other. The lock belongs to an open
+  // file, not to a process, so the test also works for sessions of this process.
   if (lock(file, LOCK_SH | LOCK_NB)) return false;
   if (errno != EWOULDBLOCK) session_file_failed(path, "test the lock of the session's file", errno);
   return true;

@@ -25,41 +25,41 @@ class Descriptor {
   int number_ = -1;
 };
 
-// The proof that a session is alive: while this exists, nobody else can lock the session's file.
-// The kernel drops the lock with the process.
+// The lock on a session's file: while it is held, the session is alive. The kernel drops it when
+// the process ends.
 struct SessionLock {
   std::int64_t session = 0;
   Descriptor file;
 };
 
-// The directory beside the database where processes see each other live. It has a file for each
-// session, which the session's process holds locked, and one called "bell".
+// The directory next to the database through which processes notify each other. It has a file for
+// each session, locked by the session's process, and a file "bell".
 //
-// Both kinds of news are the same event for whoever watches the directory (see LiveWatch): a file
-// that was open for writing has been closed. The kernel does that for a process that dies, and a
-// process that has changed the database does it to the bell.
+// LiveWatch gets the same event for both: a file that was open for writing has been closed. The
+// kernel closes the session file of a dead process, and a process that has changed the database
+// opens and closes the bell.
 //
 // Functions throw StoreError(storage).
 class LiveDirectory {
  public:
-  // Touches nothing yet.
+  // Creates nothing.
   explicit LiveDirectory(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  // Creates the directory if it does not exist, and the bell; its parent must exist. Who may use
-  // them follows that (see FileAccess).
+  // Creates the directory, if it does not exist, and the bell. The parent must exist and determines
+  // their access (see FileAccess).
   void restore() const;
 
-  // Tells all processes that the database has changed. Returns false if that was not possible; it
-  // should be tried again then, or they miss the change.
+  // Notifies all processes of a change of the database. Returns false on failure; retry then, or
+  // they miss the change.
   bool signal() const;
 
-  // Creates and locks the file of a session that nobody knows of yet.
+  // Creates and locks the file of a session that is not in the database yet.
   SessionLock hold(std::int64_t session) const;
 
-  // Whether a living process holds this session. One whose file may not be looked at is somebody
-  // else's, and counts as alive: to end it is for those who may.
+  // Whether a live process holds this session. A session whose file this user may not open counts
+  // as alive; a process that may open it will end it.
   bool is_held(std::int64_t session) const;
 
   // Removes a session's file, if it exists.

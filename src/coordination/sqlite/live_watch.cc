@@ -40,23 +40,23 @@ int new_inotify(const std::string& directory) {
   return descriptor;
 }
 
-LiveNews read_news(std::string_view bytes) {
-  LiveNews news;
+LiveEvents parse_events(std::string_view bytes) {
+  LiveEvents events;
   while (bytes.size() >= sizeof(inotify_event)) {
     inotify_event event{};
     std::memcpy(&event, bytes.data(), sizeof event);
-    // Filled up with zeros to event.len.
+    // Padded with zeros to event.len.
     const std::string_view name = bytes.substr(sizeof event, event.len);
     if ((event.mask & (IN_Q_OVERFLOW | IN_IGNORED)) != 0) {
-      news.lost = true;
+      events.lost = true;
     } else if (name.substr(0, name.find('\0')) == kBellName) {
-      news.bell = true;
+      events.bell = true;
     } else {
-      news.sessions = true;
+      events.sessions = true;
     }
     bytes.remove_prefix(sizeof event + event.len);
   }
-  return news;
+  return events;
 }
 
 }  // namespace
@@ -76,20 +76,20 @@ LiveWatch::LiveWatch(const async::Executor& executor, std::string directory)
 LiveWatch::~LiveWatch() = default;
 
 void LiveWatch::arm() {
-  // The end of a session that was not closed, or its file removed by somebody.
+  // A session has ended without close(), or its file has been removed.
   constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR;
   const int watch =
       ::inotify_add_watch(impl_->inotify.native_handle(), impl_->directory.c_str(), kEvents);
   if (watch < 0) watch_failed(impl_->directory, "watch the directory", errno);
 }
 
-async::Task<LiveNews> LiveWatch::next() {
+async::Task<LiveEvents> LiveWatch::next() {
   const async::WaitsFor waits(co_await asio::this_coro::executor, "changes by other processes");
   const auto [error, size] = co_await impl_->inotify.async_read_some(
       asio::buffer(impl_->buffer), asio::as_tuple(asio::use_awaitable));
   co_await async::throw_if_cancelled();
   if (error) watch_failed(impl_->directory, "watch the directory", error.value());
-  co_return read_news(std::string_view(impl_->buffer.data(), size));
+  co_return parse_events(std::string_view(impl_->buffer.data(), size));
 }
 
 }  // namespace nodepool::coordination::sqlite

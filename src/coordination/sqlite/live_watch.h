@@ -7,15 +7,15 @@
 
 namespace nodepool::coordination::sqlite {
 
-// What has happened in a LiveDirectory.
-struct LiveNews {
+// Events of a LiveDirectory.
+struct LiveEvents {
   bool bell = false;      // the database has changed
   bool sessions = false;  // a session may have ended
-  bool lost = false;      // events were lost, or the directory was removed: anything may have
-                          // happened, and nothing more is told until the next arm()
+  bool lost = false;      // events were lost, or the directory was removed: no more events until
+                          // the next arm()
 };
 
-// Hears on the event loop, through inotify, what happens in a LiveDirectory.
+// Watches a LiveDirectory with inotify on the event loop.
 class LiveWatch {
  public:
   // Throws StoreError(storage), also if the directory does not exist.
@@ -24,12 +24,11 @@ class LiveWatch {
   LiveWatch(const LiveWatch&) = delete;
   LiveWatch& operator=(const LiveWatch&) = delete;
 
-  // Begins to listen again after LiveNews::lost. Throws StoreError(storage).
+  // Restarts the watch after LiveEvents::lost. Throws StoreError(storage).
   void arm();
 
-  // Returns what has happened since the last call, as soon as that is something. Throws Cancelled,
-  // StoreError(storage).
-  async::Task<LiveNews> next();
+  // Waits for events and returns those since the last call. Throws Cancelled, StoreError(storage).
+  async::Task<LiveEvents> next();
 
  private:
   struct Impl;

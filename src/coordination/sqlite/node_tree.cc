@@ -11,7 +11,7 @@ using Kind = StoreError::Kind;
 
 namespace {
 
-// A path as the table has it: the root is the one node without a parent.
+// A path's key in the table. The root is the only node without a parent.
 struct Key {
   explicit Key(std::string_view path)
       : parent(path == "/" ? std::string_view() : parent_path(path)), name(base_name(path)) {}
@@ -22,7 +22,9 @@ struct Key {
 
 void require_valid_size(std::string_view path, const std::string& data) {
   if (data.size() <= kMaximumDataSize) return;
-  throw store_error(Kind::invalid, path, std::to_string(data.size()) + " bytes are too many");
+  throw store_error(Kind::invalid, path,
+                    std::to_string(data.size()) + " bytes exceed the limit of " +
+                        std::to_string(kMaximumDataSize));
 }
 
 bool is_sequential(CreateMode mode) {
@@ -38,12 +40,12 @@ std::string ten_digits(std::int64_t number) {
   return std::string(10 - std::min<std::size_t>(10, digits.size()), '0') + digits;
 }
 
-// What is_hidden() and node_of() are about, in their order.
+// The columns for is_hidden() and node_of(), in order.
 constexpr std::string_view kColumns =
     "czxid, mzxid, ctime, mtime, version, ephemeral_owner, length(data), num_children, "
     "children_created";
 constexpr int kOwner = 5;
-constexpr int kData = 9;  // behind them, where it is asked for
+constexpr int kData = 9;  // after them, where it is selected
 
 std::string select(const std::string& columns) {
   return "SELECT " + columns + " FROM nodes WHERE parent = ? AND name = ?";

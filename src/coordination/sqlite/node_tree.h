@@ -13,39 +13,39 @@
 
 namespace nodepool::coordination::sqlite {
 
-// In whose name and when something is changed.
+// The session and the time of a change.
 struct Author {
   std::int64_t session = 0;
   std::int64_t now = 0;  // milliseconds since the epoch
 };
 
-// The nodes and ZooKeeper's rules for changing them. The errors are those that Store documents, and
-// Database's; after an error the caller rolls back what has been done so far.
+// The nodes and ZooKeeper's rules for changing them. Throws the errors that Store documents and
+// those of Database. After an error the caller must roll back.
 class NodeTree {
  public:
-  // Every change is added to `log`, which outlives the tree as `database` does.
+  // Adds every change to `log`. `log` and `database` outlive the tree.
   NodeTree(Database& database, ChangeLog& log);
 
   Entry get(std::string_view path);
   std::optional<Stat> exists(std::string_view path);
   std::vector<std::string> children(std::string_view path);
 
-  // Does one operation, in a database transaction.
+  // Executes one operation. Call in a database transaction.
   OperationResult apply(const Transaction::Operation& operation, const Author& author);
 
-  // Does all operations as one transaction of ZooKeeper's, in a database transaction. Throws
-  // TransactionError when one is refused.
+  // Executes all operations as one ZooKeeper transaction. Call in a database transaction. Throws
+  // TransactionError if one is rejected.
   std::vector<OperationResult> apply(const Transaction& transaction, const Author& author);
 
-  // From now on the ephemeral nodes of these sessions, in ascending order, are not there, for
-  // somebody who may not remove them. Their parents still count them (Stat::num_children).
+  // Hides the ephemeral nodes of these sessions, in ascending order, from a reader, which cannot
+  // remove them. Their parents still count them (Stat::num_children).
   void hide_ephemerals(std::vector<std::int64_t> sessions) { hidden_ = std::move(sessions); }
 
-  // Removes the ephemeral nodes of a session that has ended, in a database transaction.
+  // Removes the ephemeral nodes of an ended session. Call in a database transaction.
   void remove_ephemerals(std::int64_t session);
 
  private:
-  // The operation under way: its author and the number of its transaction, which is that of the
+  // The current operation: its author and the id of its transaction, which is the number of the
   // transaction's first change.
   struct Context {
     const Author& author;

@@ -62,8 +62,8 @@ std::int64_t integer_of(Database& database, std::string_view sql) {
   throw store_error(StoreError::Kind::storage, database.path(), why);
 }
 
-// Whether the file is an empty database; throws unless it is that or a store of this version. For
-// use in a transaction: another process may be creating the tables.
+// Whether the file is an empty database. Throws unless it is empty or a store of this format. Call
+// in a transaction, because another process may be creating the tables.
 bool is_empty(Database& database) {
   const std::int64_t application = integer_of(database, "PRAGMA application_id");
   if (application == 0 && integer_of(database, "SELECT count(*) FROM sqlite_schema") == 0) {
@@ -71,22 +71,22 @@ bool is_empty(Database& database) {
   }
   if (application != kApplicationId) {
     refuse(database,
-           "this is a database of another program; give the path of a store of Nodepool, or of a "
+           "the database belongs to another program; set the path of a Nodepool store, or of a "
            "file that does not exist");
   }
   const std::int64_t version = integer_of(database, "PRAGMA user_version");
   if (version != kSchemaVersion) {
-    refuse(database, "this store has format " + std::to_string(version) +
-                         ", and this version of Nodepool knows format " +
+    refuse(database, "the store has format " + std::to_string(version) +
+                         ", but this version of Nodepool supports format " +
                          std::to_string(kSchemaVersion) +
-                         "; use the version that wrote it, or move the file away to begin with an "
+                         "; use the version that wrote it, or move the file away to start with an "
                          "empty store");
   }
   return false;
 }
 
-// Two processes that do this to a new file at once get in each other's way, and SQLite does not
-// wait for the lock here.
+// Two processes that do this concurrently to a new file conflict, and SQLite does not wait for the
+// lock here.
 void use_write_ahead_log(Database& database) {
   constexpr std::chrono::milliseconds kPause(1);
   Statement statement(database, "PRAGMA journal_mode = WAL");
@@ -95,8 +95,8 @@ void use_write_ahead_log(Database& database) {
       Statement::Rows rows = statement.query();
       if (rows.next() && rows.text(0) == "wal") return;
       refuse(database,
-             "its file system cannot share memory between processes, which SQLite's write-ahead "
-             "log needs; put the store on a local disk");
+             "its file system does not support shared memory, which SQLite's write-ahead log "
+             "requires; put the store on a local disk");
     } catch (const StoreError& error) {
       if (error.kind() != StoreError::Kind::disconnected || waited >= database.lock_deadline()) {
         throw;
@@ -120,14 +120,14 @@ void create_tables(Database& database) {
 void prepare_schema(Database& database, Durability durability) {
   bool empty = false;
   {
-    // Before anything is written: the file may belong to somebody else.
+    // Check before any write: the file may belong to another program.
     const Unit unit(database, Unit::Access::read);
     empty = is_empty(database);
   }
   use_write_ahead_log(database);
   database.execute(durability == Durability::full ? "PRAGMA synchronous = FULL"
                                                   : "PRAGMA synchronous = NORMAL");
-  // Undo information of refused operations is short-lived: no files for it.
+  // Undo information of rejected operations is short-lived, so keep it in memory.
   database.execute("PRAGMA temp_store = MEMORY");
   if (empty) create_tables(database);
 }
@@ -136,7 +136,7 @@ void check_schema(Database& database) {
   const Unit unit(database, Unit::Access::read);
   if (!is_empty(database)) return;
   throw store_error(StoreError::Kind::no_node, database.path(),
-                    "this file is empty, no launcher has used it yet");
+                    "the file is empty: no launcher has used it yet");
 }
 
 }  // namespace nodepool::coordination::sqlite

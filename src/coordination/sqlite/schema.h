@@ -5,11 +5,11 @@
 
 namespace nodepool::coordination::sqlite {
 
-// Makes an empty file a store and checks that any other one is. Throws StoreError(storage) for a
-// file of another program or of a later Nodepool, which stays untouched; for others as Database.
+// Turns an empty file into a store and checks any other file. Throws StoreError(storage) for a file
+// of another program or of a later Nodepool, without changing it; otherwise throws like Database.
 void prepare_schema(Database& database, Durability durability);
 
-// The same for who only reads: an empty file is refused, too, as one that is not there (no_node).
+// The same check for readers: an empty file counts as missing (no_node).
 void check_schema(Database& database);
 
 }  // namespace nodepool::coordination::sqlite

@@ -25,7 +25,7 @@ SessionLock Sessions::open(std::int64_t now) {
     while (rows.next()) {
     }
   }
-  // Locked before anybody can see the row, so it is never taken for dead.
+  // Lock before the row is visible, so that it never counts as dead.
   return directory_.hold(session);
 }
 
@@ -64,7 +64,7 @@ std::vector<std::int64_t> Sessions::dead() {
 void Sessions::end_dead() {
   const std::vector<std::int64_t> open = open_sessions();
   for (const std::int64_t session : dead()) end(session);
-  // Files without a session: of a process that died while it opened or closed one.
+  // Files without a session, of processes that died while opening or closing one.
   for (const std::int64_t session : directory_.sessions()) {
     if (!std::ranges::binary_search(open, session)) directory_.drop(session);
   }

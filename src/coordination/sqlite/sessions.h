@@ -10,35 +10,33 @@
 
 namespace nodepool::coordination::sqlite {
 
-// The sessions of all processes: a row in the database for each, and a locked file as long as its
-// process lives. Only who holds the database's write lock may decide that a session is dead, and
-// new sessions appear under it, so all processes agree. Functions throw as Database.
+// The sessions of all processes. Each has a row in the database, and a locked file while its
+// process lives. Sessions are added, and declared dead, only under the database's write lock, so
+// all processes agree. Functions throw like Database.
 class Sessions {
  public:
   // The arguments outlive the sessions.
   Sessions(Database& database, LiveDirectory& directory, NodeTree& tree);
 
-  // Adds a session of this process, in a write transaction. It counts once that is committed.
+  // Adds a session of this process. Call in a write transaction.
   SessionLock open(std::int64_t now);
 
   bool is_open(std::int64_t session);
 
-  // Throws StoreError(session_expired), which names `path`, unless the session is open. To be
-  // called in every transaction that writes in the session's name: nobody can end the session
-  // before its commit.
+  // Throws StoreError(session_expired) for `path` unless the session is open. Call in every
+  // transaction that writes as the session: no process can end the session before its commit.
   void require_open(std::int64_t session, std::string_view path);
 
-  // Ends a session with its ephemeral nodes, in a write transaction. Nothing if it has ended.
+  // Ends a session, if it is open, and removes its ephemeral nodes. Call in a write transaction.
   void end(std::int64_t session);
 
-  // Whether anything is left of processes that have died.
+  // Whether dead processes have left sessions or files.
   bool any_dead();
 
   // The sessions whose processes have died, in ascending order.
   std::vector<std::int64_t> dead();
 
-  // Ends their sessions, in a write transaction. Several processes may do so: the first one does
-  // the work.
+  // Ends these sessions. Call in a write transaction. Several processes may do so concurrently.
   void end_dead();
 
  private:

@@ -13,7 +13,7 @@ using Access = Operation::Access;
 
 namespace {
 
-// The members that prepare statements need the tables.
+// Members that prepare statements need the tables.
 Database& with_schema(Database& database, const SqliteOptions& options) {
   if (options.use == StoreUse::read) {
     check_schema(database);
@@ -22,11 +22,11 @@ Database& with_schema(Database& database, const SqliteOptions& options) {
   prepare_schema(database, options.durability);
   const FileAccess access =
       FileAccess::of_directory(std::filesystem::path(options.path).parent_path());
-  for (const char* suffix : {"-wal", "-shm"}) access.give_to(options.path + suffix);
+  for (const char* suffix : {"-wal", "-shm"}) access.apply_to(options.path + suffix);
   return database;
 }
 
-// Whether an error says something about this operation only, and nothing about the database.
+// Whether an error concerns only this operation, not the database.
 bool is_refusal(const StoreError& error) {
   return error.is_answer() || error.kind() == StoreError::Kind::session_expired;
 }
@@ -65,12 +65,12 @@ void Storage::execute_writes(const Batch& batch) {
     const bool changed = changes_.last() != before;
     if (changed) changes_.prune();
     unit.commit();
-    ring_due_ = ring_due_ || changed;
+    signal_due_ = signal_due_ || changed;
     return;
   } catch (...) {
     for (const auto& operation : batch) operation->failure = std::current_exception();
   }
-  // What was read may have been changes that are undone now. Reading works on a full disk.
+  // The reads may have seen changes that are rolled back now. Reading works on a full disk.
   execute_reads(batch);
 }
 
@@ -107,8 +107,8 @@ void Storage::execute_apart(Operation& operation) {
 
 Storage::Report Storage::report() {
   Report report;
-  if (ring_due_) ring_due_ = !directory_.signal();
-  report.unrung = ring_due_;
+  if (signal_due_) signal_due_ = !directory_.signal();
+  report.unsignalled = signal_due_;
   try {
     report.changes = changes_.read_new();
   } catch (const StoreError&) {

@@ -19,7 +19,7 @@ namespace nodepool::coordination::sqlite {
 
 class Storage;
 
-// One operation on its way through the database and back to the task that waits for it.
+// An operation on the database and the task that waits for it.
 struct Operation {
   enum class Access { read, write };
   using Work = std::function<void(Storage&)>;
@@ -29,28 +29,28 @@ struct Operation {
 
   Access access;
   Work work;                   // may be run twice; throws StoreError
-  std::exception_ptr failure;  // afterwards: what went wrong, if anything did
+  std::exception_ptr failure;  // afterwards: the error, if any
   async::ParkedTask done;      // for the loop's use
 };
 
 using Batch = std::vector<std::shared_ptr<Operation>>;
 
-// All files of a store. Its functions block and are called by one thread at a time.
+// All files of a store. Functions block. One thread at a time may call them.
 class Storage {
  public:
-  // What there is to tell after a batch.
+  // The result of a batch.
   struct Report {
     std::vector<WatchEvent> changes;  // since the last report, of all processes
-    bool unreadable = false;          // the changes could not be read: they come later
-    bool unrung = false;              // other processes do not know of ours yet
+    bool unreadable = false;          // the changes could not be read; a later report has them
+    bool unsignalled = false;         // other processes have not been notified yet
   };
 
-  // Opens the file or creates it. Throws as open_store().
+  // Opens or creates the file. Throws like open_store().
   explicit Storage(const SqliteOptions& options);
 
-  // Does the operations in order, all changes in one commit: one sync of the disk serves them all.
-  // A refused operation leaves the others alone; a failure of the database undoes and fails all
-  // writes. An empty batch just looks for changes.
+  // Executes the operations in order, with one commit and thus one sync of the disk. A rejected
+  // operation does not affect the others. A failure of the database rolls back and fails all
+  // writes. An empty batch just reads changes.
   Report execute(const Batch& batch);
 
   // For operations.
@@ -67,9 +67,9 @@ class Storage {
   Database database_;
   ChangeLog changes_;
   NodeTree tree_;
-  LiveDirectory directory_;  // after the checks: nothing is put beside somebody else's file
+  LiveDirectory directory_;  // after the checks, which may reject the file
   Sessions sessions_;
-  bool ring_due_ = false;
+  bool signal_due_ = false;
 };
 
 }  // namespace nodepool::coordination::sqlite

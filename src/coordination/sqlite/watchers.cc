@@ -21,9 +21,9 @@ void Watchers::prepare() {
   }
 }
 
-void Watchers::tell(const std::vector<WatchEvent>& changes) {
-  for (const WatchEvent& change : changes) tell(change);
-  // Handlers may change the list: no iterators.
+void Watchers::notify(const std::vector<WatchEvent>& changes) {
+  for (const WatchEvent& change : changes) notify(change);
+  // By index, because handlers may change the list.
   for (std::size_t i = 0; i < watchers_.size(); ++i) {
     const auto watcher = watchers_[i].lock();
     if (!watcher || watcher->stage != Stage::prepared) continue;
@@ -33,10 +33,10 @@ void Watchers::tell(const std::vector<WatchEvent>& changes) {
 }
 
 void Watchers::resync() {
-  tell(WatchEvent{WatchEvent::Kind::resync, {}});
+  notify(WatchEvent{WatchEvent::Kind::resync, {}});
 }
 
-void Watchers::tell(const WatchEvent& event) {
+void Watchers::notify(const WatchEvent& event) {
   const bool to_all = event.kind == WatchEvent::Kind::resync;
   for (std::size_t i = 0; i < watchers_.size(); ++i) {
     const auto watcher = watchers_[i].lock();

@@ -11,17 +11,17 @@ namespace nodepool::coordination::sqlite {
 // The watches of one store, on the event loop. Handlers may add and drop watches.
 class Watchers {
  public:
-  // Registers a watch, which begins with a resync when the changes that came before it have been
-  // told to the others: prepare(), read the changes, tell(). Throws StoreError(invalid).
+  // Registers a watch. It starts with a resync, after the other watches have got the earlier
+  // changes: prepare(), read the changes, notify(). Throws StoreError(invalid).
   Subscription add(std::string root, WatchHandler handler);
 
-  // To be called before changes are read that are then passed to tell().
+  // To be called before reading the changes for notify().
   void prepare();
 
-  // Tells the changes to all watches that have begun, and begins those that were prepared.
-  void tell(const std::vector<WatchEvent>& changes);
+  // Passes the changes to all started watches, and starts the prepared ones.
+  void notify(const std::vector<WatchEvent>& changes);
 
-  // Tells all watches that have begun to look at everything.
+  // Passes a resync to all started watches.
   void resync();
 
   // Ends all watches.
@@ -35,7 +35,7 @@ class Watchers {
     Stage stage = Stage::added;
   };
 
-  void tell(const WatchEvent& event);
+  void notify(const WatchEvent& event);
 
   std::vector<std::weak_ptr<Watcher>> watchers_;  // each is owned by its subscription
 };

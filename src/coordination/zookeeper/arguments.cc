@@ -13,7 +13,9 @@ using Kind = StoreError::Kind;
 
 void require_valid_size(std::string_view path, std::string_view data) {
   if (data.size() <= kMaximumDataSize) return;
-  throw store_error(Kind::invalid, path, std::to_string(data.size()) + " bytes are too many");
+  throw store_error(Kind::invalid, path,
+                    std::to_string(data.size()) + " bytes exceed the limit of " +
+                        std::to_string(kMaximumDataSize));
 }
 
 void require_valid(const Transaction::Operation& operation) {
@@ -47,7 +49,7 @@ void require_settable(std::string_view path, std::string_view data) {
 
 void require_removable(std::string_view path) {
   require_valid_path(path);
-  if (path == "/") throw store_error(Kind::invalid, path, "the root stays");
+  if (path == "/") throw store_error(Kind::invalid, path, "the root cannot be removed");
 }
 
 void require_committable(const Transaction& transaction) {
@@ -62,7 +64,9 @@ void require_committable(const Transaction& transaction) {
 
 void require_sendable(std::string_view path, const std::string& frame) {
   if (frame.size() <= kMaximumRequest + sizeof(std::int32_t)) return;
-  throw store_error(Kind::invalid, path, "a request of " + std::to_string(frame.size()) + " bytes");
+  throw store_error(Kind::invalid, path,
+                    "the request of " + std::to_string(frame.size()) +
+                        " bytes exceeds the limit of " + std::to_string(kMaximumRequest));
 }
 
 }  // namespace nodepool::coordination::zookeeper

@@ -5,8 +5,8 @@
 
 #include "coordination/store.h"
 
-// Checks of what a store's caller asks for. A server makes most of them too, but says less about
-// it, or cuts the connection.
+// Checks of arguments. A server makes most of them as well, but reports less or cuts the
+// connection.
 namespace nodepool::coordination::zookeeper {
 
 // Throws invalid, and node_exists for the root.
@@ -16,10 +16,10 @@ void require_creatable(std::string_view path, std::string_view data, CreateMode 
 void require_settable(std::string_view path, std::string_view data);
 void require_removable(std::string_view path);
 
-// Throws TransactionError for the first operation that is refused above.
+// Throws TransactionError for the first operation that the checks above reject.
 void require_committable(const Transaction& transaction);
 
-// Throws invalid if the server would not read so large a request.
+// Throws invalid if the request is too large for a server.
 void require_sendable(std::string_view path, const std::string& frame);
 
 }  // namespace nodepool::coordination::zookeeper

@@ -34,7 +34,7 @@ void require(const boost::system::error_code& error, const std::string& what) {
   if (error) throw ConnectionError(what + ": " + error.message());
 }
 
-// What connections over a plain and over a TLS stream have in common.
+// The common part of plain and TLS connections.
 template <typename Stream>
 class StreamConnection final : public Connection {
  public:
@@ -66,7 +66,7 @@ class StreamConnection final : public Connection {
   std::string name_;
 };
 
-// Asio's look-up knows nothing of cancellations: the slot is passed on by hand.
+// Asio's look-up does not support cancellation, so the slot is passed on explicitly.
 Task<tcp::resolver::results_type> look_up(const Server& server, const std::string& name) {
   tcp::resolver resolver(co_await asio::this_coro::executor);
   const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
@@ -86,10 +86,10 @@ Task<tcp::socket> connect(const Server& server, const std::string& name) {
   tcp::socket socket(co_await asio::this_coro::executor);
   const auto [error, address] = co_await asio::async_connect(socket, addresses, kOutcome);
   require(error, name);
-  // Requests are small and somebody waits for each answer. Without it all works, but slower.
+  // Best effort: requests are small and latency matters.
   boost::system::error_code ignored;
   std::ignore = socket.set_option(tcp::no_delay(true), ignored);
-  // The session is not for what `nodepool run` starts, nor held open by it.
+  // Programs that `nodepool run` starts must not inherit the session.
   ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
   co_return socket;
 }

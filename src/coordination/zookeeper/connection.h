@@ -17,34 +17,34 @@ using async::Task;
 
 struct TlsClient;
 
-// Thrown when a connection cannot be made or breaks; the message says which, and why.
+// A connection cannot be made or breaks. The message names the connection and the reason.
 class ConnectionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A stream of bytes to a server, plain or TLS. One task may read while another writes. All that
-// waits throws Cancelled when it is cancelled.
+// A stream of bytes to a server, plain or TLS. One task may read while another writes. Functions
+// that wait throw Cancelled when they are cancelled.
 class Connection {
  public:
   virtual ~Connection() = default;
 
   // Connects to one of the server's addresses. `tls` is null for plain text, and outlives the
-  // connection. Throws ConnectionError, also for a certificate for another name if `tls` says so.
+  // connection. Throws ConnectionError, also for a certificate for another name if `tls` verifies
+  // it.
   static Task<std::unique_ptr<Connection>> open(Server server, TlsClient* tls);
 
   // "HOST:PORT: the server's certificate is for …, not for HOST"; empty if it is for HOST, and for
   // plain text.
   const std::string& name_mismatch() const { return name_mismatch_; }
 
-  // Waits for bytes and returns how many have been put in `space`, at least one. Throws
-  // ConnectionError.
+  // Waits for bytes and returns the number stored in `space`, at least one. Throws ConnectionError.
   virtual Task<std::size_t> read_some(std::span<char> space) = 0;
 
   // Sends all pieces, which must live until this returns. Throws ConnectionError.
   virtual Task<> write(std::vector<std::string_view> pieces) = 0;
 
-  // Ends the connection: reads and writes under way throw Cancelled.
+  // Ends the connection: pending reads and writes throw Cancelled.
   virtual void close() = 0;
 
  private:

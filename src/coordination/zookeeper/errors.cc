@@ -16,19 +16,20 @@ constexpr std::int32_t kSessionMoved = -118;
 struct Meaning {
   std::int32_t code = 0;
   Kind kind = Kind::storage;
-  std::string_view words;  // empty: the kind says it all
+  std::string_view words;  // empty: the kind is enough
 };
 
-// The codes of KeeperException.Code that the requests of a Store can be answered with.
+// The codes of KeeperException.Code that requests of a Store can get.
 constexpr Meaning kMeanings[] = {
-    {-1, Kind::storage, "the server has failed (SystemError)"},
-    {-2, Kind::storage, "the server has found an inconsistency (RuntimeInconsistency)"},
-    {-3, Kind::storage, "the server has found inconsistent data (DataInconsistency)"},
-    {-4, Kind::unknown_outcome, "the server has lost the ensemble's leader (ConnectionLoss)"},
-    {-5, Kind::storage, "the server cannot read the request (MarshallingError)"},
+    {-1, Kind::storage, "the server failed (SystemError)"},
+    {-2, Kind::storage, "the server found an inconsistency (RuntimeInconsistency)"},
+    {-3, Kind::storage, "the server found inconsistent data (DataInconsistency)"},
+    {-4, Kind::unknown_outcome, "the server lost the ensemble's leader (ConnectionLoss)"},
+    {-5, Kind::storage, "the server cannot decode the request (MarshallingError)"},
     {kUnimplemented, Kind::storage,
-     "the server does not know this request; ZooKeeper 3.6 or later is needed (Unimplemented)"},
-    {-7, Kind::unknown_outcome, "the ensemble has not answered in time (OperationTimeout)"},
+     "the server does not support this request; ZooKeeper 3.6 or later is required "
+     "(Unimplemented)"},
+    {-7, Kind::unknown_outcome, "the ensemble did not respond in time (OperationTimeout)"},
     {-8, Kind::invalid, {}},
     {kNoNode, Kind::no_node, {}},
     {-102, Kind::storage, "an access control list does not permit it (NoAuth)"},
@@ -40,8 +41,8 @@ constexpr Meaning kMeanings[] = {
     {-114, Kind::storage, "the server does not accept the access control list (InvalidACL)"},
     {-115, Kind::storage, "the server does not accept the credentials (AuthFailed)"},
     {kSessionMoved, Kind::disconnected, "the session is on another connection (SessionMoved)"},
-    {-119, Kind::disconnected, "the server can only be read from (NotReadOnly)"},
-    {-122, Kind::unknown_outcome, "the ensemble has not answered in time (RequestTimeout)"},
+    {-119, Kind::disconnected, "the server is read-only (NotReadOnly)"},
+    {-122, Kind::unknown_outcome, "the ensemble did not respond in time (RequestTimeout)"},
     {-124, Kind::storage, "the server requires authentication (SessionClosedRequireSaslAuth)"},
     {-125, Kind::storage, "the quota of a node above it is exhausted (QuotaExceeded)"},
     {-127, Kind::disconnected, "the server is overloaded (ThrottledOp)"},
@@ -68,7 +69,7 @@ std::string_view verb(OpCode attempted) {
     case OpCode::auth:
       return "authenticate";
     default:
-      return "answer for";
+      return "serve a request for";
   }
 }
 

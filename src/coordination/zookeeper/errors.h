@@ -8,16 +8,16 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// ZooKeeper's error codes (KeeperException.Code) that this room tells apart.
+// ZooKeeper's error codes (KeeperException.Code) that this module distinguishes.
 inline constexpr std::int32_t kOk = 0;
 inline constexpr std::int32_t kNoNode = -101;
 inline constexpr std::int32_t kUnimplemented = -6;
 
-// What an error code means to a Store's caller. What is no answer about the tree is told in words,
-// with what was attempted on which path: operators read it.
+// Translates an error code for a Store's caller. For errors that do not concern the tree, the
+// message says in words what was attempted on which path.
 StoreError error_for(std::int32_t code, OpCode attempted, std::string_view path);
 
-// Whether a server that answers with this code has nothing more to say to this session.
+// Whether a server ends the connection after a response with this code.
 bool ends_connection(std::int32_t code);
 
 // Throws error_for() unless the code is kOk.

@@ -8,7 +8,7 @@ namespace nodepool::coordination::zookeeper {
 
 namespace {
 
-// Enough for many small messages in one read. After a large one the buffer shrinks to it again.
+// Enough for many small messages in one read. The buffer shrinks to it after a large message.
 constexpr std::size_t kUsualSize = std::size_t{64} << 10;
 
 }  // namespace
@@ -19,7 +19,7 @@ std::span<char> FrameBuffer::space() {
     end_ -= begin_;
     begin_ = 0;
   }
-  // A large message gets its space as it comes: a false length costs no memory.
+  // Space for a large message is allocated as it arrives, so a false length costs no memory.
   const std::size_t wanted = std::max({kUsualSize, std::min(needed_, 2 * end_), end_ + 1});
   if (wanted == kUsualSize && bytes_.capacity() > kUsualSize) {
     std::string smaller;
@@ -37,7 +37,7 @@ std::optional<std::string_view> FrameBuffer::next() {
   if (pending.size() < sizeof(std::int32_t)) return std::nullopt;
   const std::int32_t length = Reader(pending).integer();
   if (length < 0 || static_cast<std::size_t>(length) > kMaximumReply) {
-    throw MalformedMessage("a message of " + std::to_string(length) + " bytes");
+    throw MalformedMessage("a message with the invalid length " + std::to_string(length));
   }
   needed_ = sizeof length + static_cast<std::size_t>(length);
   if (pending.size() < needed_) return std::nullopt;

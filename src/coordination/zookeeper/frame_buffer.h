@@ -8,21 +8,21 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// The largest message that is accepted from a server, in bytes. Servers limit what they take
-// (kMaximumRequest), not what they send: the names of a million children are a valid answer.
+// The largest message accepted from a server, in bytes. Servers limit requests (kMaximumRequest),
+// not responses: the names of a million children are a valid response.
 inline constexpr std::size_t kMaximumReply = std::size_t{64} << 20;
 
-// The largest message that servers accept, without its length: the default of their
-// jute.maxbuffer. A server cuts the connection of a client that sends more.
+// The largest message that servers accept, without its length: the default of jute.maxbuffer. A
+// server cuts the connection after a larger one.
 inline constexpr std::size_t kMaximumRequest = 0xfffff;
 
-// Cuts the bytes that come from a server into messages.
+// Splits the bytes from a server into messages.
 class FrameBuffer {
  public:
-  // Where the next bytes go: never empty.
+  // The space for the next bytes, never empty.
   std::span<char> space();
 
-  // Tells that the first `count` bytes of space() have been filled.
+  // Reports that the first `count` bytes of space() have been filled.
   void filled(std::size_t count) { end_ += count; }
 
   // The next whole message, without its length; valid until space() is called. Throws
@@ -31,9 +31,9 @@ class FrameBuffer {
 
  private:
   std::string bytes_;
-  std::size_t begin_ = 0;   // of what has not been taken
-  std::size_t end_ = 0;     // of what has been filled
-  std::size_t needed_ = 0;  // size of the message under way with its length, if known
+  std::size_t begin_ = 0;   // of the unread bytes
+  std::size_t end_ = 0;     // of the filled bytes
+  std::size_t needed_ = 0;  // size of the current message with its length, if known
 };
 
 }  // namespace nodepool::coordination::zookeeper

@@ -10,31 +10,35 @@ namespace nodepool::coordination::zookeeper {
 
 namespace {
 
-Task<ConnectParameters> introduce_oneself(Server server, TlsClient* tls, Hello hello) {
-  ConnectParameters introduction;
-  introduction.connection = co_await Connection::open(std::move(server), tls);
-  const std::string request = connect_request(
-      hello.credentials, hello.last_zxid, static_cast<std::int32_t>(hello.session_timeout.count()));
+Task<OpenedConnection> connect_and_request_session(Server server, TlsClient* tls,
+                                                   ConnectParameters parameters) {
+  OpenedConnection opened;
+  opened.connection = co_await Connection::open(std::move(server), tls);
+  const std::string request =
+      connect_request(parameters.credentials, parameters.last_zxid,
+                      static_cast<std::int32_t>(parameters.session_timeout.count()));
   std::vector<std::string_view> pieces{request};
-  co_await introduction.connection->write(std::move(pieces));
+  co_await opened.connection->write(std::move(pieces));
   std::optional<std::string_view> reply;
   while (!reply) {
-    const std::span<char> space = introduction.received.space();
-    introduction.received.filled(co_await introduction.connection->read_some(space));
-    reply = introduction.received.next();
+    const std::span<char> space = opened.received.space();
+    opened.received.filled(co_await opened.connection->read_some(space));
+    reply = opened.received.next();
   }
-  introduction.reply = read_connect_reply(Reader(*reply));
-  co_return introduction;
+  opened.reply = read_connect_reply(Reader(*reply));
+  co_return opened;
 }
 
 }  // namespace
 
-Task<ConnectParameters> introduce(async::Clock& clock, async::Clock::TimePoint deadline,
-                                  Server server, TlsClient* tls, Hello hello) {
+Task<OpenedConnection> open_connection(async::Clock& clock, async::Clock::TimePoint deadline,
+                                       Server server, TlsClient* tls,
+                                       ConnectParameters parameters) {
   std::string what = to_string(server);
-  Task<ConnectParameters> introducing = introduce_oneself(std::move(server), tls, std::move(hello));
-  Task<ConnectParameters> in_time =
-      async::with_deadline(clock, deadline, std::move(introducing), std::move(what));
+  Task<OpenedConnection> opening =
+      connect_and_request_session(std::move(server), tls, std::move(parameters));
+  Task<OpenedConnection> in_time =
+      async::with_deadline(clock, deadline, std::move(opening), std::move(what));
   co_return co_await std::move(in_time);
 }
 

@@ -11,23 +11,23 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// What a client says when it connects.
-struct Hello {
+// The parameters of a client's ConnectRequest.
+struct ConnectParameters {
   Credentials credentials;
-  std::int64_t last_zxid = 0;  // a server that has not come as far refuses
+  std::int64_t last_zxid = 0;  // a server that is behind rejects the client
   std::chrono::milliseconds session_timeout{};
 };
 
-// A connection whose server has answered.
-struct ConnectParameters {
+// A connection after the server's response.
+struct OpenedConnection {
   std::unique_ptr<Connection> connection;
   ConnectReply reply;
-  FrameBuffer received;  // what came after the reply
+  FrameBuffer received;  // bytes after the reply
 };
 
-// Connects to a server and asks for a session, until `deadline`. `tls` is null for plain text, and
+// Connects to a server and requests a session, until `deadline`. `tls` is null for plain text, and
 // outlives the connection. Throws ConnectionError, MalformedMessage, async::DeadlineExceeded.
-Task<ConnectParameters> introduce(async::Clock& clock, async::Clock::TimePoint deadline,
-                                  Server server, TlsClient* tls, Hello hello);
+Task<OpenedConnection> open_connection(async::Clock& clock, async::Clock::TimePoint deadline,
+                                       Server server, TlsClient* tls, ConnectParameters parameters);
 
 }  // namespace nodepool::coordination::zookeeper

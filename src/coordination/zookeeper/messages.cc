@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kProtocolVersion = 0;
 
-// Of the frame: after its length.
+// Offset in a frame, after its length.
 constexpr std::size_t kXidOffset = sizeof(std::int32_t);
 
 // ZooDefs.Perms.ALL
@@ -49,7 +49,7 @@ std::string path_request(OpCode type, std::string_view path) {
   return std::move(writer).finish();
 }
 
-// For reads: without one of the watches that are told once.
+// For reads: no one-time watch.
 std::string read_request(OpCode type, std::string_view path) {
   Writer writer = begin_request(type);
   writer.string(path).boolean(false);
@@ -66,7 +66,7 @@ std::string connect_request(const Credentials& credentials, std::int64_t last_zx
       .integer(timeout_ms)
       .long_integer(credentials.session_id)
       .string(credentials.password)
-      .boolean(false);  // a server that can only be read from is of no use
+      .boolean(false);  // do not accept a read-only server
   return std::move(writer).finish();
 }
 
@@ -76,7 +76,7 @@ ConnectReply read_connect_reply(Reader reader) {
   reply.timeout_ms = reader.integer();
   reply.credentials.session_id = reader.long_integer();
   reply.credentials.password = reader.string();
-  // Whether the server is read-only follows, from those that know of it: not asked for.
+  // Some servers append whether they are read-only; ignored.
   return reply;
 }
 

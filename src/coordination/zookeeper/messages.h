@@ -16,9 +16,9 @@
 //   client: RequestHeader {int xid, int type}, request   server: ReplyHeader {int xid, long zxid,
 //                                                                 int err}, response unless err
 //
-// Requests are answered in order, each with its xid. A server also sends what nobody asked for,
-// under an xid of its own (kWatchEventXid), between answers: a watch's event comes before the
-// answer to any later read that shows the change.
+// Responses come in the order of the requests, each with its xid. Between them, a server sends
+// events of watches with an xid of their own (kWatchEventXid). An event comes before the response
+// to any read that shows the change.
 namespace nodepool::coordination::zookeeper {
 
 inline constexpr std::int32_t kWatchEventXid = -1;
@@ -26,9 +26,9 @@ inline constexpr std::int32_t kPingXid = -2;
 
 // --- Opening a session
 
-// What takes up a session again on another connection: whoever has it is the session's client.
+// The credentials to resume a session on another connection.
 struct Credentials {
-  std::int64_t session_id = 0;  // 0 asks for a new session
+  std::int64_t session_id = 0;  // 0: request a new session
   std::string password = std::string(16, '\0');
 };
 
@@ -44,14 +44,14 @@ ConnectReply read_connect_reply(Reader reader);
 
 // --- Access lists
 
-// Who may do everything with a node: those with this identity. By default everybody, because those
-// who share an installation are told apart by their TLS certificates.
+// The identity with all permissions on a node. By default all clients, because TLS certificates
+// restrict the access to an installation.
 struct Acl {
   std::string scheme = "world";
   std::string id = "anyone";
 };
 
-// The access list for those who know the user's password, which the node's ACL has as a digest.
+// The access list for clients that know the user's password. The ACL contains a digest of it.
 Acl acl_of(const Digest& digest);
 
 // --- Requests. Each function returns a whole frame whose xid is 0: see set_xid().
@@ -64,7 +64,7 @@ std::string exists_request(std::string_view path);
 std::string set_request(std::string_view path, std::string_view data, std::int32_t version);
 std::string remove_request(std::string_view path, std::int32_t version);
 std::string children_request(std::string_view path);
-// Answered when the server knows all that was committed when the request came.
+// The server responds when it has all changes that were committed before the request.
 std::string sync_request(std::string_view path);
 // A persistent recursive watch; setting it twice is harmless.
 std::string add_watch_request(std::string_view path);
@@ -74,28 +74,28 @@ std::string close_request();
 
 void set_xid(std::string& frame, std::int32_t xid);
 
-// --- Answers
+// --- Responses
 
 struct ReplyHeader {
   std::int32_t xid = 0;
-  std::int64_t zxid = 0;   // the server's latest transaction; 0 or less: not told
+  std::int64_t zxid = 0;   // the server's latest transaction; 0 or less: unknown
   std::int32_t error = 0;  // see errors.h
 };
 
 ReplyHeader read_reply_header(Reader& reader);
 Stat read_stat(Reader& reader);
-// The answer to a create: the path, then the stat.
+// The response to a create: the path, then the stat.
 OperationResult read_created(Reader& reader);
-// The answer to a get.
+// The response to a get.
 Entry read_entry(Reader& reader);
 
-// What a watch tells, with the server's path; nothing if it is of no interest: a change of the
-// connection or a kind of event that these watches do not ask for.
+// A watch event with the server's path. Returns nothing for events that are ignored: changes of the
+// connection, and kinds of events that these watches do not request.
 std::optional<WatchEvent> read_watch_event(Reader& reader);
 
 // --- Parts of several messages
 
-// What follows the header of a create: path, data, access list, mode.
+// The body of a create: path, data, access list, mode.
 void write_create(Writer& writer, std::string_view path, std::string_view data, CreateMode mode,
                   const Acl& acl);
 
@@ -111,13 +111,13 @@ enum class OpCode : std::int32_t {
   ping = 11,
   check = 13,
   multi = 14,
-  create2 = 15,  // a create whose answer has the stat
+  create2 = 15,  // a create whose response has the stat
   remove_watches = 18,
   multi_read = 22,  // since ZooKeeper 3.6
   auth = 100,
   add_watch = 106,  // since ZooKeeper 3.6
   close_session = -11,
-  error = -1,  // in answers to multi
+  error = -1,  // in responses to multi
 };
 
 // A frame begun for this type of request, xid 0.

@@ -9,7 +9,7 @@ namespace {
 
 using Operation = Transaction::Operation;
 
-// Of a request's frame: after its length and its xid; what the request says comes next.
+// Offset in a request's frame, after its length and its xid.
 constexpr std::size_t kTypeOffset = 2 * sizeof(std::int32_t);
 constexpr std::size_t kBodyOffset = 3 * sizeof(std::int32_t);
 
@@ -84,7 +84,7 @@ OperationResult read_result(Reader& reader, OpCode type, const Operation& operat
   return result;
 }
 
-// All operations of a transaction have the same id and time: a set's stat tells the time.
+// All operations of a transaction have the same id and time, so a set's stat gives the time.
 std::int64_t time_of(const Transaction& transaction, const std::vector<OperationResult>& results,
                      std::int64_t now) {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -136,11 +136,11 @@ std::vector<OperationResult> read_multi(Reader& reader, const Transaction& trans
     } else if (!header.done && is_answer_to(header.type, operation.kind)) {
       results.push_back(read_result(reader, header.type, operation, paths));
     } else {
-      throw MalformedMessage("an answer that does not fit its transaction");
+      throw MalformedMessage("a response that does not match its transaction");
     }
   }
   if (refused || !read_header(reader).done) {
-    throw MalformedMessage("an answer that does not fit its transaction");
+    throw MalformedMessage("a response that does not match its transaction");
   }
   complete(results, transaction, committed);
   return results;
@@ -164,16 +164,16 @@ std::string multi_read_request(std::span<const std::string_view> frames) {
 
 std::int32_t read_error_of_part(Reader& reader) {
   const MultiHeader header = read_header(reader);
-  if (header.done) throw MalformedMessage("an answer to fewer reads than were asked for");
+  if (header.done) throw MalformedMessage("a response to fewer reads than requested");
   if (header.type != OpCode::error) return kOk;
   const std::int32_t code = reader.integer();
-  if (code == kOk) throw MalformedMessage("an error that is none");
+  if (code == kOk) throw MalformedMessage("an error response without an error");
   return code;
 }
 
 void read_end_of_parts(Reader& reader) {
   if (!read_header(reader).done) {
-    throw MalformedMessage("an answer to more reads than were asked for");
+    throw MalformedMessage("a response to more reads than requested");
   }
 }
 

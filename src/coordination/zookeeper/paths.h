@@ -5,7 +5,7 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// A store's paths on the server: below the chroot, a node that the store takes for "/".
+// Maps a store's paths to the server's: below the chroot, the node that is the store's "/".
 class Paths {
  public:
   // `chroot` is a valid path, or empty. Throws StoreError(invalid).
@@ -13,7 +13,7 @@ class Paths {
 
   std::string to_server(std::string_view path) const;
 
-  // The path of a node at or below the chroot. Throws MalformedMessage for any other.
+  // The store's path of a node at or below the chroot. Throws MalformedMessage for any other.
   std::string from_server(std::string_view path) const;
 
  private:

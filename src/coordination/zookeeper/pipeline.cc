@@ -13,20 +13,20 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-// What one write carries at most: as many pieces as Asio gives the kernel at a time, and about as
-// many bytes as a socket's buffer takes.
+// Limits of one write: the number of pieces that Asio passes to the kernel at a time, and about the
+// size of a socket's buffer.
 constexpr std::size_t kPiecesOfWrite = 64;
 constexpr std::size_t kBytesOfWrite = std::size_t{256} << 10;
 
-// What reads that are sent as one ask for in sum: well below what a server takes.
+// The largest multiRead request, well below a server's limit.
 constexpr std::size_t kBytesOfReads = std::size_t{64} << 10;
 
-// What their answer is expected to have, as answers go, and what a read's answer is expected to
-// have as long as none has come. Records have one or two kilobytes, and may have a megabyte.
+// The largest expected response to a multiRead, and the expected size of one read's response before
+// the first one. Records usually have one or two kilobytes, at most a megabyte.
 constexpr std::size_t kBytesOfAnswer = std::size_t{1} << 20;
 constexpr std::size_t kUsualAnswer = std::size_t{8} << 10;
 
-// By how much fewer reads are sent as one when a connection broke under as many: 128, 8, 1.
+// The divisor of the number of reads in a multiRead after a connection broke during one: 128, 8, 1.
 constexpr std::size_t kFewer = 16;
 
 }  // namespace
@@ -38,8 +38,8 @@ std::size_t Pipeline::most_reads() const {
   return std::clamp<std::size_t>(kBytesOfAnswer / expected_size_, 1, most_reads_);
 }
 
-// More is expected at once; less, when several answers have had less.
-void Pipeline::learn_size(std::size_t bytes) {
+// The expected size rises at once and falls slowly.
+void Pipeline::update_expected_size(std::size_t bytes) {
   expected_size_ = std::max({bytes, expected_size_ / 2, std::size_t{1}});
 }
 
@@ -100,10 +100,9 @@ Pipeline::Sent Pipeline::take_next() {
 
 void Pipeline::answer(const ReplyHeader& header, Reader& body) {
   if (sent_.empty() || sent_.front().xid != header.xid) {
-    throw MalformedMessage("an answer to request " + std::to_string(header.xid) +
-                           ", which is not due");
+    throw MalformedMessage("an unexpected response to request " + std::to_string(header.xid));
   }
-  // What is told of the answer may end the store, and with it all that was sent.
+  // The handler of the response may destroy the store and all sent requests.
   Sent oldest = std::move(sent_.front());
   sent_.pop_front();
   forget_changes(*oldest.request);
@@ -122,7 +121,7 @@ void Pipeline::answer_each(Sent sent, const ReplyHeader& header, Reader& body) {
     waiting_.insert(waiting_.begin(), sent.reads.begin(), sent.reads.end());
     return;
   }
-  if (header.error == kOk) learn_size(body.left() / sent.reads.size());
+  if (header.error == kOk) update_expected_size(body.left() / sent.reads.size());
   try {
     while (!sent.reads.empty()) {
       ReplyHeader own = header;
@@ -141,8 +140,8 @@ void Pipeline::connection_lost(std::string_view reason) {
   std::erase_if(waiting_, [](const std::shared_ptr<Request>& request) {
     return request->access == Request::Access::housekeeping;
   });
-  const auto stands_for_reads = [](const Sent& sent) { return !sent.reads.empty(); };
-  most_reads_ = std::ranges::any_of(sent_, stands_for_reads)
+  const auto is_batch = [](const Sent& sent) { return !sent.reads.empty(); };
+  most_reads_ = std::ranges::any_of(sent_, is_batch)
                     ? std::max<std::size_t>(most_reads_ / kFewer, 1)
                     : kMostReads;
   changing_.clear();

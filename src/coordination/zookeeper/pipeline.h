@@ -15,39 +15,38 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// One request on its way to a server and back.
+// A request to a server.
 struct Request {
   enum class Access {
     read,
     write,
-    housekeeping,  // of this connection alone: nobody waits for it, a new connection makes its own
+    housekeeping,  // for this connection only; a new connection sends its own
   };
 
   Access access = Access::housekeeping;
-  std::string path;   // what it is about, for errors
+  std::string path;   // for errors
   std::string frame;  // see messages.h
-  // Of which nodes it changes the data, by their paths for the store's caller.
+  // The nodes whose data it changes, by the store's paths.
   std::vector<std::string> changes;
-  // Until when it waits to be sent while there is no connection.
+  // How long it waits for a connection.
   async::Clock::TimePoint deadline{};
   bool is_ping = false;
-  // Takes the answer: its header and, if that tells of no error, what follows. Throws
-  // MalformedMessage.
+  // Handles the response: its header and, without an error, the body. Throws MalformedMessage.
   std::function<void(const ReplyHeader& header, Reader& body)> answered;
-  // Takes a failure instead; exactly one of the two is called.
+  // Handles a failure instead. Exactly one of the two is called.
   std::function<void(const StoreError& error)> failed;
 };
 
-// The requests of a session in the order of their calls: first those that have been sent, then
-// those that wait. Answers come in the same order.
+// The requests of a session in the order of the calls: first the sent ones, then the waiting ones.
+// Responses come in the same order.
 //
-// Reads that wait one behind the other are sent as one request. How many is bounded for the sake of
-// the answer, which a server makes as a whole in its memory: by what answers were like lately; and
-// should a connection break while such a request is under way, by less on the next one. A server
-// that does not know the request is asked for each read by itself.
+// Consecutive waiting reads are sent as one request (multiRead). Their number is limited by the
+// size of recent responses, because a server builds the response in memory, and reduced if a
+// connection breaks during such a request. For a server without multiRead, reads are sent one by
+// one.
 class Pipeline {
  public:
-  // The most reads that are sent as one.
+  // The most reads in a multiRead.
   static constexpr std::size_t kMostReads = 128;
 
   Pipeline();
@@ -55,47 +54,47 @@ class Pipeline {
   // Queues a request.
   void add(Request request);
 
-  // Queues these before all that wait: what a new connection begins with.
+  // Queues the first requests of a new connection, before all that wait.
   void add_in_front(std::vector<Request> requests);
 
-  bool has_none_waiting() const { return waiting_.empty(); }
+  bool has_no_waiting() const { return waiting_.empty(); }
 
-  // The next requests to send, as many as one write should carry, and keeps them until they are
-  // answered. They live on while somebody holds them.
+  // Returns the next requests to send, as many as fit one write, and keeps them until the response.
+  // The caller shares their ownership.
   std::vector<std::shared_ptr<const Request>> send_some();
 
-  // Whether a request that has been sent and not answered changes the data of the node.
+  // Whether a pending sent request changes the data of the node.
   bool is_changing(const std::string& path) const { return changing_.contains(path); }
 
-  // Passes an answer to the oldest request that was sent. Throws MalformedMessage if the xid is
-  // another's, or the answer makes no sense; the request then counts as not answered.
+  // Passes a response to the oldest sent request. Throws MalformedMessage if the xid differs or the
+  // response is malformed; the request stays pending then.
   void answer(const ReplyHeader& header, Reader& body);
 
-  // The connection is gone: what was sent fails, reads as disconnected, writes with an unknown
-  // outcome; `reason` is for the messages. What waits goes on waiting, but not the housekeeping.
+  // To be called when the connection is lost. Sent requests fail, reads as disconnected, writes as
+  // unknown_outcome; `reason` is for the messages. Waiting requests stay, except housekeeping.
   void connection_lost(std::string_view reason);
 
-  // Of the request that waits longest; there must be one.
+  // The deadline of the first waiting request. There must be one.
   async::Clock::TimePoint next_deadline() const { return waiting_.front()->deadline; }
 
-  // What has waited until its deadline fails as disconnected.
+  // Fails waiting requests that are past their deadline as disconnected.
   void refuse_late(async::Clock::TimePoint now, std::string_view reason);
 
-  // All that is left fails with this kind.
+  // Fails all requests with this kind.
   void refuse_all(StoreError::Kind kind);
 
  private:
   struct Sent {
     std::int32_t xid;
     std::shared_ptr<Request> request;
-    std::deque<std::shared_ptr<Request>> reads;  // that it stands for and that are not answered yet
+    std::deque<std::shared_ptr<Request>> reads;  // of a multiRead, without a response yet
   };
 
   std::size_t most_reads() const;
-  // … from what the answer to one of several reads had in the mean. (What is read alone, such as
-  // the children of a root, says nothing of the others.)
-  void learn_size(std::size_t bytes);
-  // The next request to send, and for which ones it stands.
+  // Updates expected_size_ from the mean size of the responses in a multiRead. Single reads, such
+  // as the children of a root, are not representative.
+  void update_expected_size(std::size_t bytes);
+  // Takes the next request, or the next reads as one request.
   Sent take_next();
   void answer_each(Sent sent, const ReplyHeader& header, Reader& body);
   void forget_changes(const Request& request);
@@ -103,11 +102,11 @@ class Pipeline {
 
   std::deque<std::shared_ptr<Request>> waiting_;
   std::deque<Sent> sent_;
-  std::unordered_multiset<std::string> changing_;  // of those
+  std::unordered_multiset<std::string> changing_;  // by sent requests
   std::int32_t last_xid_ = 0;
-  bool single_reads_only_ = false;       // the servers know nothing else
-  std::size_t most_reads_ = kMostReads;  // of this connection
-  std::size_t expected_size_;            // of the answer to a read, in bytes
+  bool single_reads_only_ = false;       // the servers do not support multiRead
+  std::size_t most_reads_ = kMostReads;  // for this connection
+  std::size_t expected_size_;            // of the response to a read, in bytes
 };
 
 }  // namespace nodepool::coordination::zookeeper

@@ -9,7 +9,7 @@ namespace {
 
 constexpr async::Duration kLongestPause = std::chrono::seconds(3);
 
-// A pause is longer or shorter by up to this part of it.
+// The jitter of a pause, as a fraction.
 constexpr double kJitter = 0.4;
 
 }  // namespace
@@ -21,7 +21,7 @@ std::string to_string(const Server& server) {
 ServerList::ServerList(std::vector<Server> servers, async::Random& random)
     : servers_(std::move(servers)) {
   if (servers_.empty()) {
-    throw StoreError(StoreError::Kind::invalid, "no ZooKeeper server is given");
+    throw StoreError(StoreError::Kind::invalid, "no ZooKeeper servers are configured");
   }
   for (std::size_t i = servers_.size() - 1; i > 0; --i) {
     std::swap(servers_[i], servers_[random.below(i + 1)]);

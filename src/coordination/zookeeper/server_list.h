@@ -11,15 +11,15 @@ namespace nodepool::coordination::zookeeper {
 // "host:port"
 std::string to_string(const Server& server);
 
-// The servers in an order of its own for each client, so that they share the clients.
+// The servers in random order, so that clients spread over them.
 class ServerList {
  public:
-  // Throws StoreError(invalid) if there is none.
+  // Throws StoreError(invalid) if the list is empty.
   ServerList(std::vector<Server> servers, async::Random& random);
 
   std::size_t size() const { return servers_.size(); }
 
-  // The next server to try; after the last comes the first.
+  // The next server to try, in rotation.
   const Server& next();
 
  private:
@@ -27,8 +27,7 @@ class ServerList {
   std::size_t next_ = 0;
 };
 
-// The pauses between rounds of attempts: they double, up to a few seconds, and vary, so that the
-// clients of a server that comes back do not all come at the same moment.
+// The pauses between rounds of attempts: exponential backoff up to a few seconds, with jitter.
 class Backoff {
  public:
   explicit Backoff(async::Random& random) : random_(random) {}

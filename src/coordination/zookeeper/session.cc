@@ -23,8 +23,8 @@ using Kind = StoreError::Kind;
 
 namespace {
 
-// The tasks handle what a server or the network can do. Anything else is a defect or a lack of
-// memory: a store that silently stands still would be worse than the end of the process.
+// The tasks handle failures of servers and the network. Any other error is a defect or a lack of
+// memory and ends the process, so that the store does not hang silently.
 void fail_loudly(const std::string& name, const std::string& error) {
   throw std::runtime_error("ZooKeeper store, task '" + name + "' failed: " + error);
 }
@@ -35,7 +35,7 @@ std::shared_ptr<TlsClient> tls_client(const ZooKeeperOptions& options) {
   return std::make_shared<TlsClient>(make_tls_client(*options.tls, options.verify_hostname));
 }
 
-// A task that waits for its answer.
+// A task that waits for its response.
 struct Waiter {
   explicit Waiter(const async::Executor& executor) : done(executor) {}
 
@@ -62,7 +62,7 @@ Task<std::shared_ptr<Session>> Session::open(async::Runtime runtime, ZooKeeperOp
     throw store_error(Kind::disconnected, {}, session->problem_);
   }
   session->scope_.spawn("run", session->run());
-  session->scope_.spawn("refuse late requests", session->refuse_late());
+  session->scope_.spawn("fail late requests", session->refuse_late());
   co_return session;
 }
 
@@ -81,8 +81,8 @@ Task<> Session::close(std::shared_ptr<Session> self) {
       failure = std::current_exception();
     }
   } else if (self->state_ == SessionState::suspended) {
-    failure = std::make_exception_ptr(
-        store_error(Kind::disconnected, "/", "the session ends at its timeout: " + self->problem_));
+    failure = std::make_exception_ptr(store_error(
+        Kind::disconnected, "/", "the session remains until its timeout: " + self->problem_));
   }
   if (self->connection_) self->connection_->close();
   co_await self->scope_.stop();
@@ -95,8 +95,8 @@ Task<> Session::close(std::shared_ptr<Session> self) {
 void Session::abandon() {
   closing_ = true;
   state_ = SessionState::closed;
-  // By the loop itself: whoever destroys a store may do so while the loop stands still, and Asio
-  // passes a cancellation from there to tasks that may have ended when it arrives.
+  // Cancel on the loop: a store may be destroyed while the loop does not run, and then Asio would
+  // pass the cancellation to tasks that may have ended when it arrives.
   boost::asio::post(runtime_.executor, [self = shared_from_this()] { self->scope_.cancel(); });
   if (connection_) connection_->close();
   watches_.clear();
@@ -144,7 +144,7 @@ Task<> Session::exchange(std::shared_ptr<Session> self, Access access, std::stri
 void Session::submit(Request request) {
   pipeline_.add(std::move(request));
   if (state_ == SessionState::suspended) {
-    stranded_.set();
+    blocked_.set();
   } else {
     outgoing_.set();
   }
@@ -153,8 +153,8 @@ void Session::submit(Request request) {
 Task<> Session::refuse_late() {
   const auto self = shared_from_this();
   while (true) {
-    co_await stranded_.wait();
-    while (state_ == SessionState::suspended && !pipeline_.has_none_waiting()) {
+    co_await blocked_.wait();
+    while (state_ == SessionState::suspended && !pipeline_.has_no_waiting()) {
       co_await runtime_.clock.sleep_until(pipeline_.next_deadline());
       if (state_ == SessionState::suspended) {
         pipeline_.refuse_late(runtime_.clock.now(), problem_);
@@ -194,7 +194,7 @@ Request Session::watch_request(const std::string& root) {
 
 Subscription Session::watch(const std::string& root, WatchHandler handler) {
   Subscription subscription = watches_.add(root, std::move(handler));
-  // Without a connection it is asked for when there is one.
+  // A new connection sets all watches.
   if (state_ == SessionState::connected && !closing_) submit(watch_request(root));
   return subscription;
 }
@@ -254,21 +254,22 @@ Task<bool> Session::try_all_servers() {
 
 Task<bool> Session::try_server(Server server) {
   while (true) {
-    Hello hello{credentials_, last_zxid_, options_.session_timeout};
-    const std::shared_ptr<TlsClient> tls = tls_;  // others may come meanwhile
+    ConnectParameters parameters{credentials_, last_zxid_, options_.session_timeout};
+    const std::shared_ptr<TlsClient> tls = tls_;  // reconfigure() may replace it
     try {
-      Task<ConnectParameters> introducing =
-          introduce(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
-                    tls.get(), std::move(hello));
-      ConnectParameters introduction = co_await std::move(introducing);
+      Task<OpenedConnection> opening =
+          open_connection(runtime_.clock, runtime_.clock.now() + options_.connect_timeout, server,
+                          tls.get(), std::move(parameters));
+      OpenedConnection opened = co_await std::move(opening);
       if (closing_) throw async::Cancelled();
-      if (introduction.reply.timeout_ms > 0) {
+      if (opened.reply.timeout_ms > 0) {
         server_ = to_string(server);
-        adopt(std::move(introduction));
+        adopt(std::move(opened));
         co_return true;
       }
-      // The same server gives a new session.
-      if (credentials_.session_id == 0) throw ConnectionError(to_string(server) + ": no session");
+      // Request a new session from the same server.
+      if (credentials_.session_id == 0)
+        throw ConnectionError(to_string(server) + ": the server opened no session");
       lose_session();
     } catch (const ConnectionError& error) {
       problem_ = error.what();
@@ -283,15 +284,15 @@ Task<bool> Session::try_server(Server server) {
   }
 }
 
-void Session::adopt(ConnectParameters introduction) {
-  connection_ = std::move(introduction.connection);
+void Session::adopt(OpenedConnection opened) {
+  connection_ = std::move(opened.connection);
   is_broken_ = false;
-  received_ = std::move(introduction.received);
-  credentials_ = std::move(introduction.reply.credentials);
-  timeout_ = std::chrono::milliseconds(introduction.reply.timeout_ms);
+  received_ = std::move(opened.received);
+  credentials_ = std::move(opened.reply.credentials);
+  timeout_ = std::chrono::milliseconds(opened.reply.timeout_ms);
   last_received_ = last_sent_ = runtime_.clock.now();
-  // First of all the server catches up with what others have committed: a write whose outcome is
-  // unknown may still be on its way from the one that took it.
+  // Sync first, so that the server catches up with other servers: these may still replicate a write
+  // whose outcome is unknown.
   std::vector<Request> first;
   if (options_.digest) first.push_back(authentication(*options_.digest));
   first.emplace_back().frame = sync_request(paths_.to_server("/"));
@@ -305,9 +306,9 @@ void Session::lose_connection() {
   pipeline_.connection_lost(problem_);
   watches_.lose();
   held_events_.clear();
-  // There will be no other connection: the farewell that waits, too, is not sent any more.
+  // There will be no other connection, so the close request is not sent either.
   if (closing_) return pipeline_.refuse_all(Kind::disconnected);
-  if (!pipeline_.has_none_waiting()) stranded_.set();
+  if (!pipeline_.has_no_waiting()) blocked_.set();
   enter(SessionState::suspended);
 }
 
@@ -325,7 +326,7 @@ void Session::reconfigure(const ZooKeeperOptions& options) {
   if (state_ != SessionState::connected || closing_) return;
   const bool is_listed = std::ranges::any_of(
       options.servers, [this](const Server& server) { return to_string(server) == server_; });
-  if (!is_listed) return abort_connection(server_ + ": is not among the servers any more");
+  if (!is_listed) return abort_connection(server_ + ": no longer in the configured servers");
   if (options.verify_hostname && !name_mismatch().empty()) abort_connection(name_mismatch());
 }
 
@@ -348,13 +349,13 @@ Task<> Session::until_lost(Task<> work, async::TaskScope& tasks) {
   } catch (const MalformedMessage& error) {
     abort_connection(std::string("the server sent ") + error.what());
   } catch (const async::Cancelled&) {
-    // Another of the tasks has found the trouble, or the store is being closed.
+    // Another task has failed, or the store is being closed.
     connection_->close();
   }
   tasks.cancel();
 }
 
-// Ends the connection. What the other tasks find is a consequence: the first reason counts.
+// Ends the connection. Keeps the first reason, because later failures are consequences.
 void Session::abort_connection(std::string reason) {
   if (!std::exchange(is_broken_, true)) problem_ = std::move(reason);
   connection_->close();
@@ -362,10 +363,10 @@ void Session::abort_connection(std::string reason) {
 
 Task<> Session::write_requests() {
   while (true) {
-    while (!pipeline_.has_none_waiting()) {
-      // What else is asked for in this turn of the loop goes along.
+    while (!pipeline_.has_no_waiting()) {
+      // Also send the requests of this iteration of the loop.
       co_await boost::asio::post(boost::asio::use_awaitable);
-      if (is_broken_) co_return;  // it waits for the next connection
+      if (is_broken_) co_return;  // leave them for the next connection
       const std::vector<std::shared_ptr<const Request>> sending = pipeline_.send_some();
       std::vector<std::string_view> pieces;
       pieces.reserve(sending.size());
@@ -395,9 +396,9 @@ void Session::take(std::string_view message) {
   if (header.xid == kPingXid) return;
   if (header.xid != kWatchEventXid) {
     pipeline_.answer(header, reader);
-    if (!pipeline_.has_none_waiting()) outgoing_.set();  // some may have to be asked another way
+    if (!pipeline_.has_no_waiting()) outgoing_.set();  // reads of a failed multiRead
     deliver_held_events();
-    if (ends_connection(header.error)) throw ConnectionError("the session is not this server's");
+    if (ends_connection(header.error)) throw ConnectionError("the server does not own the session");
     return;
   }
   std::optional<WatchEvent> event = read_watch_event(reader);
@@ -407,24 +408,24 @@ void Session::take(std::string_view message) {
   deliver_held_events();
 }
 
-// A server tells of an own write just before it answers. The answer is passed on first: who has
-// written then knows more than the event says. Events keep their order.
+// A server sends the event of an own write just before the response. The response is delivered
+// first, because it tells the writer more than the event. Events keep their order.
 void Session::deliver_held_events() {
   while (!held_events_.empty() && !pipeline_.is_changing(held_events_.front().path)) {
     const WatchEvent event = std::move(held_events_.front());
     held_events_.pop_front();
-    watches_.tell(event);
+    watches_.notify(event);
   }
 }
 
-// A connection on which nothing has come for two thirds of the timeout is dead: a third is left to
-// take up the session elsewhere. So something has to come in time, and is asked for.
+// Sends pings. A connection without messages for two thirds of the timeout is dead; the last third
+// is left to resume the session on another server.
 Task<> Session::keep_alive() {
   const async::Duration third = timeout_ / 3;
   while (true) {
     co_await runtime_.clock.sleep_until(std::min(last_received_ + 2 * third, last_sent_ + third));
     const async::Clock::TimePoint now = runtime_.clock.now();
-    if (now >= last_received_ + 2 * third) throw ConnectionError("the server does not answer");
+    if (now >= last_received_ + 2 * third) throw ConnectionError("the server does not respond");
     if (now >= last_sent_ + third) {
       last_sent_ = now;
       Request ping;

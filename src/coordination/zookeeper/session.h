@@ -21,27 +21,27 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// What runs a store on the event loop: it keeps a connection to one of the servers and the session
-// alive, passes requests and answers, and tells watches. Its tasks keep it alive, so a store may be
-// destroyed while some are still on their way to their end.
+// Runs a store on the event loop: keeps a connection to a server and the session alive, passes
+// requests and responses, and notifies watches. Its tasks keep it alive, so a store may be
+// destroyed while they are still ending.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  // Throws as open_store().
+  // Throws like open_store().
   static Task<std::shared_ptr<Session>> open(async::Runtime runtime, ZooKeeperOptions options);
 
   // For open() only.
   Session(async::Runtime runtime, ZooKeeperOptions options);
 
-  // Sends the request in `frame` and returns `read(header, Reader&)` of the answer, which runs
-  // when the answer comes and may throw StoreError. `path` is for errors. What others are told of
-  // the nodes whose data it `changes` is told after its answer.
+  // Sends the request in `frame` and returns the result of `read(header, Reader&)`, which runs when
+  // the response arrives and may throw StoreError. `path` is for errors. Events of the nodes whose
+  // data it `changes` are delivered after the response.
   template <typename Read>
   static Task<std::invoke_result_t<Read&, const ReplyHeader&, Reader&>> perform(
       std::shared_ptr<Session> self, Request::Access access, std::string path, std::string frame,
       Read read, std::vector<std::string> changes = {}) {
     using Result = std::invoke_result_t<Read&, const ReplyHeader&, Reader&>;
     self->require_open(path);
-    // Shared, because the task may be torn down while its request is under way.
+    // Shared, because the task may be destroyed while its request is pending.
     auto result = std::make_shared<std::optional<Result>>();
     std::function<void(const ReplyHeader&, Reader&)> keep =
         [result, read = std::move(read)](const ReplyHeader& header, Reader& body) mutable {
@@ -61,7 +61,7 @@ class Session : public std::enable_shared_from_this<Session> {
   SessionState state() const { return state_; }
   const Credentials& credentials() const { return credentials_; }
   const Paths& paths() const { return paths_; }
-  // Of the nodes that are created.
+  // The access list of created nodes.
   const Acl& acl() const { return acl_; }
   // As in ZooKeeperStore.
   void reconfigure(const ZooKeeperOptions& options);
@@ -74,7 +74,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   static Task<> close(std::shared_ptr<Session> self);
 
-  // Lets go of everything at once, as if the process had died.
+  // Drops everything, like the death of the process.
   void abandon();
 
  private:
@@ -83,12 +83,12 @@ class Session : public std::enable_shared_from_this<Session> {
                          std::vector<std::string> changes = {});
   void submit(Request request);
 
-  // Reaching a server.
+  // Connecting to a server.
   Task<> run();
   Task<> reconnect();
   Task<bool> try_all_servers();
   Task<bool> try_server(Server server);
-  void adopt(ConnectParameters introduction);
+  void adopt(OpenedConnection opened);
   void lose_connection();
   void lose_session();
   Task<> refuse_late();
@@ -119,21 +119,21 @@ class Session : public std::enable_shared_from_this<Session> {
   bool closing_ = false;
   Credentials credentials_;
   async::Duration timeout_{};   // as granted
-  std::int64_t last_zxid_ = 0;  // the latest that a server told
+  std::int64_t last_zxid_ = 0;  // the latest one from a server
   std::string problem_;         // why there is no connection
 
   std::unique_ptr<Connection> connection_;
   bool is_broken_ = false;  // problem_ says why
-  std::string server_;      // at its other end
+  std::string server_;      // of the latest connection
   FrameBuffer received_;
   async::Clock::TimePoint last_received_;
   async::Clock::TimePoint last_sent_;
 
   Pipeline pipeline_;
   async::Event outgoing_{"a request to send to ZooKeeper"};
-  async::Event stranded_{"a request that no ZooKeeper server can take"};
+  async::Event blocked_{"a request without a ZooKeeper connection"};
   Watches watches_;
-  std::deque<WatchEvent> held_events_;  // until an own write is answered
+  std::deque<WatchEvent> held_events_;  // until the response to an own write
   std::vector<std::weak_ptr<SessionHandler>> session_handlers_;
 
   async::TaskScope scope_;

@@ -32,7 +32,7 @@ bool is_address(const std::string& host) {
   return !error;
 }
 
-// "DNS:zk1.example.org, IP Address:192.0.2.1", or the subject if there are no such names.
+// "DNS:zk1.example.org, IP Address:192.0.2.1", or the subject without such names.
 std::string names_of(X509& certificate) {
   constexpr std::size_t kEnough = 200;
   const std::unique_ptr<BIO, decltype(&BIO_free)> text(BIO_new(BIO_s_mem()), &BIO_free);
@@ -78,7 +78,7 @@ std::string name_mismatch(X509& certificate, const std::string& host) {
 std::string name_mismatch(const SSL& connection, const std::string& host) {
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(
       SSL_get1_peer_certificate(&connection), &X509_free);
-  if (!certificate) return "the server has no certificate";
+  if (!certificate) return "the server sent no certificate";
   return name_mismatch(*certificate, host);
 }
 

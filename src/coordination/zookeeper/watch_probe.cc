@@ -11,8 +11,8 @@ Task<> require_recursive_watches(Store& store, std::string root) {
   co_await ensure_path(store, root);
   const std::string probe = join_path(root, "probe-" + std::to_string(store.session_id()));
   bool reported = false;
-  // A server answers in order, and tells of a change before it answers who has made it: when the
-  // node has been created, its event has come.
+  // A server sends the event of a change before the response to it, so the event has arrived when
+  // the node has been created.
   const Subscription watching = store.watch(root, [&reported, probe](const WatchEvent& event) {
     reported = reported || event.path == probe;
   });
@@ -21,8 +21,8 @@ Task<> require_recursive_watches(Store& store, std::string root) {
   if (reported) co_return;
   throw StoreError(StoreError::Kind::storage,
                    "ZooKeeper's server reports changes below a recursive watch without the path of "
-                   "the changed node (known of ClickHouse Keeper), so Nodepool would not see them: "
-                   "use Apache ZooKeeper 3.6 or later");
+                   "the changed node, like ClickHouse Keeper, so Nodepool would miss them: use "
+                   "Apache ZooKeeper 3.6 or later");
 }
 
 }  // namespace nodepool::coordination::zookeeper

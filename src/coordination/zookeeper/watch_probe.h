@@ -6,14 +6,14 @@
 
 namespace nodepool::coordination::zookeeper {
 
-// Makes sure that the servers report a change below a recursive watch with the path of the changed
-// node. There are other engines than ZooKeeper that speak its protocol; one that reports the
-// watch's own path instead, as ClickHouse Keeper does, leaves every cache stale without an error.
+// Checks that the servers report a change below a recursive watch with the path of the changed
+// node. Some servers of ZooKeeper's protocol, such as ClickHouse Keeper, report the watch's own
+// path, which leaves every cache stale without an error.
 //
-// Watches `root`, which is made if it is missing, then creates and removes an ephemeral node below
-// it that is named after the session. So any number of sessions may do so at once, and one that
-// dies meanwhile leaves nothing behind. Takes four round trips at most. Throws StoreError: storage
-// for servers with that defect, otherwise as the store does.
+// Watches `root`, creating it if it is missing, then creates and removes an ephemeral node below
+// it, named after the session. So sessions can run the check concurrently, and leave nothing behind
+// when they die. Takes at most four round trips. Throws StoreError: storage for servers with that
+// defect, otherwise like the store.
 Task<> require_recursive_watches(Store& store, std::string root);
 
 }  // namespace nodepool::coordination::zookeeper

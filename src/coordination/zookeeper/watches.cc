@@ -19,9 +19,9 @@ struct Watches::Watch {
 struct Watches::Registry {
   Unwatch unwatch;
   std::uint64_t latest = 0;
-  std::vector<std::weak_ptr<Watch>> watches;  // each is owned by its subscription
+  std::vector<std::weak_ptr<Watch>> watches;  // owned by their subscriptions
 
-  // Handlers may change the list: no iterators.
+  // By index, because handlers may change the list.
   template <typename Call>
   void for_each(Call call) const {
     for (std::size_t i = 0; i < watches.size(); ++i) {
@@ -77,7 +77,7 @@ void Watches::begin(const std::string& root, std::uint64_t latest) {
   std::erase_if(registry->watches, [](const auto& watch) { return watch.expired(); });
 }
 
-void Watches::tell(const WatchEvent& event) {
+void Watches::notify(const WatchEvent& event) {
   const auto registry = registry_;
   registry->for_each([&event](const Watch& watch) {
     if (watch.has_begun && is_within(event.path, watch.root)) watch.handler(event);

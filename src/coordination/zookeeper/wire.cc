@@ -20,7 +20,7 @@ Unsigned parse(std::string_view bytes) {
   return value;
 }
 
-// Of a null string or vector.
+// The length of a null string or vector.
 constexpr std::int32_t kNull = -1;
 
 }  // namespace
@@ -58,7 +58,7 @@ std::string Writer::finish() && {
 }
 
 std::string_view Reader::take(std::size_t size) {
-  if (size > rest_.size()) throw MalformedMessage("a message ends too early");
+  if (size > rest_.size()) throw MalformedMessage("a truncated message");
   const std::string_view taken = rest_.substr(0, size);
   rest_.remove_prefix(size);
   return taken;
@@ -86,7 +86,7 @@ std::string_view Reader::string() {
 std::vector<std::string> Reader::strings() {
   const std::int32_t count = integer();
   if (count == kNull) return {};
-  // Each takes four bytes at least: a false count must not make us reserve gigabytes.
+  // Each takes at least four bytes, so a false count does not reserve gigabytes.
   if (count < 0 || static_cast<std::size_t>(count) > rest_.size() / sizeof(std::int32_t)) {
     throw MalformedMessage("a vector longer than its message");
   }

@@ -14,10 +14,10 @@ namespace nodepool::coordination::zookeeper {
 //   long     8 bytes, likewise                         vector   int count, then its elements
 //   ustring, buffer   int length, then that many bytes; length -1: null
 //
-// A record is its fields one after the other. Every message is a frame: an int, the length of what
-// follows, then the records of the message.
+// A record is the sequence of its fields. Every message is a frame: an int with the length of the
+// rest, then the records of the message.
 
-// Thrown for bytes that are not what the protocol says: the connection is of no use any more.
+// Bytes that violate the protocol: the connection is unusable.
 class MalformedMessage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -26,7 +26,7 @@ class MalformedMessage : public std::runtime_error {
 // Builds one frame.
 class Writer {
  public:
-  // Leaves room for the frame's length.
+  // Reserves space for the frame's length.
   Writer() { integer(0); }
 
   Writer& boolean(bool value);
@@ -34,10 +34,10 @@ class Writer {
   Writer& long_integer(std::int64_t value);
   // A ustring or a buffer.
   Writer& string(std::string_view value);
-  // Fields that have been written before.
+  // Fields that are already encoded.
   Writer& raw(std::string_view bytes);
 
-  // The frame, complete.
+  // The complete frame.
   std::string finish() &&;
 
  private:
@@ -59,7 +59,7 @@ class Reader {
   std::vector<std::string> strings();
 
   bool at_end() const { return rest_.empty(); }
-  // How many bytes have not been read yet.
+  // The number of unread bytes.
   std::size_t left() const { return rest_.size(); }
 
  private:

@@ -19,7 +19,7 @@ ZooKeeperStore::~ZooKeeperStore() {
   session_->abandon();
 }
 
-// The operations hold the session, not the store: it may be destroyed while they wait.
+// Operations own the session, not the store, which may be destroyed while they wait.
 
 Task<std::string> ZooKeeperStore::create(std::string path, std::string data, CreateMode mode) {
   const auto session = session_;

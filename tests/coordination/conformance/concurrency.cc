@@ -28,7 +28,7 @@ Task<> keep_data(Store& store, std::string path, std::vector<std::string>& read)
   read.push_back(entry.data);
 }
 
-// Adds one to the number at `path`, however many others do the same.
+// Increments the number at `path`, concurrently with others.
 Task<> increment(Store& store, std::string path, int& conflicts) {
   while (true) {
     const Entry entry = co_await store.get(path);

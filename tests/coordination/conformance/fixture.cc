@@ -55,7 +55,7 @@ void StoreConformance::expect_refused_at(std::size_t index, StoreError::Kind kin
   const std::string& path = transaction.operations()[index].path;
   try {
     run(store_->commit(transaction));
-    ADD_FAILURE() << "not refused: " << path;
+    ADD_FAILURE() << "not rejected: " << path;
   } catch (const TransactionError& error) {
     EXPECT_EQ(error.index(), index);
     EXPECT_EQ(error.kind(), kind) << error.what();

@@ -1,4 +1,4 @@
-// Sequential records: a number is never given twice below one parent.
+// Sequential records: numbers below a parent are unique.
 #include <string>
 
 #include "tests/coordination/conformance.h"

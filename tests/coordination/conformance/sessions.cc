@@ -45,7 +45,7 @@ TEST_P(StoreConformance, anyone_may_change_and_remove_an_ephemeral_record) {
   EXPECT_EQ(changed.ephemeral_owner, store_->session_id());
   run(other->remove("/a", kAnyVersion));
   EXPECT_EQ(run(store_->exists("/a")), std::nullopt);
-  // What another session creates there now does not go with the first owner.
+  // A node that another session creates there now does not vanish with the first owner.
   run(other->create("/a", "", CreateMode::persistent));
   run(store_->close());
   EXPECT_NE(run(other->exists("/a")), std::nullopt);

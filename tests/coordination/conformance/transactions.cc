@@ -1,4 +1,4 @@
-// Transactions: several changes, all or nothing.
+// Transactions: atomic changes.
 #include <gmock/gmock.h>
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Watches: every change below a root is told, in order, to those who asked for it.
+// Watches: every change below a root is reported in order.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -189,7 +189,7 @@ TEST_P(StoreConformance, a_dropped_subscription_is_silent) {
   WatchLog kept(*fixture_, *store_, "/a");
   ASSERT_TRUE(dropped_later.run_until_last_is("resync"));
   ASSERT_TRUE(kept.run_until_last_is("resync"));
-  // The event of this change may be under way already.
+  // The event of this change may be in flight.
   create("/a/b");
   dropped_later.unsubscribe();
   const std::vector<std::string> before = dropped_later.lines();

@@ -91,8 +91,8 @@ TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
   Transaction late = write("late");
   loop_.run(a_.set("/record", "meanwhile", 0));
   commit(std::move(late));
-  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
-  // Also where an attempt has gone without an answer.
+  EXPECT_THAT(log_, ElementsAre("version conflict"));
+  // Also after an attempt with an unknown outcome.
   log_.clear();
   late = write("late");
   store_.set_plan({.lost_request = 1});
@@ -100,7 +100,7 @@ TEST_F(KnownOutcomeTest, a_refusal_is_an_answer) {
   loop_.run(a_.set("/record", "again", 1));
   store_.set_plan({});
   pass(seconds(1));
-  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  EXPECT_THAT(log_, ElementsAre("version conflict"));
   EXPECT_EQ(data(), "again");
 }
 
@@ -114,7 +114,7 @@ TEST_F(KnownOutcomeTest, a_lock_that_is_given_up_tells_though_the_record_has_cha
   store_.set_plan({});
   pass(seconds(1));
   EXPECT_THAT(log_, ElementsAre("done"));
-  EXPECT_EQ(results_.at(0).stat.mzxid, 0) << "of a version that nobody can read any more";
+  EXPECT_EQ(results_.at(0).stat.mzxid, 0) << "of a version that cannot be read any more";
   EXPECT_EQ(data(), "used");
 }
 
@@ -127,7 +127,7 @@ TEST_F(KnownOutcomeTest, a_lock_that_is_still_held_tells_though_somebody_has_wri
   loop_.run(b_.set("/record", "handed out", 0));
   store_.set_plan({});
   pass(seconds(1));
-  EXPECT_THAT(log_, ElementsAre("changed by someone else"));
+  EXPECT_THAT(log_, ElementsAre("version conflict"));
 }
 
 TEST_F(KnownOutcomeTest, the_end_of_the_session_ends_it) {

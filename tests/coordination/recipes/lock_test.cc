@@ -54,8 +54,8 @@ TEST_F(LockTest, nothing_is_made_where_the_protected_record_is_gone) {
   EXPECT_THAT(children("/lock"), IsEmpty());
 }
 
-// The answer to the first contender is lost, and the contender too, because there is no root yet:
-// that there is none does not say that the record is gone.
+// The creation of the first contender fails with an unknown outcome because there is no root yet. A
+// missing root does not mean that the record is gone.
 TEST_F(LockTest, a_lost_answer_where_there_is_no_root_is_no_missing_record) {
   loop_.run(a_.create("/lock/record", {}, CreateMode::persistent));
   FaultyStore lossy(a_, runtime_, {.lost_request = 1}, 1);
@@ -163,7 +163,7 @@ TEST_F(LockTest, a_set_takes_all_locks_in_one_transaction) {
   set.add("/lock/y", true);
   EXPECT_EQ(loop_.run(set.try_acquire()).kind, LockSet::Outcome::Kind::acquired);
   const std::int64_t after = loop_.run(a_.set("/lock", "", kAnyVersion)).mzxid;
-  EXPECT_EQ(after - before, 2) << "one for the locks, one for this look";
+  EXPECT_EQ(after - before, 2) << "one for the locks, one for this check";
   EXPECT_THAT(children("/lock/x"), SizeIs(1));
   EXPECT_THAT(children("/lock/y"), SizeIs(1));
   loop_.run(set.release());
@@ -192,7 +192,7 @@ TEST_F(LockTest, a_set_that_misses_one_lock_takes_none) {
   EXPECT_THAT(children("/lock/y"), SizeIs(1));
 }
 
-// The roots may exist already, and somebody may stand there.
+// The roots may exist already, and have contenders.
 TEST_F(LockTest, what_a_set_is_to_write_is_not_written_without_its_locks) {
   loop_.run(a_.create("/record", "old", CreateMode::persistent));
   Lock other(b_, random_, "/lock/y");

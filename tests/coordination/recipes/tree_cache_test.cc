@@ -13,7 +13,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// Follows "<id>" with data, "<id>/lock" and what is below it by name, "<id>/lock/leaf" as a leaf.
+// Follows "<id>" with data, "<id>/lock" and its descendants by name, "<id>/lock/leaf" as a leaf.
 class Mirror : public TreeListener {
  public:
   Interest interest(std::string_view path) const override {
@@ -192,7 +192,7 @@ TEST_F(TreeCacheTest, own_writes_are_not_read_again) {
     }
   };
   loop_.run(set_and_apply(a_, cache));
-  store.set_plan({.disconnected = 1});  // of the operations through it, not of the events
+  store.set_plan({.disconnected = 1});  // for operations, not for events
   settle();
   EXPECT_THAT(mirror_.log, ElementsAre("+1=mine", "+1=mine again"));
   loop_.run(b_.set("/tree/1", "theirs", kAnyVersion));
@@ -213,7 +213,7 @@ TEST_F(TreeCacheTest, what_others_write_beside_own_writes_is_read) {
   loop_.run(set(a_, b_, cache_));
   settle();
   EXPECT_EQ(mirror_.content.at("1"), "theirs after");
-  // Nor is it lost when it comes back to the very version that was once known.
+  // Also if it returns to a version that was cached before.
   loop_.run(b_.remove("/tree/1", kAnyVersion));
   loop_.run(b_.create("/tree/1", "another", CreateMode::persistent));
   for (int i = 0; i < 3; ++i) loop_.run(b_.set("/tree/1", std::to_string(i), kAnyVersion));
@@ -252,8 +252,8 @@ TEST_F(TreeCacheTest, an_expired_session_is_a_disconnection_as_well) {
   EXPECT_THAT(mirror_.log, ElementsAre("+1=one", "ready", "lost", "+1=one", "ready"));
 }
 
-// Another store, whose records get the same names, after an outage: whenever this process writes
-// one while it still walks.
+// Another store with records of the same names after an outage, with own writes at any time during
+// the walk.
 TEST_F(TreeCacheTest, what_is_written_during_a_walk_is_not_taken_for_gone) {
   follow();
   for (int step = 0; step < 40; ++step) {
@@ -276,7 +276,7 @@ TEST_F(TreeCacheTest, what_is_written_during_a_walk_is_not_taken_for_gone) {
   }
 }
 
-// The numbers of its transactions begin anew, or go on from an earlier one.
+// Its transaction ids start again, or continue from an earlier one.
 TEST_F(TreeCacheTest, another_store_s_records_are_news_though_their_versions_are_older) {
   create("/tree/1", "new");
   follow();

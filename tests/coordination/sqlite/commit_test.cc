@@ -1,4 +1,4 @@
-// Commits and the news of them: grouping, the change log, the bell.
+// Commits and their notifications: grouping, the change log, the bell.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -21,8 +21,8 @@ namespace {
 using conformance::WatchLog;
 using testing::ElementsAre;
 
-// The commits in a write-ahead log ("WAL Format" in SQLite's documentation): the frames that tell
-// the size of the database.
+// The number of commits in a write-ahead log ("WAL Format" in SQLite's documentation): the frames
+// that contain the size of the database.
 int count_commits(const std::string& path) {
   constexpr int kHeader = 32;
   constexpr int kFrame = 24 + 4096;
@@ -101,25 +101,25 @@ TEST_F(SqliteCommit, a_process_that_fell_behind_looks_at_everything) {
   const auto slow_store = slow_loop.run(open_store(slow, options));
   const auto store = fixture_.open();
   run(store->create("/a", "", CreateMode::persistent));
-  std::vector<WatchEvent> told;
+  std::vector<WatchEvent> reported;
   async::Event heard;
   const auto watching = slow_store->watch("/", [&](const WatchEvent& event) {
-    told.push_back(event);
+    reported.push_back(event);
     heard.set();
   });
   slow_loop.run(heard.wait());
-  ASSERT_EQ(told.size(), 1);
+  ASSERT_EQ(reported.size(), 1);
 
-  // Nobody runs its loop meanwhile, as if it had been stopped.
+  // Its loop does not run meanwhile, as if the process had been stopped.
   change_often(*store, 2 * ChangeLog::kLength);
   run(store->create("/b", "", CreateMode::persistent));
   slow_loop.run(heard.wait());
-  ASSERT_EQ(told.size(), 2);
-  EXPECT_EQ(told[1].kind, WatchEvent::Kind::resync);
+  ASSERT_EQ(reported.size(), 2);
+  EXPECT_EQ(reported[1].kind, WatchEvent::Kind::resync);
   run(store->create("/c", "", CreateMode::persistent));
   slow_loop.run(heard.wait());
-  ASSERT_EQ(told.size(), 3);
-  EXPECT_EQ(told[2].path, "/c");
+  ASSERT_EQ(reported.size(), 3);
+  EXPECT_EQ(reported[2].path, "/c");
 }
 
 TEST_F(SqliteCommit, the_change_log_stays_bounded) {
@@ -154,7 +154,7 @@ TEST_F(SqliteCommit, a_store_that_cannot_be_read_is_suspended_until_it_can) {
   const auto listening =
       store->on_session([&states](SessionState state) { states.push_back(state); });
 
-  // Everything into the main file, and that damaged but for its first page.
+  // Move everything to the main file, and damage it except for its first page.
   RawSqlite raw(fixture_.path());
   raw.run("PRAGMA wal_checkpoint(TRUNCATE)");
   std::fstream file(fixture_.path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -170,7 +170,7 @@ TEST_F(SqliteCommit, a_store_that_cannot_be_read_is_suspended_until_it_can) {
   log.clear();
   file.seekp(0);
   file << content << std::flush;
-  raw.run("PRAGMA user_version = 1");  // a commit: what others have cached is void
+  raw.run("PRAGMA user_version = 1");  // a commit, which invalidates the caches of others
   ASSERT_TRUE(fixture_.run_until([&states] { return states.size() == 2; }));
   EXPECT_EQ(states[1], SessionState::connected);
   ASSERT_TRUE(log.run_until_last_is("resync"));

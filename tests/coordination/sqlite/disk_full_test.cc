@@ -1,4 +1,4 @@
-// A disk without space: nothing is lost, nothing is half done, and it passes.
+// A full disk: nothing is lost or half done, and the store recovers.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
@@ -48,7 +48,7 @@ class DiskFull : public testing::Test {
   }
   void run(Task<> task) { fixture_.loop().run(std::move(task)); }
 
-  // Creates nodes until one is refused for lack of space. Returns the number of those created.
+  // Creates nodes until the disk is full. Returns the number of created nodes.
   int fill(Store& store) {
     for (int i = 0;; ++i) {
       try {
@@ -110,7 +110,7 @@ TEST_F(DiskFull, the_nodes_of_a_dead_session_vanish_when_there_is_space) {
   run(dying->create("/ephemeral", "", CreateMode::ephemeral));
   conformance::WatchLog log(fixture_, *store, "/ephemeral");
   ASSERT_TRUE(log.run_until_last_is("resync"));
-  // Large writes are refused before the last bytes of the disk are used.
+  // Large writes fail before the last bytes of the disk are used.
   fill(*store);
   std::ofstream(disk / "more ballast") << std::string(3'000'000, 'x');
   dying.reset();
@@ -148,7 +148,7 @@ TEST_F(DiskFull, a_failed_commit_fails_all_its_writes_and_leaves_nothing) {
     for (int i = 0; i < 10; ++i) {
       scope.spawn("write", write(*store, "/new" + std::to_string(i), kinds));
     }
-    // Refused by itself if the others had succeeded.
+    // Rejected even if the others had succeeded.
     scope.spawn("write", write(*store, "/new0", kinds));
     scope.spawn("read", read(*store, read_between));
     run(scope.join());

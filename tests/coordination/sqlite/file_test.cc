@@ -1,4 +1,4 @@
-// The database file: what is made of it, and what is refused.
+// The database file: accepted and rejected files.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -36,13 +36,13 @@ unsigned mode_of(const std::string& path) {
 
 class SqliteFile : public testing::Test {
  protected:
-  // Expects that the store cannot be opened for a reason that the operator is told.
+  // Expects that opening the store fails with this kind and reason.
   void expect_refused(const std::string& path, Kind kind, const std::string& advice) {
     SqliteOptions options;
     options.path = path;
     try {
       fixture_.open(options);
-      ADD_FAILURE() << "not refused: " << path;
+      ADD_FAILURE() << "not rejected: " << path;
     } catch (const StoreError& error) {
       EXPECT_EQ(error.kind(), kind);
       EXPECT_THAT(error.what(), HasSubstr(path));
@@ -110,7 +110,7 @@ TEST_F(SqliteFile, a_missing_directory_is_named) {
 TEST_F(SqliteFile, a_file_that_is_no_database_is_refused_and_not_touched) {
   const std::string text(8192, 'x');
   write_file(fixture_.path(), text);
-  expect_refused(fixture_.path(), Kind::storage, "this is no store of Nodepool");
+  expect_refused(fixture_.path(), Kind::storage, "this is not a Nodepool store");
   EXPECT_EQ(read_file(fixture_.path()), text);
   EXPECT_FALSE(std::filesystem::exists(fixture_.path() + "-live"));
 }
@@ -118,7 +118,7 @@ TEST_F(SqliteFile, a_file_that_is_no_database_is_refused_and_not_touched) {
 TEST_F(SqliteFile, a_database_of_another_program_is_refused_and_not_touched) {
   RawSqlite(fixture_.path()).run("CREATE TABLE songs (title TEXT)");
   const std::string before = read_file(fixture_.path());
-  expect_refused(fixture_.path(), Kind::storage, "this is a database of another program");
+  expect_refused(fixture_.path(), Kind::storage, "the database belongs to another program");
   EXPECT_EQ(read_file(fixture_.path()), before);
   EXPECT_FALSE(std::filesystem::exists(fixture_.path() + "-live"));
 }

@@ -1,4 +1,4 @@
-// Many processes that are killed at any moment.
+// Many processes that are killed at random times.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <spawn.h>
@@ -26,7 +26,7 @@ namespace {
 using conformance::WatchLog;
 using testing::IsEmpty;
 
-// A run of sqlite_worker, which ends by being killed.
+// A run of sqlite_worker, ended by a kill.
 class WorkerProcess {
  public:
   WorkerProcess(std::string store, std::string acknowledgements) {
@@ -39,7 +39,7 @@ class WorkerProcess {
     ::kill(pid_, SIGKILL);
     int status = 0;
     ::waitpid(pid_, &status, 0);
-    EXPECT_TRUE(WIFSIGNALED(status)) << "a worker ended by itself";
+    EXPECT_TRUE(WIFSIGNALED(status)) << "a worker has ended by itself";
   }
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -48,7 +48,7 @@ class WorkerProcess {
   pid_t pid_ = 0;
 };
 
-// --gtest_random_seed=N repeats a run as far as the machine does.
+// --gtest_random_seed=N repeats a run, except for the timing of the machine.
 std::uint64_t choose_seed() {
   const int given = GTEST_FLAG_GET(random_seed);
   return given != 0 ? static_cast<std::uint64_t>(given) : std::random_device{}() % 99999 + 1;
@@ -67,7 +67,7 @@ class SqliteProcesses : public testing::Test {
   }
   std::string acknowledgements() const { return fixture_.path() + ".acknowledged"; }
 
-  // The numbers or paths that workers were told of, under this name. Nobody is told twice.
+  // The acknowledged numbers or paths with this name, each acknowledged once.
   std::set<std::string> acknowledged(const std::string& name) {
     std::set<std::string> found;
     std::ifstream file(acknowledgements());
@@ -79,7 +79,7 @@ class SqliteProcesses : public testing::Test {
     return found;
   }
 
-  // Expects that no increment of a counter was lost and that a watch was told of each.
+  // Expects that no increment of a counter was lost and that a watch reported each.
   void expect_complete_count(Store& store, const std::string& name, const WatchLog& log) {
     const Entry entry = run(store.get("/" + name));
     const int count = std::stoi(entry.data);
@@ -118,7 +118,7 @@ TEST_F(SqliteProcesses, killing_them_at_any_moment_loses_nothing) {
   }
   workers.clear();
 
-  // When their sessions are gone, so is all that they would have left.
+  // When their sessions have ended, all their ephemeral nodes are gone.
   ASSERT_TRUE(fixture_.run_until([raw = std::make_shared<RawSqlite>(fixture_.path())] {
     return raw->run("SELECT count(*) FROM sessions") == "1";
   }));

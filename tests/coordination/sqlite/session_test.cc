@@ -1,4 +1,4 @@
-// Sessions: what several processes do about one that is gone.
+// Sessions: how several processes handle a dead one.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -77,7 +77,7 @@ TEST_F(SqliteSession, a_process_that_was_declared_dead_writes_nothing) {
   RawSqlite(fixture_.path()).run("DELETE FROM sessions");
   try {
     run(store->create("/a", "", CreateMode::ephemeral));
-    ADD_FAILURE() << "written in the name of a dead session";
+    ADD_FAILURE() << "written as a dead session";
   } catch (const StoreError& error) {
     EXPECT_EQ(error.kind(), Kind::session_expired);
   }
@@ -123,7 +123,7 @@ TEST_F(SqliteSession, losing_the_directory_of_the_living_ends_all_sessions_but_n
   ASSERT_TRUE(run_until_connected_again(states_of_one));
   ASSERT_TRUE(run_until_connected_again(states_of_two));
   EXPECT_EQ(run(two->exists("/a")), std::nullopt);
-  // Both still hear of each other and of deaths.
+  // Both still get notifications of changes and deaths.
   WatchLog log(fixture_, *one, "/");
   ASSERT_TRUE(log.run_until_last_is("resync"));
   run(two->create("/b", "", CreateMode::persistent));

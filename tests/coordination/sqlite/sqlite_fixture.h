@@ -23,10 +23,10 @@ class SqliteFixture : public conformance::StoreFixture {
     return loop().run(open_store(runtime(), options));
   }
 
-  // A store that is destroyed lets go of its session's lock as a dead process does.
+  // Destroying a store drops its session's lock, like a dead process.
   void kill(std::unique_ptr<Store> store) override { store.reset(); }
 
-  // What an operator can do to a session whose process hangs.
+  // Ends a session whose process hangs, as an operator can.
   bool expire(Store& store) override { return std::filesystem::remove(session_file(store)); }
 
   std::string path() const { return directory_ / "store.db"; }

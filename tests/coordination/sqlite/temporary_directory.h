@@ -5,7 +5,7 @@
 
 namespace nodepool::coordination::sqlite {
 
-// A new directory, removed with all it holds.
+// A temporary directory, removed with its content on destruction.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -20,16 +20,16 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// A small file system of its own at a temporary directory.
+// A small separate file system on a temporary directory.
 class SmallDisk {
  public:
-  // `options` as for mount(8), e.g. "size=1m".
+  // `options` of mount(8), e.g. "size=1m".
   explicit SmallDisk(const std::string& options);
   ~SmallDisk();
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  // False where this process may not mount.
+  // False if this process may not mount.
   bool mounted() const { return mounted_; }
 
   void make_read_only();

@@ -1,4 +1,4 @@
-// Several users of one host on one store, and those who may only read.
+// Several users of one host on one store, and users that may only read.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,11 +32,11 @@ constexpr uid_t kEve = 64003;     // not of the group
 constexpr gid_t kTeam = 64100;    // of Ada and Bob
 constexpr gid_t kOthers = 64101;  // of Eve
 
-// The directory is Ada's and the team's.
+// The directory belongs to Ada and the team.
 class SqliteUsers : public testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become other users";
+    if (::geteuid() != 0) GTEST_SKIP() << "requires root to become other users";
     fs::permissions(outer_.path(), fs::perms{0755});
     fs::create_directory(directory());
     share(0770);
@@ -62,7 +62,7 @@ class SqliteUsers : public testing::Test {
     return test_support::run(command(user, action, node, umask));
   }
 
-  // A process of the user that has made the ephemeral node and lives on.
+  // A process of the user that has created the ephemeral node and still runs.
   std::unique_ptr<Child> hold(uid_t user, const std::string& node) {
     auto child = std::make_unique<Child>(command(user, "hold", node, "077"));
     while (child->running() && !child->standard_output().contains("done")) {
@@ -94,7 +94,7 @@ TEST_F(SqliteUsers, a_group_shares_a_store_in_whatever_order_its_members_come) {
       for (const uid_t other : users) EXPECT_THAT(list, HasSubstr(std::to_string(other) + "\n"));
       EXPECT_EQ(output(user, "look"), list);
     }
-    // Whoever is killed: the next one of any user lets go of what he held.
+    // After each kill, the next process of any user ends the dead session.
     holders.front()->signal(SIGKILL);
     holders.front()->wait();
     EXPECT_THAT("\n" + output(users[1], "list"),
@@ -125,7 +125,7 @@ TEST_F(SqliteUsers, nobody_outside_the_group_gets_anything) {
 
 TEST_F(SqliteUsers, a_session_that_may_not_be_looked_at_is_alive) {
   const auto adas = hold(kAda, "/adas");
-  // As an earlier release left it: only its owner may open it.
+  // As created by an earlier release: only its owner may open it.
   for (const fs::directory_entry& entry : fs::directory_iterator(path() + "-live")) {
     if (entry.path().filename() != "bell") fs::permissions(entry.path(), fs::perms{0600});
   }
@@ -153,7 +153,7 @@ class SqliteReader : public testing::Test {
     options.use = use;
     return fixture_.open(options);
   }
-  // The reason why it cannot be opened.
+  // The reason why the store cannot be opened.
   std::string refusal(StoreUse use) {
     try {
       open_for(use);
@@ -207,7 +207,7 @@ TEST_F(SqliteReader, what_a_dead_process_left_is_not_there) {
 
 TEST_F(SqliteReader, reads_on_a_disk_that_is_read_only) {
   SmallDisk disk("size=2m");
-  if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount";
+  if (!disk.mounted()) GTEST_SKIP() << "requires permission to mount";
   SqliteOptions options;
   options.path = disk / "store 100%.db";
   {

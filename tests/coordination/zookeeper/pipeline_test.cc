@@ -1,4 +1,4 @@
-// Which requests are sent as one, and what becomes of each.
+// Batches of requests and their results.
 #include "coordination/zookeeper/pipeline.h"
 
 #include <gmock/gmock.h>
@@ -27,20 +27,20 @@ class ZooKeeperPipeline : public testing::Test {
     request.frame = std::move(frame);
     request.answered = [this, path](const ReplyHeader& header, Reader& body) {
       if (header.error == kOk) {
-        told_.push_back(path + " " + std::string(body.string()));
+        results_.push_back(path + " " + std::string(body.string()));
       } else {
-        told_.push_back(path + " error " + std::to_string(header.error));
+        results_.push_back(path + " error " + std::to_string(header.error));
       }
     };
     request.failed = [this, path](const StoreError& error) {
-      told_.push_back(path + " " + std::string(to_string(error.kind())));
+      results_.push_back(path + " " + std::string(to_string(error.kind())));
     };
     pipeline_.add(std::move(request));
   }
   void get(const std::string& path) { add(Access::read, path, get_request(path)); }
   void set(const std::string& path) { add(Access::write, path, set_request(path, "", 0)); }
 
-  // The types of what is sent now.
+  // The types of the requests sent now.
   std::vector<std::int32_t> send() {
     std::vector<std::int32_t> types;
     for (const auto& request : pipeline_.send_some()) {
@@ -62,7 +62,7 @@ class ZooKeeperPipeline : public testing::Test {
   }
   static Writer& end(Writer& writer) { return writer.integer(-1).boolean(true).integer(-1); }
 
-  // What is said here is the answer's text: the tests' requests read no more.
+  // Only the text of the response matters to the tests' requests.
   static Writer texts(const std::vector<std::string>& answers) {
     Writer writer;
     for (const std::string& text : answers) part(writer, 4).string(text);
@@ -71,7 +71,7 @@ class ZooKeeperPipeline : public testing::Test {
   }
 
   Pipeline pipeline_;
-  std::vector<std::string> told_;
+  std::vector<std::string> results_;
 };
 
 TEST_F(ZooKeeperPipeline, a_read_alone_is_sent_as_it_is) {
@@ -90,7 +90,7 @@ TEST_F(ZooKeeperPipeline, reads_that_wait_together_are_sent_as_one) {
   part(writer, 4).string("three");
   end(writer);
   answer(1, std::move(writer));
-  EXPECT_THAT(told_, ElementsAre("/a one", "/b error -101", "/c three"));
+  EXPECT_THAT(results_, ElementsAre("/a one", "/b error -101", "/c three"));
 }
 
 TEST_F(ZooKeeperPipeline, nothing_is_passed_by_what_cannot_be_combined) {
@@ -116,7 +116,7 @@ TEST_F(ZooKeeperPipeline, a_refusal_of_all_is_told_to_each) {
   get("/b");
   send();
   answer(1, Writer(), kSystemError);
-  EXPECT_THAT(told_, ElementsAre("/a error -1", "/b error -1"));
+  EXPECT_THAT(results_, ElementsAre("/a error -1", "/b error -1"));
 }
 
 TEST_F(ZooKeeperPipeline, a_server_that_does_not_know_the_request_is_asked_one_by_one) {
@@ -124,7 +124,7 @@ TEST_F(ZooKeeperPipeline, a_server_that_does_not_know_the_request_is_asked_one_b
   get("/b");
   send();
   answer(1, Writer(), kUnimplemented);
-  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(results_, IsEmpty());
   EXPECT_THAT(send(), ElementsAre(4, 4));
   pipeline_.connection_lost("cut");
   get("/c");
@@ -138,8 +138,8 @@ TEST_F(ZooKeeperPipeline, each_read_that_was_under_way_fails_with_the_connection
   set("/c");
   send();
   pipeline_.connection_lost("cut");
-  EXPECT_THAT(told_, ElementsAre("/a store out of reach", "/b store out of reach",
-                                 "/c connection lost, outcome unknown"));
+  EXPECT_THAT(results_, ElementsAre("/a store unreachable", "/b store unreachable",
+                                    "/c connection lost, outcome unknown"));
 }
 
 TEST_F(ZooKeeperPipeline, a_connection_that_broke_under_many_reads_is_followed_by_smaller_ones) {
@@ -178,9 +178,9 @@ TEST_F(ZooKeeperPipeline, what_a_malformed_answer_has_told_is_not_told_again) {
   get("/c");
   send();
   EXPECT_THROW(answer(1, texts({"one", "two"})), MalformedMessage);
-  EXPECT_THAT(told_, ElementsAre("/a one", "/b two"));
+  EXPECT_THAT(results_, ElementsAre("/a one", "/b two"));
   pipeline_.connection_lost("malformed");
-  EXPECT_THAT(told_, ElementsAre("/a one", "/b two", "/c store out of reach"));
+  EXPECT_THAT(results_, ElementsAre("/a one", "/b two", "/c store unreachable"));
 }
 
 TEST_F(ZooKeeperPipeline, a_node_is_being_changed_from_the_sending_to_the_answer) {

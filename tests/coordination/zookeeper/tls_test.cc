@@ -1,4 +1,4 @@
-// Which server names a certificate is for.
+// Matching of server names and certificates.
 #include "coordination/zookeeper/tls.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 class ZooKeeperServerName : public testing::Test {
  protected:
-  // Has a certificate for this common name and these alternative names, which may be empty.
+  // Creates a certificate for this common name and these alternative names, which may be empty.
   void certify(const std::string& common_name, const std::string& names) {
     const std::string file = directory_.path() / "certificate.pem";
     std::vector<std::string> command{"openssl",
@@ -37,7 +37,8 @@ class ZooKeeperServerName : public testing::Test {
                                      "-subj",
                                      "/CN=" + common_name};
     if (!names.empty()) command.insert(command.end(), {"-addext", "subjectAltName=" + names});
-    if (test_support::run(command).status != 0) throw std::runtime_error("no certificate");
+    if (test_support::run(command).status != 0)
+      throw std::runtime_error("cannot create a certificate");
     const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_file(file.c_str(), "r"), &BIO_free);
     certificate_.reset(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
   }

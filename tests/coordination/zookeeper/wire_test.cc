@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Kind = StoreError::Kind;
 
-// The answer to a message, without its length.
+// The response to a message, without its length.
 std::string body(Writer&& writer) {
   return std::move(writer).finish().substr(sizeof(std::int32_t));
 }
@@ -195,7 +195,7 @@ TEST_F(ZooKeeperMulti, the_first_error_refuses_the_transaction) {
   header(writer, -1, true);
   try {
     read(std::move(writer));
-    ADD_FAILURE() << "not refused";
+    ADD_FAILURE() << "not rejected";
   } catch (const TransactionError& error) {
     EXPECT_EQ(error.kind(), Kind::node_exists);
     EXPECT_EQ(error.index(), 1);
@@ -320,7 +320,7 @@ TEST(ZooKeeperErrors, say_in_words_what_was_refused) {
                "ZooKeeper refuses to create /a: the server does not accept the access control "
                "list (InvalidACL)");
   EXPECT_STREQ(error_for(-4, OpCode::set_data, "/a").what(),
-               "connection lost, outcome unknown: /a (change: the server has lost the ensemble's "
+               "connection lost, outcome unknown: /a (change: the server lost the ensemble's "
                "leader (ConnectionLoss))");
   EXPECT_STREQ(error_for(-250, OpCode::remove, "/a").what(),
                "ZooKeeper refuses to delete /a: error -250");

@@ -1,8 +1,8 @@
-// One of the processes of processes_test.cc: changes a store without end, until it is killed.
+// A process of processes_test.cc: changes a store until it is killed.
 //
 //   sqlite_worker STORE ACKNOWLEDGEMENTS
 //
-// Every change that the store has confirmed is added as a line to the file ACKNOWLEDGEMENTS.
+// Appends a line to the file ACKNOWLEDGEMENTS for every confirmed change.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ class Worker {
     co_await store_.create(std::move(path), "", CreateMode::ephemeral);
   }
 
-  // Counts with versions: whoever was slower tries again.
+  // Counts with versions: the slower process retries.
   Task<> count() {
     while (true) {
       const Entry entry = co_await store_.get("/counter");
@@ -46,7 +46,7 @@ class Worker {
     }
   }
 
-  // Counts without looking at versions: correct only under the lock.
+  // Counts without versions: correct only under the lock.
   Task<> count_under_lock() {
     while (true) {
       Lock lock(store_, runtime_.random, "/lock");

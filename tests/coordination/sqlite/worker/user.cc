@@ -1,11 +1,16 @@
-// One of the users of users_test.cc. Started as root, it becomes somebody else:
+// A process of users_test.cc. Started as root, it becomes another user:
 //
-//   sqlite_user UID GROUP UMASK STORE hold PATH    makes an ephemeral node and keeps it until it is
-//   killed sqlite_user UID GROUP UMASK STORE make PATH    makes a node sqlite_user UID GROUP UMASK
-//   STORE list         prints the names of the nodes below the root sqlite_user UID GROUP UMASK
-//   STORE look         the same, for reading only
+//   sqlite_user UID GROUP UMASK STORE hold PATH
+//     creates an ephemeral node and keeps it until it is killed
+//   sqlite_user UID GROUP UMASK STORE make PATH
+//     creates a node
+//   sqlite_user UID GROUP UMASK STORE list
+//     prints the names of the nodes below the root
+//   sqlite_user UID GROUP UMASK STORE look
+//     the same, with the store opened for reading only
 //
 // UID is also the number of the primary group, GROUP that of another one. Prints "done" at the end.
+
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>

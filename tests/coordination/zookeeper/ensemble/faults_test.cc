@@ -26,7 +26,7 @@ class ZooKeeperEnsembleFaults : public FaultTest {
     for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_.wait_until_serving(i);
   }
 
-  // The same installation by way of one member only.
+  // The same installation through one member only.
   std::unique_ptr<ZooKeeperStore> open_at(std::size_t member, milliseconds session_timeout) {
     ZooKeeperOptions options = options_for(ensemble_, {member}, Security::tls);
     options.chroot = fixture_.options().chroot;
@@ -38,7 +38,7 @@ class ZooKeeperEnsembleFaults : public FaultTest {
   test_support::ZooKeeperEnsemble& ensemble_;
 };
 
-// Writes on through all troubles.
+// Continues to write through all failures.
 Task<bool> write_on(Store& store, std::string path, int& version, const bool& stop) {
   while (!stop) {
     try {
@@ -69,7 +69,7 @@ TEST_F(ZooKeeperEnsembleFaults, sessions_survive_the_death_of_each_member_in_tur
   Outcome<bool> written;
   start(write_on(*store, "/a", version, stop), written);
   for (std::size_t killed = 0; killed < 3; ++killed) {
-    // The leader, wherever it has gone, last of all: that is the longest pause.
+    // The current leader last, because that is the longest pause.
     const std::size_t member = killed == 2 ? ensemble_.leader() : killed;
     const int before = version;
     ensemble_.kill(member);

@@ -1,4 +1,4 @@
-// Who may read and change what a store with credentials has made.
+// Access to nodes that a store with credentials has created.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -16,12 +16,12 @@ class ZooKeeperAccess : public FaultTest {
     options_.digest = {"nodepool", "secret"};
   }
 
-  // Expects that ZooKeeper refuses, with the words for it.
+  // Expects that ZooKeeper rejects the operation with the right message.
   template <typename T>
   void expect_refused(const std::string& attempt, Task<T> task) {
     try {
       fixture_.loop().run(std::move(task));
-      ADD_FAILURE() << "not refused: " << attempt;
+      ADD_FAILURE() << "not rejected: " << attempt;
     } catch (const StoreError& error) {
       EXPECT_EQ(error.what(), "ZooKeeper refuses to " + attempt +
                                   ": an access control list does not permit it (NoAuth)");
@@ -76,7 +76,7 @@ TEST_F(ZooKeeperAccess, without_credentials_nodes_are_open) {
   EXPECT_EQ(run(store->get("/a")).data, "one");
   run(store->create("/a/mine", "", CreateMode::persistent));
   expect_refused("read /a/mine", open->get("/a/mine"));
-  run(open->remove("/a/mine", kAnyVersion));  // is a matter of the parent's list
+  run(open->remove("/a/mine", kAnyVersion));  // governed by the parent's access list
 }
 
 }  // namespace

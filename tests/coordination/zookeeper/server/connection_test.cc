@@ -1,4 +1,4 @@
-// What a broken connection does to a session, its operations and its locks.
+// Effects of a broken connection on a session, its operations and its locks.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ class ZooKeeperConnection : public FaultTest {
 
   std::vector<std::string> children(const std::string& path) { return run(other_->children(path)); }
 
-  // Waits until the other session sees this many.
+  // Waits until the other session sees this number.
   bool wait_for_children(const std::string& path, std::size_t count) {
     return run(see_children(*other_, fixture_.runtime().clock, path, count));
   }
@@ -91,14 +91,14 @@ TEST_F(ZooKeeperConnection, who_writes_has_the_answer_before_who_watches_is_woke
   run(store_->create("/a", "", kPersistent));
   WatchLog log(fixture_, *store_, "/");
   ASSERT_TRUE(log.run_until_last_is("resync"));
-  async::Event told;
+  async::Event reported;
   std::vector<std::string> order;
-  const Subscription watching = store_->watch("/a", [&told](const WatchEvent& event) {
-    if (event.kind != WatchEvent::Kind::resync) told.set();
+  const Subscription watching = store_->watch("/a", [&reported](const WatchEvent& event) {
+    if (event.kind != WatchEvent::Kind::resync) reported.set();
   });
-  const auto watch = [](async::Event& told, std::vector<std::string>& order) -> Task<> {
+  const auto watch = [](async::Event& reported, std::vector<std::string>& order) -> Task<> {
     for (int i = 0; i < 40; ++i) {
-      co_await told.wait();
+      co_await reported.wait();
       order.emplace_back("event");
     }
   };
@@ -112,7 +112,7 @@ TEST_F(ZooKeeperConnection, who_writes_has_the_answer_before_who_watches_is_woke
       order.emplace_back("answer");
     }
   };
-  scope_.spawn("watch", watch(told, order));
+  scope_.spawn("watch", watch(reported, order));
   run(write(*store_, order));
   run(scope_.join());
   for (std::size_t i = 0; i < 80; ++i) EXPECT_EQ(order.at(i), i % 2 == 0 ? "answer" : "event") << i;
@@ -288,8 +288,9 @@ TEST_F(ZooKeeperConnection, a_store_may_be_destroyed_by_what_it_tells) {
   for (const std::string event : {"resync", "created /a"}) {
     auto doomed = fixture_.open();
     Outcome<Entry> reading;
-    Subscription watching = doomed->watch("/", [&doomed, &event](const WatchEvent& told) {
-      if (told.kind == (event == "resync" ? WatchEvent::Kind::resync : WatchEvent::Kind::created)) {
+    Subscription watching = doomed->watch("/", [&doomed, &event](const WatchEvent& reported) {
+      if (reported.kind ==
+          (event == "resync" ? WatchEvent::Kind::resync : WatchEvent::Kind::created)) {
         doomed.reset();
       }
     });

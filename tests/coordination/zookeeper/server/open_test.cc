@@ -28,7 +28,7 @@ class ZooKeeperOpen : public FaultTest {
  protected:
   ZooKeeperOpen() : FaultTest(options_for(shared_ensemble(1), {0}, Security::tls)) {}
 
-  // Expects that no store is opened, for a reason of this kind whose text has `reason` in it.
+  // Expects that opening fails with an error of this kind that contains `reason`.
   void expect_refused(Kind kind, const std::string& reason, const ZooKeeperOptions& options) {
     try {
       fixture_.open(options);
@@ -163,12 +163,12 @@ TEST_F(ZooKeeperOpen, the_whole_tree_is_reached_without_a_chroot) {
   const auto store = fixture_.open(options_);
   EXPECT_NE(run(store->exists(fixture_.options().chroot)), std::nullopt);
   EXPECT_NE(run(store->exists("/")), std::nullopt);
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   const Subscription watching =
-      store->watch("/", [&told](const WatchEvent& event) { told.push_back(event.path); });
-  ASSERT_TRUE(fixture_.run_until([&told] { return !told.empty(); }));
+      store->watch("/", [&reported](const WatchEvent& event) { reported.push_back(event.path); });
+  ASSERT_TRUE(fixture_.run_until([&reported] { return !reported.empty(); }));
   const std::string path = run(store->create("/top-", "", CreateMode::persistent_sequential));
-  ASSERT_TRUE(fixture_.run_until([&told, &path] { return told.back() == path; }));
+  ASSERT_TRUE(fixture_.run_until([&reported, &path] { return reported.back() == path; }));
 }
 
 TEST_F(ZooKeeperOpen, the_nodes_of_a_destroyed_store_vanish_at_its_timeout) {
@@ -187,7 +187,7 @@ TEST_F(ZooKeeperOpen, an_idle_session_lives_on) {
   options_.session_timeout = milliseconds(1000);
   const auto idle = fixture_.open(options_);
   run(idle->create("/idle", "", CreateMode::ephemeral));
-  // A session that ends at the same timeout tells that the time is over.
+  // The end of a session with the same timeout shows that the time is over.
   auto dying = fixture_.open(options_);
   run(dying->create("/dying", "", CreateMode::ephemeral));
   conformance::WatchLog log(fixture_, *other, "/");

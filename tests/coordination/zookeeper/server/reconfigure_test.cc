@@ -1,4 +1,4 @@
-// A session that goes on with other servers and certificates.
+// A session that switches to other servers and certificates.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -32,7 +32,7 @@ class ZooKeeperReconfigure : public FaultTest {
     return options;
   }
 
-  // Certificates of an installation of their own.
+  // Certificates of another installation.
   TlsFiles foreign_files() {
     const test_support::Certificates others(directory_);
     return {.ca = others.ca, .cert = others.client, .key = others.client_key};
@@ -52,7 +52,7 @@ TEST_F(ZooKeeperReconfigure, the_session_moves_to_a_server_that_is_listed) {
   EXPECT_THAT(store_->server(), HasSubstr(std::to_string(fixture_.options().servers[0].port)));
   EXPECT_EQ(store_->session_id(), session);
   EXPECT_TRUE(run(store_->exists("/mine")));
-  // The one that was left is of no importance any more.
+  // The previous server is no longer needed.
   proxy_.refuse(true);
   proxy_.cut();
   run(store_->set("/mine", "", kAnyVersion));

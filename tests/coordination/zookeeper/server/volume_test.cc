@@ -1,4 +1,4 @@
-// Much of everything.
+// Large amounts of data.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -59,8 +59,8 @@ TEST_P(ZooKeeperVolume, thousands_of_reads_take_few_packets) {
   }
   run(scope_.join());
   EXPECT_EQ(good, 5'000);
-  // 10,000 reads, 128 in a packet; those of a turn of the loop, and of one socket's buffer, end in
-  // smaller ones.
+  // 10,000 reads, 128 in a packet; the last packets of an iteration of the loop, and of a socket's
+  // buffer, are smaller.
   EXPECT_LT(shared_ensemble(1).packets_received(0) - before, 250);
 }
 
@@ -119,7 +119,7 @@ TEST_P(ZooKeeperVolume, a_transaction_over_the_limit_is_refused_and_harms_nobody
   transaction.create("/a", std::string(600'000, 'a')).create("/b", std::string(600'000, 'b'));
   try {
     run(store_->commit(std::move(transaction)));
-    ADD_FAILURE() << "not refused";
+    ADD_FAILURE() << "not rejected";
   } catch (const StoreError& error) {
     EXPECT_EQ(error.kind(), Kind::invalid) << error.what();
   }

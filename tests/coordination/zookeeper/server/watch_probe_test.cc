@@ -1,4 +1,4 @@
-// Servers whose recursive watches cannot be relied on are found out.
+// Detects servers with defective recursive watches.
 #include "coordination/zookeeper/watch_probe.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST_F(ZooKeeperWatchProbe, servers_that_report_the_changed_node_pass_and_keep_n
   const auto store = open_through_proxy();
   EXPECT_TRUE(run(probe(*store)));
   EXPECT_THAT(run(other_->children("/nodepool")), IsEmpty());
-  // With records there, and in several sessions at once.
+  // With existing records, and in several concurrent sessions.
   run(other_->create("/nodepool/nodes", "", CreateMode::persistent));
   Outcome<bool> one;
   Outcome<bool> two;
