@@ -35,7 +35,7 @@ TEST_F(ConfigCommandTest, a_good_file_is_silent_but_for_its_name) {
   const auto [status, log] = validate();
   EXPECT_EQ(status, 0);
   EXPECT_EQ(log, "INFO nodepool.config_validator: validating " + file() +
-                     "\nINFO nodepool.config_validator: " + file() + " is in order\n");
+                     "\nINFO nodepool.config_validator: " + file() + " is valid\n");
 }
 
 TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
@@ -43,7 +43,7 @@ TEST_F(ConfigCommandTest, log_lines_have_the_usual_form) {
   nodepool({"config-validate"});
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               MatchesRegex("[0-9]+-[0-9]+-[0-9]+ [0-9]+:[0-9]+:[0-9]+,[0-9]+ INFO "
-                           "nodepool.config_validator: validating .*\n.* is in order\n"));
+                           "nodepool.config_validator: validating .*\n.* is valid\n"));
 }
 
 TEST_F(ConfigCommandTest, all_problems_are_listed_with_their_places) {

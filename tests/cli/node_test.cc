@@ -149,7 +149,7 @@ TEST_F(NodeCommandTest, a_leased_node_names_its_lease) {
   node.user_data = model::lease_user_data({"200-0000000003", 1.0, "nodepool:ada@build1"});
   const std::string id = run(launcher_.add_node(node));
   EXPECT_EQ(nodepool_while_locked({"delete", id}, id, "lease 200-0000000003"), 1);
-  EXPECT_THAT(err(), HasSubstr("lock: the node is leased, `nodepool release 200-0000000003` ends"));
+  EXPECT_THAT(err(), HasSubstr("lock: the node is leased, see `nodepool release 200-0000000003`"));
 }
 
 TEST_F(NodeCommandTest, delete_leaves_the_work_to_the_launcher) {
