@@ -146,7 +146,7 @@ TEST_P(ExitStatusTest, is_1_when_the_request_is_removed_meanwhile) {
   launcher_.react(LauncherDouble::Reaction::ignore);
   when_it_waits([this] { return remove_request(); });
   EXPECT_EQ(perform({"request", "small"}), 1);
-  EXPECT_EQ(err(), "nodepool: request 200-0000000000 has been removed by someone else\n");
+  EXPECT_EQ(err(), "nodepool: request 200-0000000000 was removed by another client\n");
 }
 
 TEST_P(ExitStatusTest, is_1_when_more_is_asked_for_than_may_be_had) {

@@ -96,7 +96,7 @@ def test_refusals_and_outages_are_said(site):
     assert 'every pool declined it' in Client(site, launcher, 'gitlab').run('request', 'smal', status=2)
     assert 'does not work with --url' in Client(site, launcher, 'boss').run('delete', '0000000001', status=1)
     launcher.stop()
-    assert 'no launcher answers' in Client(site, launcher, 'gitlab').run('label-list', status=1)
+    assert 'no launcher responds' in Client(site, launcher, 'gitlab').run('label-list', status=1)
 
 
 def test_the_socket_needs_no_token(site):
