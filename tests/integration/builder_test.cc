@@ -46,7 +46,7 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   host_.start();
   host_.wait_for("dib-image-list", "building");
   host_.builder().signal(SIGINT);
-  host_.wait_for_output("another signal ends");
+  host_.wait_for_output("another signal stops");
   EXPECT_TRUE(host_.builder().running());
   host_.let_go();
   EXPECT_EQ(host_.builder().wait(), 0);
@@ -59,7 +59,7 @@ TEST_F(BuilderProcess, sigint_waits_for_what_is_under_way_unless_it_comes_twice)
   host_.builder().signal(SIGINT);
   // Two of the same kind that arrive together are one.
   host_.commands().wait_until("the signal's arrival", [this] {
-    return host_.builder().standard_output().contains("another signal ends");
+    return host_.builder().standard_output().contains("another signal stops");
   });
   host_.builder().signal(SIGINT);
   EXPECT_EQ(host_.builder().wait(), 0);

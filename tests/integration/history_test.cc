@@ -39,7 +39,7 @@ TEST(HistoryTest, what_has_happened_can_be_read_while_the_launcher_runs_and_when
   EXPECT_THAT(site.nodepool({"history", node}).output, HasSubstr("| " + request + " |"));
   const Completed unknown = site.nodepool({"history", "0000009999"});
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.error, HasSubstr("has nothing about 0000009999"));
+  EXPECT_THAT(unknown.error, HasSubstr("has no entries for 0000009999"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Writes the manual pages and the completion of shells into a directory.
+// Writes the manual pages and the shell completion into a directory.
 //
 //   nodepool_manual DIRECTORY DATE
 
@@ -25,27 +25,27 @@ void write(const std::string& path, const std::string& text) {
 }
 
 cli::DaemonPage launcher_page() {
-  return {.name = "nodepool-launcher",
-          .summary = "hands out nodes: answers requests, launches machines, takes nodes back",
-          .sections = {"The launcher serves the providers of its configuration, which it reads "
-                       "again when it changes. Several launchers may share a store.",
-                       "SIGINT, SIGTERM and SIGUSR1 end it: launches under way are gone on with by "
-                       "the next one. SIGHUP has it read the configuration again, SIGUSR2 write "
-                       "down what its tasks wait for. Without -f or -d it goes to the background."},
-          .options = program::describe_options(launcher_program())};
+  return {
+      .name = "nodepool-launcher",
+      .summary = "serves requests for nodes: launches machines, leases and reclaims them",
+      .sections = {"The launcher serves the providers of its configuration, and reloads it "
+                   "when it changes. Several launchers may share a store.",
+                   "SIGINT, SIGTERM and SIGUSR1 end it; the next launcher resumes its launches. "
+                   "SIGHUP reloads the configuration. SIGUSR2 logs what its tasks wait for. "
+                   "Without -f or -d it goes to the background."},
+      .options = program::describe_options(launcher_program())};
 }
 
 cli::DaemonPage builder_page() {
   BuilderChoices choices;
   return {
       .name = "nodepool-builder",
-      .summary = "builds images of disks and uploads them to providers",
-      .sections = {"The builder makes the diskimages of its configuration with "
-                   "diskimage-builder, uploads them, and deletes what is not needed any more.",
+      .summary = "builds disk images and uploads them to providers",
+      .sections = {"The builder builds the diskimages of its configuration with "
+                   "diskimage-builder, uploads them, and deletes old builds and uploads.",
                    "SIGTERM ends it at once, SIGINT and SIGUSR1 when the builds and uploads "
-                   "under way are complete. SIGHUP has it read the configuration again, SIGUSR2 "
-                   "write down what its tasks wait for. Without -f or -d it goes to the "
-                   "background."},
+                   "in progress are complete. SIGHUP reloads the configuration. SIGUSR2 logs what "
+                   "its tasks wait for. Without -f or -d it goes to the background."},
       .options = program::describe_options(builder_program(choices))};
 }
 
