@@ -128,8 +128,9 @@ telemetry::Health Daemon::health() const {
   }
   if (store_.is_open() && !serves_) health.obstacles.emplace_back("still starting");
   if (!state_.configuration_problem.empty()) {
-    health.warnings.push_back("the configuration on the disk is not in force: " +
-                              state_.configuration_problem);
+    health.warnings.push_back(
+        "the configuration file was rejected, the previous one stays in effect: " +
+        state_.configuration_problem);
   }
   std::ranges::copy(state_.problems, std::back_inserter(health.warnings));
   return health;
@@ -160,7 +161,7 @@ void Daemon::loop_turned(async::Duration lag) {
   metrics_.time(telemetry::series<telemetry::kLoopLag>(), lag);
   if (lag < loop_check_interval_) return;
   metrics_.count(telemetry::series<telemetry::kLoopStalls>());
-  log_.warning("The event loop was stalled for {:.1f} s",
+  log_.warning("The event loop has been blocked for {:.1f} s",
                std::chrono::duration<double>(lag).count());
 }
 
