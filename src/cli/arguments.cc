@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 constexpr const char* kCommonOptions = "Options of all commands";
+constexpr const char* kVersionHelp = "Print the version and exit";
 
 // Adds to the usage what the parser does not know: `-- COMMAND...` of `run` and `ssh`.
 class Formatter final : public CLI::Formatter {
@@ -52,7 +53,7 @@ class Parser {
         app_("Provide machines on demand.", "nodepool") {
     app_.require_subcommand(0, 1);
     app_.formatter(formatter_);
-    app_.set_version_flag("-V,--version", version_);
+    app_.set_version_flag("-V,--version", version_, kVersionHelp);
     for (const Option& option : common_options()) add(app_, option, "Options");
     for (const Declaration& declaration : declarations()) add(declaration);
     app_.footer("`nodepool help COMMAND` shows the help of a command.");
@@ -61,10 +62,10 @@ class Parser {
   std::variant<Arguments, Exit> parse(const std::vector<std::string>& given, std::ostream& out,
                                       std::ostream& err) {
     try {
-      NormalizedArguments spelled = normalize_arguments(given);
-      std::ranges::reverse(spelled.words);  // as CLI11 wants it
-      app_.parse(std::move(spelled.words));
-      if (command_ != nullptr) read(*command_, spelled.rest);
+      NormalizedArguments normalized = normalize_arguments(given);
+      std::ranges::reverse(normalized.words);  // as CLI11 wants it
+      app_.parse(std::move(normalized.words));
+      if (command_ != nullptr) read(*command_, normalized.rest);
     } catch (const CLI::CallForVersion& version) {
       out << version.what() << '\n';
       return Exit{0};
@@ -119,7 +120,7 @@ class Parser {
   void set_up(CLI::App& app, const Declaration& declaration) {
     app.formatter(formatter_);
     app.group(std::string(heading(declaration.group)));
-    app.set_version_flag("-V,--version", version_)->group(kCommonOptions);
+    app.set_version_flag("-V,--version", version_, kVersionHelp)->group(kCommonOptions);
   }
 
   // Passes the given values on, one by one.

@@ -208,14 +208,14 @@ TEST_F(CloudTest, what_a_cloud_lacks_is_said_of_each) {
 }
 
 TEST_F(CloudTest, a_cloud_that_cannot_be_asked_fails_the_validation) {
-  driver_log_->cannot_ask = true;
+  driver_log_->query_fails = true;
   EXPECT_EQ(nodepool_logging({"config-validate", "--online"}), 1);
   EXPECT_THAT(log(), HasSubstr("Provider rack cannot be queried: the cloud is away"));
   EXPECT_THAT(driver_log_->lines, testing::ElementsAre("start rack", "stop"));
 }
 
 TEST_F(CloudTest, clouds_are_not_asked_about_a_file_that_is_wrong_or_without_the_option) {
-  driver_log_->cannot_ask = true;
+  driver_log_->query_fails = true;
   EXPECT_EQ(nodepool_logging({"config-validate"}), 0) << log();
   config_ += "nonsense: 1\n";
   EXPECT_EQ(nodepool_logging({"config-validate", "--online"}), 1);

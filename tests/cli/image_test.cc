@@ -365,7 +365,7 @@ TEST_F(ImageTest, a_build_is_marked_for_deletion) {
 
 constexpr int kWrites = 200;
 
-// Writes the record again and again, with a number, as long as nobody else does.
+// Writes the record again and again, with a number, until another process does.
 async::Task<> keep_writing(coordination::Store& store, std::string path) {
   std::int32_t version = coordination::kAnyVersion;
   for (int number = 1; number <= kWrites; ++number) {

@@ -38,7 +38,7 @@ TEST_F(StoreTest, records_are_copied_and_new_ids_go_on_after_them) {
   run(coordination::ensure_path(store_, "/nodepool/images/deb/builds/b1/providers/p/images"));
   const std::string upload = "/nodepool/images/deb/builds/b1/providers/p/images/";
   run(store_.create(upload, "{}", CreateMode::persistent_sequential));
-  // A lease's place in the line for a node's lock stays; a process's own does not.
+  // A lease's contender for a node's lock stays; a process's own does not.
   const std::string lock = model::node_lock_path(first) + "/";
   run(coordination::ensure_path(store_, model::node_lock_path(first)));
   run(store_.create(lock + "a__lock__", "lease 1", CreateMode::persistent_sequential));
@@ -49,7 +49,7 @@ TEST_F(StoreTest, records_are_copied_and_new_ids_go_on_after_them) {
             run(store_.get(model::node_path(first))).data);
   EXPECT_EQ(run(other_.get(lock + "a__lock__0000000000")).data, "lease 1");
   EXPECT_FALSE(run(other_.exists(std::string(model::kComponentsRoot))));
-  // As many ids as the original had given, and those that the look at its counter has cost.
+  // As many ids as the original had assigned, and those used to read its counter.
   EXPECT_GT(run(other_.create(std::string(model::kNodesRoot) + "/", "",
                               CreateMode::persistent_sequential)),
             model::node_path(gone));

@@ -33,7 +33,7 @@ TEST(HistoryTest, what_has_happened_can_be_read_while_the_launcher_runs_and_when
     events.push_back(entry.at("event"));
     if (events.back() == "fulfilled") EXPECT_EQ(entry.at("nodes").at(0), node);
   }
-  // The request and the node are told of by different watches.
+  // The request and the node have different watches.
   EXPECT_THAT(events, UnorderedElementsAre("requested", "decision", "fulfilled", "leased",
                                            "answered", "released"));
   EXPECT_THAT(site.nodepool({"history", node}).output, HasSubstr("| " + request + " |"));

@@ -22,8 +22,8 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A daemon whose configuration is the text of a file; "bad" is none, and the file `clouds` is what
-// it rests on.
+// A daemon whose configuration is the text of a file; "bad" is invalid, and `clouds` is a further
+// file.
 class ConfigFollowerTest : public testing::Test {
  protected:
   ConfigFollowerTest() {
@@ -168,7 +168,7 @@ TEST_F(ConfigFollowerTest, what_the_store_has_kept_from_being_done_is_done_again
   follow(1h);
   replace("config", "two");
   wait_until([&] { return !applied_.empty(); });
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("trying again: gone")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("retrying: gone")));
 }
 
 }  // namespace
