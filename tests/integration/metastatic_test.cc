@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A host that nobody contacts.
+// A host that is never contacted.
 constexpr const char* kRack = R"(
   - name: rack
     driver: static
@@ -59,7 +59,7 @@ class MetastaticProcessTest : public testing::Test {
     return std::ranges::any_of(rows, [&](const auto& row) { return row.at("state") == state; });
   }
 
-  // With another launcher, which looks at once what can be given back.
+  // With another launcher, which checks at once what can be released.
   void wait_until_given_back() {
     site_.wait_until("the small nodes are gone", [this] { return nodes_of("shares").empty(); });
     site_.stop_launcher(SIGINT);

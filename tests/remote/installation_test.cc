@@ -208,7 +208,7 @@ TEST_F(InstallationTest, an_order_that_is_removed_before_its_time_is_an_error) {
   run(doors_[0]->stop());
   doors_[0] = open_late([this] { return remove_request(); });
   EXPECT_EQ(refusal(client("gitlab").request({.labels = {"small"}}, nullptr)),
-            "request 200-0000000000 has been removed by someone else");
+            "request 200-0000000000 was removed by another client");
 }
 
 TEST_F(InstallationTest, who_goes_away_while_waiting_leaves_no_request_behind) {
