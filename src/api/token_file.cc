@@ -37,9 +37,8 @@ config::Schema token_schema() {
                                            "at most 63 letters, digits, `.`, `_` and `-`, of "
                                            "which the first is a letter or digit"),
            .required = config::Required::always,
-           .description = "What its requests and leases are owned by. Letters, digits, `.`, `_` "
-                          "and `-`. Several tokens may have the same name while one replaces the "
-                          "other."},
+           .description = "The owner of its requests and leases: at most 63 letters, digits, `.`, "
+                          "`_` and `-`. Tokens may share a name while one replaces the other."},
           {.key = "hash",
            .type = config::string_matching("sha256:[0-9a-f]{64}",
                                            "`sha256:` and the 64 digits that `nodepool "
@@ -50,19 +49,20 @@ config::Schema token_schema() {
            .type = config::word({"read", "request", "admin"}),
            .required = config::Required::always,
            .description =
-               "`read`: look. `request`: also ask for nodes, and renew, hold and release "
-               "its own. `admin`: those of others, too."},
+               "`read`: read records. `request`: also request nodes, and renew, hold and "
+               "release its own. `admin`: also those of other clients."},
           {.key = "tenant",
            .type = config::string(),
            .default_note = "none",
-           .description = "The tenant whose limits its requests count towards. The token shows and "
-                          "changes nothing of other tenants. `any`: all tenants, and its requests "
-                          "name one if they like. Without it, all tenants are shown, and requests "
-                          "may not name one."},
+           .description =
+               "The tenant to whose limits its requests count. The token can neither read "
+               "nor change records of other tenants. `any`: all tenants, and each "
+               "request may name one. Without it, the token reads all tenants, and its "
+               "requests may not name one."},
           {.key = "labels",
            .type = config::list_of(config::string()),
            .default_note = "all",
-           .description = "The labels that it may ask for."},
+           .description = "The labels that it may request."},
           {.key = "priorities",
            .type = config::list_of(config::word({"high", "normal", "low"})),
            .default_note = "all",
@@ -71,23 +71,23 @@ config::Schema token_schema() {
            .type = config::integer_between(0, 1'000'000),
            .default_note = "unlimited",
            .unit = "nodes",
-           .description = "How many it may have or wait for at a time."},
+           .description = "Number of nodes that it may have leased, held and requested at a time."},
           {.key = "max-lease",
            .type = config::duration(),
            .default_note = "unlimited",
-           .description = "How long its leases may last, renewals included, and what it has held: "
+           .description = "Maximum duration of its leases, renewals included, and of its holds: "
                           "`90m`, `4h`."},
           {.key = "rate",
            .type = config::lenient_number(),
            .default_value = "20",
            .unit = "calls a second",
-           .description = "How often it may call, on the average."},
+           .description = "Rate limit, on average."},
           {.key = "expires",
            .type = config::anything(),
            .default_note = "never",
            .description =
-               "The day on which it stops being valid, at midnight UTC: `2027-01-31`. A day "
-               "that is over ends it at once."},
+               "The day at whose beginning (midnight UTC) it becomes invalid: `2027-01-31`. "
+               "A day in the past makes it invalid at once."},
       }};
 }
 
@@ -106,12 +106,12 @@ Client::Scope scope_of(const std::string& word) {
   return word == "request" ? Client::Scope::request : Client::Scope::read;
 }
 
-// A list without an entry would not say "all" to its reader.
+// Throws if the list is present and empty: it must not mean "all".
 std::vector<std::string> allowed(const Section& section, std::string_view key) {
   std::vector<std::string> texts = section.texts(key);
   if (texts.empty() && section.has(key)) {
-    throw section.error(key, "is empty: the token could ask for nothing",
-                        fmt::format("leave it out if all {} are allowed", key));
+    throw section.error(key, "is empty: it would allow nothing",
+                        fmt::format("leave it out to allow all {}", key));
   }
   return texts;
 }
@@ -133,7 +133,7 @@ Client read_client(const Section& section) {
   client.rate = section.number("rate");
   constexpr double kHighestRate = 1e6;
   if (!(client.rate > 0 && client.rate <= kHighestRate)) {
-    throw section.error("rate", "must be more than 0 calls a second, and at most a million");
+    throw section.error("rate", "must be more than 0 and at most 1000000 calls a second");
   }
   return client;
 }
@@ -153,20 +153,20 @@ const config::Schema& token_file_schema() {
 Tokens Tokens::read(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return {};
-  // What cannot be looked at cannot be read, which says why.
+  // If stat() fails otherwise, read_file() reports why.
   const bool is_foreign = status.st_uid != 0 && status.st_uid != ::geteuid();
   if (is_foreign || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     throw config::ConfigError(
         {.file = path,
-         .message = "may be written by others, who could give themselves any right",
-         .hint = "chmod go-w; its owner has to be root or the launcher's user"});
+         .message = "is writable by other users, who could grant themselves any right",
+         .hint = "run chmod go-w; the owner must be root or the launcher's user"});
   }
   return parse(config::read_file(path, kTokenFileSize), path);
 }
 
 Tokens Tokens::parse(const std::string& text, const std::string& file) {
   const config::Value document = config::parse_yaml(text, file);
-  // What may be done depends on it: nothing that is not understood is passed over.
+  // Rights depend on it: every problem rejects the file.
   const std::vector<config::Problem> problems =
       config::check(document, token_file_schema(), {.file = file});
   if (!problems.empty()) throw config::ConfigError(problems.front());
@@ -180,7 +180,7 @@ Tokens Tokens::parse(const std::string& text, const std::string& file) {
       entry.expires = end;
     }
     const std::string hash = section.text("hash");
-    if (tokens.by_hash_.contains(hash)) throw section.error("hash", "is another token's, too");
+    if (tokens.by_hash_.contains(hash)) throw section.error("hash", "occurs twice");
     tokens.by_hash_.emplace(hash, std::move(entry));
   }
   return tokens;
@@ -212,9 +212,9 @@ std::string new_token() {
   constexpr std::size_t kBytes = 32;
   std::array<unsigned char, kBytes> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw std::runtime_error("there are no random numbers for a token");
+    throw std::runtime_error("creating a token failed: the random generator returned an error");
   }
-  std::string token = "np_";  // tells scanners for secrets what it is
+  std::string token = "np_";  // recognized by secret scanners
   for (const unsigned char byte : bytes) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     token += kDigits[byte >> 4U];

@@ -343,7 +343,7 @@ TEST_F(ApiTest, a_form_is_refused_as_a_whole) {
   form.has_form = true;
   const Got answer = call(*first_, form);
   EXPECT_EQ(answer.status, 415U);
-  EXPECT_THAT(answer.body.at("detail"), HasSubstr("calls take JSON"));
+  EXPECT_THAT(answer.body.at("detail"), HasSubstr("send JSON"));
 }
 
 TEST_F(ApiTest, every_change_is_written_down_and_no_token_is) {
@@ -366,8 +366,8 @@ TEST_F(ApiTest, bad_questions_are_told_what_is_wrong) {
     return answer.body.at("detail").get<std::string>();
   };
   EXPECT_THAT(problem({{"label", "small"}}), HasSubstr("`labels`"));
-  EXPECT_THAT(problem({{"labels", "small"}}), HasSubstr("list of texts"));
-  EXPECT_THAT(problem({{"labels", {"small"}}, {"lase", "1h"}}), HasSubstr("no `lase`"));
+  EXPECT_THAT(problem({{"labels", "small"}}), HasSubstr("list of at most"));
+  EXPECT_THAT(problem({{"labels", {"small"}}, {"lase", "1h"}}), HasSubstr("Unknown key `lase`"));
   EXPECT_THAT(problem({{"labels", {"small"}}, {"lease", "soon"}}), HasSubstr("`lease`"));
   EXPECT_THAT(problem({{"labels", {"small"}}, {"lease", -1}}), HasSubstr("`lease`"));
   EXPECT_THAT(problem({{"labels", {"small"}}, {"timeout", "2d"}}), HasSubstr("24 hours"));

@@ -225,7 +225,7 @@ TEST_F(ApiTest, a_token_may_be_limited_to_labels_priorities_and_tenants) {
   EXPECT_EQ(ask("night", {{"priority", "high"}}).status, 403);
   const Got refused = ask("night", {{"labels", {"small", "huge"}}});
   EXPECT_EQ(refused.status, 403);
-  EXPECT_THAT(refused.text, HasSubstr("night may not ask for huge, only for small, large"));
+  EXPECT_THAT(refused.text, HasSubstr("night may not request label huge, only small, large"));
   EXPECT_EQ(ask("gitlab", {{"tenant", "acme"}}).status, 403);
   const Got brokered = ask("broker", {{"tenant", "acme"}});
   EXPECT_EQ(brokered.status, 201);

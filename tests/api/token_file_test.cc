@@ -123,7 +123,7 @@ TEST(TokenFile, two_clients_cannot_have_one_token) {
   const std::string hash = hash_of(kSecret);
   EXPECT_THAT(problem_of("tokens:\n  - {name: a, scope: read, hash: \"" + hash +
                          "\"}\n  - {name: b, scope: admin, hash: \"" + hash + "\"}\n"),
-              HasSubstr("another token's"));
+              HasSubstr("occurs twice"));
 }
 
 }  // namespace

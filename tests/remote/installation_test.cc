@@ -140,7 +140,7 @@ TEST_F(InstallationTest, nodes_are_leased_in_the_order_of_the_labels_and_given_b
   run(installation.hold(leased.lease.id, "look"));
   settle();
   EXPECT_EQ(node(leased.nodes[1].id).state, model::NodeState::hold);
-  EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("There is no lease"));
+  EXPECT_THAT(refusal(installation.release(leased.lease.id)), HasSubstr("not found"));
 }
 
 TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
