@@ -116,13 +116,13 @@ std::unique_ptr<ClientLimits::Reservation> ClientLimits::reserve_output(
   const std::size_t size = bytes ? bytes->size() : 0;
   const std::size_t more = readers_.contains(bytes.get()) ? 0 : size;
   const std::size_t more_of_one = readers_of_origin_.contains({from, bytes.get()}) ? 0 : size;
-  // One answer is always possible, whatever its size.
-  const bool is_much = output_ > 0 && output_ + more > limits_.output;
+  // A single response is always admitted, whatever its size.
+  const bool exceeds_limit = output_ > 0 && output_ + more > limits_.output;
   const std::size_t of_one = output_of_origin_.of(from);
-  const bool is_much_of_one =
+  const bool exceeds_origin_limit =
       of_one > 0 &&
       of_one + more_of_one > (is_near(peer) ? limits_.output_of_near : limits_.output_of_one);
-  if (is_much || is_much_of_one) return nullptr;
+  if (exceeds_limit || exceeds_origin_limit) return nullptr;
   output_ += more;
   output_of_origin_.add(from, more_of_one);
   ++readers_[bytes.get()];

@@ -268,7 +268,7 @@ TEST_F(ServerTest, a_name_may_be_listened_at_and_one_that_nobody_knows_is_waited
   loop_.run(server.stop());
   loop_.run(server.start({.host = "nobody.invalid", .port = 0}));
   EXPECT_EQ(server.port(), 0);
-  EXPECT_THAT(lines_, ElementsAre(HasSubstr("Cannot listen at nobody.invalid")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("cannot listen at nobody.invalid")));
 }
 
 // Says "one", "two", … until its client has enough, or for ever.
