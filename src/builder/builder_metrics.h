@@ -2,7 +2,7 @@
 
 #include "telemetry/metric.h"
 
-// What builders tell of images.
+// The metrics of the builder.
 namespace nodepool::builder {
 
 inline constexpr telemetry::Metric kBuildExitCode{
@@ -17,40 +17,41 @@ inline constexpr telemetry::Metric kBuildTime{
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.duration"},
-    .help = "how long builds took"};
+    .help = "duration of builds"};
 
 inline constexpr telemetry::Metric kLastBuild{
     .name = "nodepool_image_last_build_timestamp_seconds",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.last_build"},
-    .help = "when the last build ended, in seconds since 1970"};
+    .help = "end of the last build, in seconds since 1970"};
 
 inline constexpr telemetry::Metric kImageSize{
     .name = "nodepool_image_size_bytes",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}, {"format"}}},
     .statsd = {"nodepool.dib_image_build.<image>.<format>.size"},
-    .help = "bytes on the disk"};
+    .help = "size on disk"};
 
 inline constexpr telemetry::Metric kImageUploads{
     .name = "nodepool_image_upload_seconds",
     .kind = telemetry::Metric::Kind::counted_timer,
     .labels = {{{"image"}, {"provider"}}},
     .statsd = {"nodepool.image_update.<image>.<provider>"},
-    .help = "uploads that are ready"};
+    .help = "duration of successful uploads"};
 
-inline constexpr telemetry::Metric kBuildRequests{.name = "nodepool_build_requests",
-                                                  .kind = telemetry::Metric::Kind::gauge,
-                                                  .statsd = {"nodepool.image_build_requests"},
-                                                  .help = "wishes for a build; every minute"};
+inline constexpr telemetry::Metric kBuildRequests{
+    .name = "nodepool_build_requests",
+    .kind = telemetry::Metric::Kind::gauge,
+    .statsd = {"nodepool.image_build_requests"},
+    .help = "number of requested builds; every minute"};
 
 inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .name = "nodepool_image_build_requests",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.image.<image>.image_build_requests"},
-    .help = "wishes for a build of the image; every minute"};
+    .help = "1 if a build of the image is requested, else 0; every minute"};
 
 inline constexpr telemetry::Metric kBuildState{
     .name = "nodepool_image_build_state",

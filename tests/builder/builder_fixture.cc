@@ -36,7 +36,7 @@ struct BuilderFixture::Process {
     options.environment = fixture.environment_;
     options.metrics = telemetry::Metrics(
         [&fixture](std::string_view datagram) { fixture.figures_.emplace_back(datagram); });
-    const ProgramSite site{runtime, threads, fixture.environment_};
+    const ProgramContext site{runtime, threads, fixture.environment_};
     ImageMakers makers;
     makers.builders["diskimage-builder"] = std::make_unique<BuilderDouble>(site, fixture.workshop_);
     if (fixture.real_qemu_img_) {

@@ -58,7 +58,7 @@ TEST_F(CleanUpTest, a_cloud_that_does_not_delete_keeps_the_record_but_not_the_fi
   write(build);
   EXPECT_THAT(files(), IsEmpty());
   EXPECT_THAT(uploads(UploadState::deleting), SizeIs(1));
-  EXPECT_THAT(log_, Contains(HasSubstr("could not be deleted from sky1: it is in use")));
+  EXPECT_THAT(log_, Contains(HasSubstr("from sky1 failed: it is in use")));
   pass(hours(1));
   EXPECT_LE(sky_->deletions, 20);
   sky_->cannot_delete = false;

@@ -177,7 +177,7 @@ Task<ProgramEnd> BuilderDouble::make(const BuildJob& job, const std::set<std::st
   log.write_line("making " + job.image.name);
   std::exception_ptr cancelled;
   try {
-    co_await site().runtime.clock.sleep_for(workshop_->build_time);
+    co_await context().runtime.clock.sleep_for(workshop_->build_time);
   } catch (const async::Cancelled&) {
     cancelled = std::current_exception();
   }
@@ -193,7 +193,7 @@ Task<ProgramEnd> ConverterDouble::run(std::vector<std::string> arguments,
   constexpr std::size_t kSize = 1000;
   std::ofstream(arguments.back()) << std::string(kSize, 'x');
   log.write_line("converting");
-  co_await site().runtime.clock.sleep_for(workshop_->conversion_time);
+  co_await context().runtime.clock.sleep_for(workshop_->conversion_time);
   co_return ProgramEnd{workshop_->conversion_exit_code};
 }
 

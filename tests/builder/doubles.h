@@ -72,7 +72,7 @@ struct Workshop {
 // Makes files that are no images, in virtual time.
 class BuilderDouble final : public ImageBuilder {
  public:
-  BuilderDouble(ProgramSite site, std::shared_ptr<Workshop> workshop)
+  BuilderDouble(ProgramContext site, std::shared_ptr<Workshop> workshop)
       : ImageBuilder(std::move(site)), workshop_(std::move(workshop)) {}
 
  protected:
@@ -86,7 +86,7 @@ class BuilderDouble final : public ImageBuilder {
 // Converts to files that are no images, in virtual time.
 class ConverterDouble final : public FormatConverter {
  public:
-  ConverterDouble(ProgramSite site, std::shared_ptr<Workshop> workshop)
+  ConverterDouble(ProgramContext site, std::shared_ptr<Workshop> workshop)
       : FormatConverter(std::move(site)), workshop_(std::move(workshop)) {}
 
  protected:

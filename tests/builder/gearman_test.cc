@@ -174,7 +174,7 @@ TEST_F(GearmanFrontendTest, chooses_an_id_itself) {
 TEST_F(GearmanFrontendTest, says_why_there_is_no_build) {
   start(yaml());
   until_offered("image-build:deb");
-  EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the id of an image has to be"));
+  EXPECT_THAT(result("image-build:deb", "17"), HasSubstr("failed: the image id must be"));
   workshop_->exit_codes["deb"] = 3;
   EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("exit code 3"));
   ImageBuild old;
@@ -191,7 +191,7 @@ TEST_F(GearmanFrontendTest, says_why_there_is_no_build) {
   upload.set_state(UploadState::deleting, clock_.wall_seconds());
   write(upload);
   write(old);
-  EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("there has been a build"));
+  EXPECT_THAT(result("image-build:deb", kClientsId), HasSubstr("already exists"));
   put(model::image_pause_path("deb"));
   EXPECT_EQ(result("image-build:deb", ""), "failed: image deb is paused");
 }
@@ -238,10 +238,10 @@ TEST_F(GearmanFrontendTest, says_why_there_is_no_upload) {
   const std::string id = ready_build();
   const std::string upload = "image-upload:" + id;
   until_offered(upload);
-  EXPECT_EQ(result(upload, "void"), "failed: there is no provider void that takes images");
+  EXPECT_EQ(result(upload, "void"), "failed: provider void not found, or without image support");
   EXPECT_EQ(result(upload, "land"), "failed: provider land does not list image deb");
   EXPECT_EQ(result(upload, "sea"), "failed: image deb is paused in provider sea");
-  EXPECT_EQ(result(upload, ""), "failed: the payload names no provider");
+  EXPECT_EQ(result(upload, ""), "failed: the payload has no provider");
 }
 
 // An older build, which the builder does not upload by itself.
@@ -318,8 +318,9 @@ TEST_F(GearmanFrontendTest, who_has_asked_for_a_build_that_goes_is_answered) {
   put(model::image_pause_path("deb"));
   write(build);
   ASSERT_THAT(builds(), IsEmpty());
-  EXPECT_EQ(result("image-upload:" + id, "sky"), "failed: there is no image " + id + " here");
-  EXPECT_EQ(result("image-delete:" + id, ""), "failed: there is no image " + id + " here");
+  EXPECT_EQ(result("image-upload:" + id, "sky"),
+            "failed: image " + id + " not found on this builder");
+  EXPECT_EQ(result("image-delete:" + id, ""), "failed: image " + id + " not found on this builder");
   pass(std::chrono::minutes(1));
   until_offered("image-upload:" + id, 0);
   until_offered("image-delete:" + id, 0);
@@ -333,15 +334,15 @@ TEST_F(GearmanFrontendTest, says_what_it_cannot_convert) {
                                     "  - {name: sea, driver: sky, image-format: tgz,\n"
                                     "     diskimages: [{name: deb}]}\n"));
   until_offered("image-upload:" + id);
-  EXPECT_EQ(result("image-upload:" + id, "sea"),
-            "failed: image " + id +
-                " has not been made in the format tgz, which sea takes, and cannot be converted to "
-                "it from what is here: qcow2");
+  EXPECT_EQ(
+      result("image-upload:" + id, "sea"),
+      "failed: image " + id +
+          " has no tgz file, which provider sea requires, and none can be converted from: qcow2");
   workshop_->conversion_exit_code = 1;
   reconfigure(yaml(kClientsDeb, std::string(kClientsSky) +
                                     "  - {name: sea, driver: sky, image-format: vmdk,\n"
                                     "     diskimages: [{name: deb}]}\n"));
-  EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("qemu-img could not make"));
+  EXPECT_THAT(result("image-upload:" + id, "sea"), HasSubstr("with qemu-img failed"));
 }
 
 TEST_F(GearmanFrontendTest, deletes_the_files_and_what_nobody_can_use) {

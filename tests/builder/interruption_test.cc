@@ -115,7 +115,7 @@ TEST_F(InterruptionTest, a_stopped_builder_leaves_failures_and_no_half_files) {
   stop("nb1");
   ASSERT_THAT(builds(), SizeIs(1));
   EXPECT_EQ(builds().front().state, BuildState::failed);
-  EXPECT_EQ(builds().front().failure, "the builder has been stopped");
+  EXPECT_EQ(builds().front().failure, "the builder was stopped");
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -139,7 +139,7 @@ TEST_F(InterruptionTest, a_builder_that_is_stopped_says_what_it_leaves_in_the_cl
   sky_->cannot_delete = true;
   stop();
   EXPECT_THAT(uploads(UploadState::failed), SizeIs(1));
-  EXPECT_THAT(log_, Contains(HasSubstr("of sky1 could not be deleted, it is left to the search")));
+  EXPECT_THAT(log_, Contains(HasSubstr("of sky1 failed, leaving it to the leak detection")));
 }
 
 TEST_F(InterruptionTest, a_lost_session_ends_the_build) {
@@ -150,10 +150,10 @@ TEST_F(InterruptionTest, a_lost_session_ends_the_build) {
   pass(seconds(5));
   ASSERT_THAT(builds(), SizeIs(1));
   EXPECT_EQ(builds().front().state, BuildState::failed);
-  EXPECT_EQ(builds().front().failure, "the session with the store was lost");
+  EXPECT_EQ(builds().front().failure, "the session with the store expired");
   EXPECT_THAT(builds().front().formats, IsEmpty());
   EXPECT_THAT(files(), IsEmpty());
-  EXPECT_THAT(log_, Contains(HasSubstr("the session with the store was lost")));
+  EXPECT_THAT(log_, Contains(HasSubstr("the session with the store expired")));
   pass(minutes(11));
   EXPECT_THAT(builds(BuildState::ready), SizeIs(1));
 }

@@ -70,7 +70,7 @@ class ProgramsTest : public testing::Test {
     return job;
   }
 
-  ProgramSite site() {
+  ProgramContext site() {
     return {runtime_, threads_, {{"PATH", path_}, {"SECRET", "of the host"}}, milliseconds(200)};
   }
 
@@ -201,7 +201,7 @@ TEST_F(ProgramsTest, a_missing_file_is_an_error) {
   const BuildResult result = build(job(script("true"), {"tgz"}));
   EXPECT_EQ(result.kind, BuildResult::Kind::broken);
   EXPECT_THAT(result.problem,
-              HasSubstr("there is no " + images().string() + "/deb-" + kProgramsId + ".tgz"));
+              HasSubstr("did not create " + images().string() + "/deb-" + kProgramsId + ".tgz"));
 }
 
 TEST_F(ProgramsTest, a_missing_program_is_an_error) {
@@ -224,8 +224,8 @@ TEST_F(ProgramsTest, a_program_that_takes_too_long_ends_with_all_its_children) {
   const BuildResult result = build(slow);
   EXPECT_EQ(result.kind, BuildResult::Kind::failed);
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.problem, HasSubstr("it took more than 1 s (build-timeout)"));
-  EXPECT_EQ(read_file(log()), "Ended after 1 s: build-timeout\n");
+  EXPECT_THAT(result.problem, HasSubstr("timed out after 1 s (build-timeout)"));
+  EXPECT_EQ(read_file(log()), "Timed out after 1 s (build-timeout)\n");
   wait_until_gone(directory_.path() / "child.pid");
   EXPECT_THAT(files(), IsEmpty());
 }
@@ -281,7 +281,7 @@ TEST_F(ProgramsTest, what_has_left_the_session_of_one_that_takes_too_long_ends_w
   for (const char* end : {"sleep 1000", "trap '' TERM; while true; do sleep 1000; done"}) {
     BuildJob slow = job(script(kRunaway + std::string(end)));
     slow.image.build_timeout = 1;
-    EXPECT_THAT(build(slow).problem, HasSubstr("it took more than 1 s (build-timeout)"));
+    EXPECT_THAT(build(slow).problem, HasSubstr("timed out after 1 s (build-timeout)"));
     wait_until_gone(directory_.path() / "child.pid");
     fs::remove(directory_.path() / "child.pid");
   }
@@ -315,7 +315,7 @@ TEST_F(ProgramsTest, a_log_has_a_limit_and_the_build_goes_on) {
   EXPECT_THAT(
       text,
       HasSubstr(
-          "\n[... 10990011 bytes are left out here: the log may have 10000 (build-log-limit)]\n"));
+          "\n[... 10990011 bytes omitted: the log is limited to 10000 bytes (build-log-limit)]\n"));
   EXPECT_LT(text.size(), 10'200);
 }
 
@@ -404,7 +404,7 @@ TEST_F(ConversionTest, makes_a_whole_file_or_none) {
 
   fs::remove(raw);
   EXPECT_THAT(failure(to("vdi")),
-              AllOf(HasSubstr("qemu-img could not make " + file(".vdi").string()),
+              AllOf(HasSubstr("creating " + file(".vdi").string() + " with qemu-img failed"),
                     HasSubstr("exit code 1; see " + log().string())));
   EXPECT_THAT(read_file(log()), HasSubstr("Could not open"));
   EXPECT_THAT(files(), ElementsAre(".vmdk"));
@@ -418,7 +418,7 @@ TEST_F(ConversionTest, says_that_there_is_no_qemu_img) {
 
 TEST_F(ConversionTest, takes_no_longer_than_a_build_may) {
   replace_qemu_img("for target; do :; done; echo half > $target; exec /bin/sleep 1000");
-  EXPECT_THAT(failure(to("vmdk", 1)), HasSubstr("it took more than 1 s (build-timeout)"));
+  EXPECT_THAT(failure(to("vmdk", 1)), HasSubstr("timed out after 1 s (build-timeout)"));
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -474,8 +474,8 @@ TEST(BoundedFile, has_its_beginning_its_end_and_what_is_missing) {
     file.write("Exit code: 0\n");
   }
   EXPECT_EQ(read_file(path),
-            "abcde\n[... 16 bytes are left out here: the log may have 10 (build-log-limit)]\nvwxyz"
-            "\n[... 8 bytes are left out here: the log may have 10 (build-log-limit)]\ne: 0\n");
+            "abcde\n[... 16 bytes omitted: the log is limited to 10 bytes (build-log-limit)]\nvwxyz"
+            "\n[... 8 bytes omitted: the log is limited to 10 bytes (build-log-limit)]\ne: 0\n");
 }
 
 TEST(BoundedFile, counts_what_the_disk_has_no_room_for) {
