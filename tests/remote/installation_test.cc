@@ -159,7 +159,7 @@ TEST_F(InstallationTest, who_is_refused_is_told_why) {
   EXPECT_THAT(refusal(client("nobody").request({.labels = {"small"}}, nullptr)),
               HasSubstr("token is not known"));
   EXPECT_THAT(refusal(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
-              HasSubstr("1h at most"));
+              HasSubstr("limited to 1h"));
   EXPECT_THROW(Installation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
   EXPECT_THROW(Installation(runtime_, {.url = ""}, log_), RequestError);
 }
