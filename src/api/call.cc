@@ -52,11 +52,11 @@ std::size_t Call::number(std::string_view name, std::size_t otherwise, std::size
 
 struct CallBody::Content {
   json::Json object = json::Json::object();
-  std::set<std::string> asked = {};
+  std::set<std::string> known_keys = {};
 
   // Returns null if it is missing.
   const json::Json* find(const char* key) {
-    asked.insert(key);
+    known_keys.insert(key);
     const auto found = object.find(key);
     return found == object.end() || found->is_null() ? nullptr : &*found;
   }
@@ -125,7 +125,7 @@ std::vector<std::string> CallBody::texts(const char* key, std::size_t most) {
 
 void CallBody::end() const {
   for (const auto& [key, value] : content_->object.items()) {
-    if (!content_->asked.contains(key)) {
+    if (!content_->known_keys.contains(key)) {
       throw CallError(422, fmt::format("Unknown key `{}`", key.substr(0, 100)));
     }
   }

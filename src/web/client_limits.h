@@ -20,17 +20,17 @@ namespace nodepool::web {
 class ClientLimits {
  public:
   struct Limits {
-    std::size_t connections = 2048;  // over TCP
-    std::size_t local = 1024;        // in addition, over the Unix socket
-    std::size_t of_one = 512;        // connections of one origin
-    std::size_t of_near = 1536;      // the same if the origin is this machine
+    std::size_t connections = 2048;       // over TCP
+    std::size_t local = 1024;             // in addition, over the Unix socket
+    std::size_t per_origin = 512;         // connections of one origin
+    std::size_t per_local_origin = 1536;  // the same if the origin is this machine
     std::size_t streams = 1280;
-    std::size_t streams_of_one = 256;
-    std::size_t streams_of_near = 1280;
-    std::size_t streams_of_client = 1024;                 // of one token
-    std::size_t output = std::size_t{256} << 20;          // bytes; shared content counts once
-    std::size_t output_of_one = std::size_t{64} << 20;    // bytes
-    std::size_t output_of_near = std::size_t{192} << 20;  // bytes
+    std::size_t streams_per_origin = 256;
+    std::size_t streams_per_local_origin = 1280;
+    std::size_t streams_per_client = 1024;                  // of one token
+    std::size_t output = std::size_t{256} << 20;            // bytes; shared content counts once
+    std::size_t output_per_origin = std::size_t{64} << 20;  // bytes
+    std::size_t output_per_local_origin = std::size_t{192} << 20;  // bytes
   };
 
   // The limits, lowered so that connections use at most half of the process's descriptors. The Unix

@@ -11,6 +11,6 @@ namespace nodepool::web {
 std::string origin(const Peer& peer);
 
 // Whether the client is on this machine. It may be a proxy for many others.
-bool is_near(const Peer& peer);
+bool is_on_this_machine(const Peer& peer);
 
 }  // namespace nodepool::web

@@ -60,7 +60,7 @@ class Server::StreamOnConnection final : public StreamSink {
   using StreamSink::send;
   Task<bool> send(std::shared_ptr<const std::string> part) override {
     const auto held = server_.client_limits_->reserve_output(connection_.peer(), part);
-    const std::chrono::milliseconds limit = server_.limits_.answer;
+    const std::chrono::milliseconds limit = server_.limits_.response;
     const async::Clock::TimePoint end = server_.runtime_.clock.now() + limit;
     is_open_ = is_open_ && held;
     if (!is_open_) co_return false;
@@ -246,7 +246,7 @@ Task<bool> Server::send(Connection& connection, const Request& request, Response
   if (request.method == "HEAD") rest = {};
   const std::string_view first = rest.substr(0, kPiece);
   if (!first.empty()) message.body() = {first.data(), first.size()};
-  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
+  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.response;
   bool is_sent = co_await in_time(connection.write(message), limits_.piece, end);
   rest.remove_prefix(first.size());
   while (is_sent && !rest.empty()) {
@@ -271,14 +271,14 @@ Task<bool> Server::send_stream(Connection& connection, const Request& request, R
   set_head(head, response);
   head.keep_alive(keep_alive);
   if (is_chunked) head.chunked(true);
-  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.answer;
+  const async::Clock::TimePoint end = runtime_.clock.now() + limits_.response;
   const bool is_begun = co_await in_time(connection.write_head(head), limits_.piece, end);
   if (!is_begun || is_head) co_return (is_begun && keep_alive);
   StreamOnConnection sink(*this, connection, is_chunked);
   Task<> streaming = response.stream(sink);
   co_await std::move(streaming);
   if (!sink.is_open() || !is_chunked) co_return false;
-  const async::Clock::TimePoint last = runtime_.clock.now() + limits_.answer;
+  const async::Clock::TimePoint last = runtime_.clock.now() + limits_.response;
   const bool is_ended = co_await in_time(connection.write_last_chunk(), limits_.piece, last);
   co_return (is_ended && keep_alive);
 }

@@ -29,11 +29,11 @@ class Server {
   using Handler = std::function<async::Task<Response>(Request request)>;
 
   struct Limits {
-    std::size_t head = std::size_t{16} << 10;   // bytes of request line and headers
-    std::size_t body = std::size_t{64} << 10;   // bytes
-    std::chrono::milliseconds request{30'000};  // from waiting for it to its end
-    std::chrono::milliseconds answer{60'000};   // for reading it, or a part of a stream
-    std::chrono::milliseconds piece{15'000};    // for reading the next 64 KiB of a response
+    std::size_t head = std::size_t{16} << 10;    // bytes of request line and headers
+    std::size_t body = std::size_t{64} << 10;    // bytes
+    std::chrono::milliseconds request{30'000};   // from waiting for it to its end
+    std::chrono::milliseconds response{60'000};  // for reading it, or a part of a stream
+    std::chrono::milliseconds piece{15'000};     // for reading the next 64 KiB of a response
   };
 
   Server(const async::Runtime& runtime, const telemetry::Logger& log, Handler handler,

@@ -15,7 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Records of one image; pointers to them stay valid.
+// Records of one image. Pointers to them remain valid.
 class Records {
  public:
   void build(const std::string& id, BuildState state, double time,
@@ -69,7 +69,7 @@ std::vector<std::string> ids(const std::vector<const Record*>& records) {
 
 struct BuildCase {
   const char* what;
-  std::optional<BuildState> state;  // of the one build there is, made at 1000
+  std::optional<BuildState> state;  // of the only build, of time 1000
   std::vector<std::string> has;
   std::set<std::string> wants;
   bool paused = false;
@@ -255,7 +255,7 @@ TEST(UploadDecision, says_whether_the_newest_build_is_to_be_uploaded) {
 
 // --- clean-up
 
-// Everything that a plan does, in a form that tells what differs.
+// All actions of a plan as texts, for readable differences.
 std::vector<std::string> described(const CleanupPlan& plan) {
   std::vector<std::string> lines;
   const auto add = [&lines](const std::string& what, const std::vector<std::string>& named) {
@@ -426,7 +426,7 @@ TEST(CleanupDecision, an_image_that_is_configured_no_longer_goes_altogether) {
   records.build("b2", BuildState::failed, 2);
   records.build("b3", BuildState::ready, 3);
   records.upload("b3", "sky", "1", UploadState::ready);
-  // Its one upload is still one of the newest of a build that is ready: until no provider lists it.
+  // Its only upload is one of the newest uploads of ready builds, until no provider lists it.
   EXPECT_THAT(plan_for(records, {.configured = false, .providers = {{"sky", false}}}),
               ElementsAre("unwanted b3/sky/1", "unwanted build b1", "unwanted build b2"));
 }

@@ -82,8 +82,8 @@ class SkyProvider final : public driver::LaunchingProvider, public driver::Image
   Task<std::string> upload(driver::ProviderImage /*image*/, std::string name,
                            driver::ImageFile file, driver::Metadata metadata,
                            Progress progress) override {
-    // What has been begun is in the cloud, and stays there when the task is cancelled: nothing can
-    // be waited for then.
+    // After a cancellation the image stays in the cloud: a cancelled task cannot wait for its
+    // deletion.
     std::string id;
     for (const auto& [known, image] : sky_->images) {
       if (sky_->resumes && image.name == name && image.metadata == metadata) id = known;

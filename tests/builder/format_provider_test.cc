@@ -1,4 +1,4 @@
-// Formats that an upload needs and the build does not have.
+// Tests the conversion of formats that an upload needs and the build lacks.
 
 #include <gmock/gmock.h>
 
@@ -42,7 +42,7 @@ const std::string kVmdk = provider("sky2", "vmdk");
 
 class FormatProviderTest : public BuilderFixture {
  protected:
-  // A raw build and its upload, both ready, before a provider is added that takes vmdk.
+  // A ready raw build and its ready upload. Then a provider for vmdk is added.
   void start_with_raw(const std::string& images = kBareDeb) {
     start(yaml(images, kRaw));
     id_ = builds(BuildState::ready).front().id;
@@ -136,7 +136,7 @@ TEST_F(FormatProviderTest, the_source_stays_until_what_is_made_of_it_has_been_up
   add_vmdk(deb);
   pass(minutes(5));
   EXPECT_TRUE(fs::exists(file("raw")));
-  put(model::image_pause_path("deb"));  // anything that makes the builder look at the image
+  put(model::image_pause_path("deb"));  // any change makes the builder evaluate the image
   pass(minutes(10));
   EXPECT_TRUE(fs::exists(file("vmdk"))) << "it is being uploaded";
   pass(minutes(10));
@@ -186,7 +186,7 @@ TEST_F(FormatProviderTest, a_builder_that_dies_leaves_nothing_that_looks_like_an
   start(yaml(kBareDeb, kRaw));
   EXPECT_THAT(files(), SizeIs(3));
   add_vmdk();
-  pass(minutes(11));  // also until the lock of the one that died is gone
+  pass(minutes(11));  // includes the expiry of the lock of the dead builder
   EXPECT_THAT(uploads(UploadState::ready), SizeIs(2));
   EXPECT_THAT(builds(), SizeIs(1));
 }

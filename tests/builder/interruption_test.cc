@@ -1,4 +1,4 @@
-// Several builders, builders that stop or die, and lost sessions.
+// Tests several builders, builders that stop or die, and lost sessions.
 
 #include <gmock/gmock.h>
 
@@ -37,7 +37,7 @@ TEST_F(InterruptionTest, of_two_builders_one_builds_and_uploads) {
   pass(hours(1));
   EXPECT_THAT(workshop_->built, SizeIs(2)) << "the other one goes on";
   EXPECT_THAT(files("nb2"), SizeIs(3));
-  EXPECT_THAT(files("nb1"), SizeIs(3)) << "they are deleted by who has them";
+  EXPECT_THAT(files("nb1"), SizeIs(3)) << "only their own builder deletes them";
 }
 
 TEST_F(InterruptionTest, what_a_dead_builder_leaves_is_cleaned_up_and_done_again) {
@@ -85,7 +85,8 @@ TEST_F(InterruptionTest,
   kill("nb1");
   start(yaml(kDeb, kSky), "nb2");
   pass(minutes(10));
-  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1)) << "whoever has the files may come back";
+  ASSERT_THAT(uploads(UploadState::uploading), SizeIs(1))
+      << "the builder with the files may restart";
   start(yaml(kDeb, kSky), "nb1");
   pass(minutes(10));
   ASSERT_THAT(uploads(), SizeIs(1));

@@ -1,4 +1,4 @@
-// Builds by real programs, in real time.
+// Tests builds with real programs, in real time.
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ class ProgramsTest : public testing::Test {
  protected:
   ProgramsTest() { fs::create_directories(images()); }
 
-  const fs::path directory_before_ = fs::current_path();  // that of a test goes when it ends
+  const fs::path directory_before_ = fs::current_path();  // the directory of a test is deleted
 
   fs::path images() const { return directory_.path() / "images"; }
   fs::path log() const { return directory_.path() / "logs" / ("deb-" + kProgramsId + ".log"); }
@@ -88,8 +88,7 @@ class ProgramsTest : public testing::Test {
     return found;
   }
 
-  // Returns when the process whose id is in the file, and which has been killed, is gone: CTest's
-  // time is over if it never is.
+  // Returns when the killed process with the id in the file has ended. CTest limits the time.
   static void wait_until_gone(const fs::path& pid_file) {
     const std::string pid = read_file(pid_file).substr(0, read_file(pid_file).find('\n'));
     while (::kill(static_cast<pid_t>(std::stol(pid)), 0) == 0) {
@@ -262,8 +261,8 @@ TEST_F(ProgramsTest, children_that_are_left_over_end_with_the_program) {
   wait_until_gone(directory_.path() / "child.pid");
 }
 
-// A descendant that has left its program's process group, session and family, and does not end at
-// SIGTERM. The script goes on when it runs.
+// A descendant outside the program's process group and session, reparented, and ignoring SIGTERM.
+// The script continues when it runs.
 constexpr char kRunaway[] = R"(
     setsid sh -c '(trap "" TERM; sh -c "echo \$PPID > child.pid"; sleep 1000) & exit' &
     wait
@@ -290,7 +289,7 @@ TEST_F(ProgramsTest, what_has_left_the_session_of_one_that_takes_too_long_ends_w
 TEST_F(ProgramsTest, a_program_gets_no_descriptors_of_the_builder) {
   int open_to_children[2];
   ASSERT_EQ(::pipe(open_to_children), 0);
-  // The shell has no pipes of its own while it looks.
+  // The shell has no open pipes of its own then.
   EXPECT_EQ(
       build(job(script(
                 "for open in /proc/$$/fd/*; do readlink $open >> $DIB_IMAGE_FILENAME.open; done; "
@@ -311,7 +310,7 @@ TEST_F(ProgramsTest, a_log_has_a_limit_and_the_build_goes_on) {
   const std::string text = read_file(log());
   EXPECT_THAT(text, testing::StartsWith("first\n0123456789\n"));
   EXPECT_THAT(text, testing::EndsWith("0123456789\nlast\nExit code: 0\n"));
-  // 11,000,011 bytes in all, of which 5,000 are there before and after the gap.
+  // 11,000,011 bytes in total, with 5,000 before and after the gap.
   EXPECT_THAT(
       text,
       HasSubstr(
@@ -354,7 +353,7 @@ TEST_F(ProgramsTest, a_full_disk_is_named_and_given_back) {
 
 class ConversionTest : public ProgramsTest {
  protected:
-  // A qemu-img with this shell script; an empty one: there is none.
+  // Installs this shell script as qemu-img; empty: none.
   void replace_qemu_img(const std::string& body) {
     const fs::path directory = directory_.path() / "programs";
     fs::create_directories(directory);
@@ -378,7 +377,7 @@ class ConversionTest : public ProgramsTest {
             .build_timeout = timeout};
   }
 
-  // Why it could not be converted.
+  // The error of the conversion.
   std::string failure(const Conversion& wanted) {
     const BuildLog log({.directory = directory_.path() / "logs"}, "deb", kProgramsId);
     FormatConverter converter(site());

@@ -1,4 +1,4 @@
-// Uploads that are tried out before they are used.
+// Tests the validation of uploads.
 
 #include <gmock/gmock.h>
 
@@ -38,7 +38,7 @@ class ValidationTest : public BuilderFixture {
                           validate + "}}]}\n");
   }
 
-  // What is found as `ssh` from now on: a shell script.
+  // Installs a shell script as `ssh`.
   void write_ssh(const std::string& script) {
     const auto ssh = directory_.write("bin/ssh", "#!/bin/sh\n" + script);
     std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
@@ -58,7 +58,7 @@ class ValidationTest : public BuilderFixture {
     return exists(lock) && !loop_.run(people_->children(lock)).empty();
   }
 
-  // An upload that was validated at the beginning, and a newer build that is about to be.
+  // A validated upload, and a newer build whose validation is due.
   void start_with_a_good_one(const std::string& validate) {
     start_validating(validate);
     ASSERT_THAT(uploads(UploadState::ready), SizeIs(1));
@@ -228,7 +228,7 @@ TEST(NodeCommandTest, ssh_asks_nobody_and_trusts_the_scanned_keys_alone) {
                              std::string("UserKnownHostsFile=/tmp/keys"),
                              std::string("GlobalKnownHostsFile=/dev/null"), std::string("2222")}));
   EXPECT_EQ(arguments.at(arguments.size() - 2), "192.0.2.7");
-  EXPECT_EQ(arguments.back(), "true && false") << "the node's shell reads it, nobody before";
+  EXPECT_EQ(arguments.back(), "true && false") << "only the node's shell parses it";
   EXPECT_EQ(known_hosts_of(node), "node ssh-ed25519 AAAA\nnode ssh-rsa BBBB\n");
 }
 
