@@ -155,9 +155,9 @@ TEST_F(InstallationTest, what_is_asked_for_twice_with_one_key_is_had_once) {
 
 TEST_F(InstallationTest, who_is_refused_is_told_why) {
   EXPECT_THAT(refusal(client("viewer").request({.labels = {"small"}}, nullptr)),
-              HasSubstr("its scope is read"));
+              HasSubstr("has scope `read`"));
   EXPECT_THAT(refusal(client("nobody").request({.labels = {"small"}}, nullptr)),
-              HasSubstr("token is not known"));
+              HasSubstr("token is unknown"));
   EXPECT_THAT(refusal(client("jenkins").request({.labels = {"small"}, .lease = hours(2)}, nullptr)),
               HasSubstr("limited to 1h"));
   EXPECT_THROW(Installation(runtime_, {.url = "launcher:8006"}, log_), RequestError);
