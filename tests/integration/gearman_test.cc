@@ -82,7 +82,7 @@ TEST_F(GearmanBuilder, serves_clients) {
       std::ranges::find_if(uploads, [](const json& row) { return row.at("id") == kId; });
   ASSERT_NE(found, uploads.end());
   EXPECT_EQ(json(id), found->at("external_id"));
-  EXPECT_THAT(result(upload, "no-such-cloud"), HasSubstr("there is no provider no-such-cloud"));
+  EXPECT_THAT(result(upload, "no-such-cloud"), HasSubstr("provider no-such-cloud not found"));
 
   EXPECT_EQ(result(std::string("image-delete:") + kId, ""), "");
   // Its functions stay for a while, to tell those who come late.
@@ -123,7 +123,7 @@ TEST_F(GearmanBuilder, builders_with_different_images_share_a_server) {
   EXPECT_THAT(host_.files(), testing::Contains("deb-" + deb + ".qcow2"));
   EXPECT_THAT(other.files(), testing::Contains("raw-" + raw + ".qcow2"));
   wait_until_offered("image-upload:" + raw);
-  EXPECT_THAT(result("image-upload:" + raw, "fake-1"), HasSubstr("there is no provider fake-1"));
+  EXPECT_THAT(result("image-upload:" + raw, "fake-1"), HasSubstr("provider fake-1 not found"));
   EXPECT_THAT(result("image-upload:" + raw, "fake-2"), testing::Not(HasSubstr("failed")));
 }
 
@@ -182,7 +182,7 @@ TEST_F(GearmanBuilder, an_id_that_a_client_has_chosen_is_used_once) {
   host_.start();
   EXPECT_EQ(asking->wait(), 1);
   EXPECT_THAT(asking->standard_output() + asking->standard_error(),
-              HasSubstr("there has been a build"));
+              HasSubstr("already exists"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Writes the manual pages and the shell completion into a directory.
+// Writes the manual pages and the shell completions to a directory.
 //
 //   nodepool_manual DIRECTORY DATE
 
@@ -27,12 +27,13 @@ void write(const std::string& path, const std::string& text) {
 cli::DaemonPage launcher_page() {
   return {
       .name = "nodepool-launcher",
-      .summary = "serves requests for nodes: launches machines, leases and reclaims them",
-      .sections = {"The launcher serves the providers of its configuration, and reloads it "
-                   "when it changes. Several launchers may share a store.",
-                   "SIGINT, SIGTERM and SIGUSR1 end it; the next launcher resumes its launches. "
-                   "SIGHUP reloads the configuration. SIGUSR2 logs what its tasks wait for. "
-                   "Without -f or -d it goes to the background."},
+      .summary = "serves node requests: launches machines and deletes used nodes",
+      .sections = {"The launcher serves requests with the providers of its configuration and "
+                   "reloads the configuration when it changes. Several launchers may share a "
+                   "store.",
+                   "SIGINT, SIGTERM and SIGUSR1 stop it; the next launcher resumes its launches. "
+                   "SIGHUP reloads the configuration. SIGUSR2 logs the stacks of its threads "
+                   "and what its tasks wait for. Without -f or -d it runs in the background."},
       .options = program::describe_options(launcher_program())};
 }
 
@@ -41,11 +42,13 @@ cli::DaemonPage builder_page() {
   return {
       .name = "nodepool-builder",
       .summary = "builds disk images and uploads them to providers",
-      .sections = {"The builder builds the diskimages of its configuration with "
-                   "diskimage-builder, uploads them, and deletes old builds and uploads.",
-                   "SIGTERM ends it at once, SIGINT and SIGUSR1 when the builds and uploads "
-                   "in progress are complete. SIGHUP reloads the configuration. SIGUSR2 logs what "
-                   "its tasks wait for. Without -f or -d it goes to the background."},
+      .sections = {"The builder builds the disk images of its configuration with "
+                   "diskimage-builder or a command of your own, uploads them, and deletes outdated "
+                   "builds and uploads.",
+                   "SIGTERM stops it at once; SIGINT and SIGUSR1 stop it after the running builds "
+                   "and uploads. SIGHUP reloads the configuration. SIGUSR2 logs the stacks of its "
+                   "threads and what its tasks wait for. Without -f or -d it runs in the "
+                   "background."},
       .options = program::describe_options(builder_program(choices))};
 }
 

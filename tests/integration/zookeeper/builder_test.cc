@@ -72,7 +72,7 @@ TEST_F(BuilderOnZooKeeper, a_build_whose_session_has_ended_has_failed_and_is_mad
   proxy_.sever();
   wait_until("the end of the session", [this] { return components("builder").empty(); });
   proxy_.restore();
-  host_->wait_for_output("has failed: the session with the store was lost");
+  host_->wait_for_output("failed: the session with the store expired");
   people_.wait_for("dib-image-list", "failed");
   host_->commands().wait_until("no files", [this] { return host_->files().size() == 1; });
   host_->end_hold();
