@@ -12,11 +12,11 @@
 #include "model/node_request.h"
 #include "planning/reason.h"
 
-// What a pool does about a request: pure functions of what is known at that moment, so that the
-// same code decides, is unit-tested as a table, and explains itself to an operator.
+// A pool's decision about a request: pure functions of the known facts. The same code decides in
+// the launcher and explains decisions to operators.
 //
-// The order of the rules is that of the Python Nodepool, but that a request is declined before it
-// waits. One request is served by exactly one pool; it fails only when every registered pool has
+// The order of the rules is that of the Python Nodepool, except that a request is declined before
+// it waits. A request is served by exactly one pool. It fails only when every registered pool has
 // declined it.
 namespace nodepool::planning {
 
@@ -29,37 +29,37 @@ struct Decision {
     decline,  // this pool can never serve it: add the pool to `declined_by`
     fail,     // every pool has declined it
     wait,     // not now, see `until`
-    ignore,   // it is not this pool's business
+    ignore,   // not for this pool
   };
-  // What lets a waiting request go on.
+  // The event that ends the wait.
   enum class Until {
     nothing,
-    registry_changes,  // another pool should serve it: it may go away, pause, or decline
+    registry_changes,  // the pool that should serve it deregisters, pauses or declines
     quota_is_known,    // of the provider
-    capacity_is_free,  // a node that would do becomes free, or nodes take less than now
+    capacity_is_free,  // a suitable node becomes free, or usage decreases
     tenant_takes_less,
-    earlier_one_is_served,  // that of the reason, or it goes, or waits for something else
+    earlier_one_is_served,  // the one in the reason is served, deleted, or waits for something else
     launch_ends,            // of the provider
   };
 
   Kind kind = Kind::ignore;
   Until until = Until::nothing;
   Reason reason = {};
-  // Whose limit is reached: an idle node that counts for it may make room.
+  // Whose limit is reached. Evicting an idle node that counts for it may help.
   enum class Shortage { none, pool, provider, tenant };
   Shortage shortage = Shortage::none;
 
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// For people: "a node is free or gone".
+// For people: "a node becomes free or is deleted".
 std::string_view to_string(Decision::Until until);
 
-// For people: "accepts", "waits: the pool is full: … (until a node is free or gone)".
+// For people: "accepts", "waits: the pool is full: … (until a node …)".
 std::string sentence(const Decision& decision);
 
 // For programs, a JSON object: {"pool": …, "decision": "waits", "reason": "pool-full", "subject":
-// …, "figures": …}. What says nothing is left out. Its names are stable.
+// …, "figures": …}, without empty members. Its names are stable.
 std::string to_json(const Decision& decision, std::string_view pool_id);
 
 // The pool that decides.
@@ -68,14 +68,14 @@ struct PoolView {
   std::int64_t max_concurrency = -1;  // of the provider; 0 accepts nothing, < 0: unlimited
 };
 
-// The rules that look at the registered pools only: who is to serve the request? Nothing if it is
-// this pool's turn to judge what it can do. `pools` are all registered pools, this one among them.
-// `expected`: a pool that is gone, and may be back to serve the request; empty: none.
+// Applies the rules that depend on the registered pools only. Returns nothing if this pool has to
+// evaluate() the request. `pools` are all registered pools, including this one. `expected`: a pool
+// that deregistered recently and may return to serve the request; empty: none.
 std::optional<Decision> check_eligibility(const model::NodeRequest& request, const PoolView& own,
                                           const std::vector<const model::Component*>& pools,
                                           std::string_view expected = {});
 
-// What serving one request would take, and what there is.
+// The needs of one request, and the available capacity.
 struct EvaluationInput {
   bool launches = false;  // false: the pool only hands out nodes that exist
   // Labels without a free node: to be launched, or to wait for.

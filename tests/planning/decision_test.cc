@@ -128,7 +128,7 @@ TEST(DecisionTest, more_than_there_will_ever_be_is_declined) {
   const Decision decision = situation.decide();
   EXPECT_EQ(decision.kind, Kind::decline);
   EXPECT_EQ(sentence(decision.reason),
-            "it would exceed quota: 3 nodes with label small wanted, the pool has 2");
+            "it would exceed quota: 3 nodes with label small requested, the pool has 2");
 }
 
 TEST(DecisionTest, a_request_for_more_than_a_thousand_nodes_is_declined) {
