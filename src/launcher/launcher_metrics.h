@@ -29,7 +29,7 @@ inline constexpr telemetry::Metric kAddressableRequests{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}, {"pool"}}},
     .statsd = {"nodepool.provider.<provider>.pool.<pool>.addressable_requests"},
-    .help = "requests, in any state, all of whose labels the pool has"};
+    .help = "requests in any state whose labels the pool offers"};
 
 inline constexpr telemetry::Metric kRequests{.name = "nodepool_requests",
                                              .kind = telemetry::Metric::Kind::gauge,
@@ -41,7 +41,7 @@ inline constexpr telemetry::Metric kOldestRequest{
     .name = "nodepool_oldest_request_seconds",
     .kind = telemetry::Metric::Kind::gauge,
     .statsd = {"nodepool.requests.oldest"},
-    .help = "how long the oldest request waits that is neither fulfilled nor failed; 0: none does"};
+    .help = "age of the oldest request that is neither fulfilled nor failed; 0: none"};
 
 inline constexpr telemetry::Metric kMaxServers{
     .name = "nodepool_provider_max_servers",
@@ -64,20 +64,20 @@ inline constexpr telemetry::Metric kTableQueue{
     .labels = {{{"host"}, {"table"}}},
     .statsd = {"nodepool.launcher.<host>.zk.<table>_cache.event_queue"},
     .help =
-        "changes of the store that this launcher has been told of and not taken in yet; `node`, "
-        "`request`, `image`"};
+        "store changes that this launcher has not processed yet, by table: `node`, `request`, "
+        "`image`"};
 
 inline constexpr telemetry::Metric kStoreQueue{
     .name = "nodepool_store_queue",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"host"}}},
     .statsd = {"nodepool.launcher.<host>.zk.client.connection_queue"},
-    .help = "operations of the store that this launcher has asked for and that are not answered"};
+    .help = "store operations of this launcher that wait for a response"};
 
 inline constexpr telemetry::Metric kHistoryEntriesDropped{
     .name = "nodepool_history_entries_dropped_total",
     .kind = telemetry::Metric::Kind::counter,
-    .help = "what could not be written to the history: for want of room on the disk, above all"};
+    .help = "history entries that could not be written, for example because the disk was full"};
 
 inline constexpr const telemetry::Metric* kLauncherMetrics[] = {
     &kNodes,      &kNodesOfProvider, &kNodesOfLabel,         &kAddressableRequests,

@@ -77,52 +77,50 @@ std::optional<Decision> check_eligibility(const model::NodeRequest& request, con
 
 // The needs of one request, and the available capacity.
 struct EvaluationInput {
-  bool launches = false;  // false: the pool only hands out nodes that exist
-  // Labels without a free node: to be launched, or to wait for.
+  bool launches = false;  // false: the pool only has existing nodes
+  // Labels without a free node: launched or waited for.
   std::vector<std::string> missing;
-  // Why the provider cannot serve one of the wanted labels for now; empty: it can.
+  // Why the provider cannot serve one of the labels now; empty: it can.
   std::string label_problem;
 
-  // Of pools that only hand out: how many nodes of each wanted label the pool has with everything
-  // in good order (nothing: no bound), and whether these can carry the wanted labels at once.
+  // Of pools that do not launch nodes, if fully healthy: the number of nodes of each label
+  // (nothing: unlimited), and whether they can provide all labels at once.
   std::map<std::string, std::optional<std::int64_t>> capacity;
   bool has_all_at_once = true;
 
-  // Quotas. `used` counts what has been promised to other requests as well.
-  driver::Resources needs_of_all;      // all the wanted nodes
-  driver::Resources needs_of_missing;  // those that are missing
-  driver::Resources needs_of_tenant;   // those that do not count for the request's tenant already
+  // Quotas. `used` includes reservations for other requests.
+  driver::Resources needs_of_all;      // of all requested nodes
+  driver::Resources needs_of_missing;  // of missing nodes
+  driver::Resources needs_of_tenant;   // of nodes that do not count for the tenant yet
   driver::Limits pool_limits;
   driver::Resources used_by_pool;
-  std::optional<driver::Limits> provider_limits;  // nothing: not known yet, see below
+  std::optional<driver::Limits> provider_limits;  // nothing: unknown, see why_unknown
   std::string why_unknown;
   driver::Resources used_by_provider;
-  bool refused = false;                         // the provider has just refused a launch
+  bool refused = false;                         // the provider has recently refused a launch
   std::optional<driver::Limits> tenant_limits;  // nothing: the request's tenant has none
   driver::Resources used_by_tenant;
 
   std::int64_t active_launches = 0;  // of the provider, over all its pools
-  // The earlier request that may not be passed any more; empty: none.
+  // The earlier starved request that is served first; empty: none.
   std::string behind;
 };
 
-// What the pool does about a request that check_eligibility() has left to it.
+// Decides about a request for which check_eligibility() returned nothing.
 Decision evaluate(const model::NodeRequest& request, const PoolView& own,
                   const EvaluationInput& input);
 
-// Whether all registered pools have declined the request. If there are none, who knows?
+// Whether all registered pools have declined the request. False if there are none.
 bool declined_by_all(const model::NodeRequest& request,
                      const std::vector<const model::Component*>& pools);
 
-// Several launchers may serve the same pool of the same provider. Which of them something falls to,
-// so that they do not contend for every lock, is settled by highest-random-weight hashing: the id
-// of one of the pools, always the same one for the same `subject`. It is a preference: the lock
-// decides. `pools` is not empty.
+// Chooses one of several launchers of the same pool by highest-random-weight hashing, so that they
+// do not contend for every lock. Returns the id of one of `pools`, always the same for the same
+// `subject`. Only a preference: the lock decides. `pools` is not empty.
 const std::string& preferred(std::string_view subject,
                              const std::vector<const model::Component*>& pools);
 
-// The pools of the same name and provider that could serve the request as well as `own`, which is
-// one of them.
+// The pools of the same name and provider that could serve the request, including `own`.
 std::vector<const model::Component*> peers(const model::NodeRequest& request,
                                            const model::Component& own,
                                            const std::vector<const model::Component*>& pools);

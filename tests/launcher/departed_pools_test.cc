@@ -14,7 +14,7 @@ using std::chrono::seconds;
 class DepartedPoolsTest : public PartsFixture {
  protected:
   DepartedPoolsTest() {
-    pools_.set_patience(seconds(120));
+    pools_.set_timeout(seconds(120));
     pass(seconds(1000));
   }
 
