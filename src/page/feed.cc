@@ -261,7 +261,7 @@ Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   while (true) {
     std::vector<history::Entry> entries;
     try {
-      auto look = [news] { return news->look(); };
+      auto look = [news] { return news->poll(); };
       entries = co_await threads_.run("reading the history", std::move(look));
     } catch (const std::system_error& error) {
       log_.debug("The page shows no failures: {}", error.what());

@@ -96,7 +96,7 @@ TEST(NodeRecordTest, what_is_no_node_is_refused_with_a_reason) {
     return "accepted";
   };
   EXPECT_THAT(reason(""), HasSubstr("empty"));
-  EXPECT_THAT(reason("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(reason("[]"), HasSubstr("must be a JSON object"));
   EXPECT_THAT(reason("{\"state\": "), HasSubstr("parse error"));
   EXPECT_THAT(reason(R"({"state": "wishful"})"), HasSubstr("unknown node state 'wishful'"));
   EXPECT_THAT(reason(R"({"state": "ready", "type": [1]})"), HasSubstr("'type'"));
