@@ -129,7 +129,7 @@ Task<> CleanupWorker::clean_up() {
   next_cleanup_ = async::Clock::TimePoint::max();
   for (const std::string& id : pending) co_await reset_if_lost(id);
   std::vector<std::string> waiting;
-  for (const auto& [order, id] : context_.records.requests.waiting()) {
+  for (const auto& [key, id] : context_.records.requests.waiting()) {
     if (!context_.records.nodes.allocated_to(id).empty()) waiting.push_back(id);
   }
   for (const std::string& id : waiting) co_await free_stranded_nodes(id);

@@ -378,19 +378,19 @@ void PoolWorker::enqueue_again(const std::string& request_id) {
   wake_.set();
 }
 
-// --- launches that were interrupted
+// --- interrupted launches
 
-// Whether nobody works on a pending request of this pool, as far as its nodes show, and all of them
-// have been begun: what is still `init` is decided anew, by whoever knows the limits now.
+// Whether the launches of a pending request of this pool were interrupted and can be resumed: all
+// its nodes are unlocked, and none is still `init`.
 bool PoolWorker::is_stranded(const NodeRequest& request) const {
   if (request.state != RequestState::pending || in_progress_.contains(request.id)) return false;
   const model::IdSet& nodes = context_.records.nodes.allocated_to(request.id);
   if (nodes.size() != request.node_types.size()) return false;
   return std::ranges::all_of(nodes, [this](const std::string& id) {
     const Node& node = *context_.records.nodes.find(id);
-    const bool has_begun =
+    const bool has_started =
         node.state == model::NodeState::building || node.state == model::NodeState::ready;
-    return has_begun && is_own(node) && !context_.records.nodes.is_locked(id);
+    return has_started && is_own(node) && !context_.records.nodes.is_locked(id);
   });
 }
 

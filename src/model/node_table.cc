@@ -96,7 +96,7 @@ void NodeTable::on_changed(std::string_view path, const coordination::Entry& ent
   }
   if (slashes == 1) return;  // the lock root
   const auto [id, contender] = split_contender(path);
-  contenders_changed(id, [contender](IdSet& line) { line.emplace(contender); });
+  contenders_changed(id, [contender](IdSet& names) { names.emplace(contender); });
 }
 
 void NodeTable::on_removed(std::string_view path) {
@@ -131,9 +131,9 @@ void NodeTable::on_lost() {
 void NodeTable::contenders_changed(std::string_view id, const std::function<void(IdSet&)>& change) {
   const Node* node = find(id);
   if (node != nullptr) unindex(*node);
-  const auto line = contenders_.try_emplace(std::string(id)).first;
-  change(line->second);
-  if (line->second.empty()) contenders_.erase(line);
+  const auto contenders = contenders_.try_emplace(std::string(id)).first;
+  change(contenders->second);
+  if (contenders->second.empty()) contenders_.erase(contenders);
   if (node != nullptr) index(*node);
   lock_changes_.notify(std::string(id));
 }

@@ -12,7 +12,8 @@
 #include "model/record.h"
 #include "model/shared_text.h"
 
-// Reading and writing of records; included by the sources of this room only (it is costly).
+// Reading and writing of records. Included by the sources of this module only, as it is costly to
+// compile.
 namespace nodepool::model::record_io {
 
 using OrderedJson = json::Json;

@@ -1,4 +1,4 @@
-// Pools that leave the registry and may be back.
+// Pools that deregister and may return.
 
 #include "launcher/departed_pools.h"
 

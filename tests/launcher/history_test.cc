@@ -29,7 +29,7 @@ providers:
     pools: [{name: main, nodes: [{name: host-1, labels: [a]}]}]
 )";
 
-// A launcher that writes its history.
+// A launcher with a history.
 class HistoryTest : public LauncherFixture {
  protected:
   HistoryTest() { journal_ = history::Journal{.directory = directory_.path()}; }

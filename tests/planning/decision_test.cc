@@ -24,7 +24,7 @@ Component pool(std::string id, std::string provider, std::vector<std::string> la
   return component;
 }
 
-// One situation: "own" is the pool that decides.
+// The input of a decision of the pool "own".
 struct Situation {
   NodeRequest request;
   Component own = pool("own", "rack", {"small", "large"});
@@ -38,7 +38,7 @@ struct Situation {
     input.provider_limits.emplace();
   }
 
-  // The pool launches nodes; the request's are all to be launched, and take one instance each.
+  // The pool launches all nodes of the request, with one instance each.
   void launches() {
     input.launches = true;
     input.missing = request.node_types;

@@ -56,7 +56,7 @@ const ProviderFacts* facts_of(const ExplanationFacts& knowledge, std::string_vie
 std::string position_in_queue(const ExplanationFacts& knowledge, const NodeRequest& request) {
   std::size_t ahead = 0;
   std::size_t rivals = 0;
-  for (const auto& [order, id] : knowledge.requests.waiting()) {
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
     if (id == request.id) break;
     ++ahead;
     if (shares_label(request, *knowledge.requests.find(id))) ++rivals;
@@ -240,7 +240,7 @@ std::string what_next(const ExplanationFacts& knowledge, const Node& node, bool 
       if (!node.allocated_to) return end_of_ready(knowledge, node);
       if (knowledge.requests.find(*node.allocated_to) == nullptr) {
         return locked ? "its requestor holds its lock, and uses or releases it"
-                      : "its request is gone: it becomes free";
+                      : "its request is deleted: it becomes free";
       }
       return "its request is fulfilled: it waits for its requestor to lock it";
     }
@@ -398,7 +398,7 @@ Explanation explain_node_within(const ExplanationFacts& knowledge, const Node& n
     const NodeRequest* request = knowledge.requests.find(*node.allocated_to);
     say_of(facts, "request",
            fmt::format("{}, which is {}", *node.allocated_to,
-                       request == nullptr ? "gone" : to_string(request->state)));
+                       request == nullptr ? "deleted" : to_string(request->state)));
   }
   say_of(facts, "tenant", node.tenant_name.value_or(""));
   say_of(facts, "requestor", node.requestor.value_or(""));
@@ -444,7 +444,7 @@ Explanation explain_label(const ExplanationFacts& knowledge, const std::string& 
   if (!is_offered) explain_missing_pool(statements, knowledge, label);
 
   std::size_t waiting = 0;
-  for (const auto& [order, id] : knowledge.requests.waiting()) {
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
     const NodeRequest& request = *knowledge.requests.find(id);
     const auto& labels = request.node_types;
     if (std::ranges::find(labels, label) == labels.end()) continue;

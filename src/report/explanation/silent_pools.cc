@@ -49,7 +49,7 @@ bool is_due(const ExplanationFacts& knowledge, const Component& pool, const Node
 const NodeRequest* unserved_request(const ExplanationFacts& knowledge, const Component& pool) {
   const NodeRequest* longest = nullptr;
   std::set<std::string_view> wanted_before;  // earlier requests may come first
-  for (const auto& [order, id] : knowledge.requests.waiting()) {
+  for (const auto& [key, id] : knowledge.requests.waiting()) {
     const NodeRequest& request = *knowledge.requests.find(id);
     const bool is_first = std::ranges::none_of(request.node_types, [&](const std::string& label) {
       return wanted_before.contains(label);
