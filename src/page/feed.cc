@@ -261,7 +261,7 @@ Task<> Feed::follow_failures(std::shared_ptr<history::JournalNews> news) {
   while (true) {
     std::vector<history::Entry> entries;
     try {
-      auto read = [news] { return news->look(); };
+      auto read = [news] { return news->poll(); };
       entries = co_await threads_.run("reading the history", std::move(read));
     } catch (const std::system_error& error) {
       log_.debug("Reading the history for the status page failed: {}", error.what());

@@ -97,7 +97,7 @@ TEST_F(CloudTest, leaks_are_listed_with_their_reasons_and_deleted_on_demand) {
   EXPECT_EQ(out(),
             "+----------+----------+----+-----------------+-----------------+"
             "---------------------------------------------+\n"
-            "| Provider | Type     | ID | Made for        | The launcher    |"
+            "| Provider | Type     | ID | Created For     | Launcher        |"
             " Reason                                      |\n"
             "+----------+----------+----+-----------------+-----------------+"
             "---------------------------------------------+\n"

@@ -106,11 +106,11 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
             "    0.000 s  creating server\n"
             "    0.250 s  compute: create server: POST /v2.1/servers -> 202 (201 ms), request "
             "req-1\n"
-            "    0.500 s  looked at the list of servers; 4 times until 20.500 s\n"
+            "    0.500 s  polled the list of servers; 4 times until 20.500 s\n"
             "   21.000 s  10.0.0.1 on port 22: refused \\x1b[2J\n"
-            "(7 of them, from the middle, are left out)\n"
+            "(7 events from the middle are omitted)\n"
             "   31.000 s  key scan: no\n"
-            "The end of the console:\n"
+            "End of the console log:\n"
             "boot\\x07\n");
   EXPECT_EQ(nodepool({"history", "0000000003", "--json"}), 0);
   EXPECT_THAT(out(), testing::AllOf(testing::HasSubstr("req-1"),

@@ -136,7 +136,8 @@ TEST_F(NodeCommandTest, a_leased_node_is_held_and_leaves_its_lease) {
   EXPECT_THAT(run(launcher_.lock_line("0000000001")), IsEmpty());
   // The end of the lease is nothing to it.
   EXPECT_EQ(nodepool({"explain", "200-0000000000"}), 0);
-  EXPECT_THAT(out(), HasSubstr("0000000001 (small) is hold for 0:00:00: it has left the lease\n"));
+  EXPECT_THAT(out(),
+              HasSubstr("0000000001 (small) is hold for 0:00:00: no longer held by the lease\n"));
   EXPECT_EQ(nodepool({"release", "200-0000000000"}), 0);
   EXPECT_EQ(out(), "Released 0000000000\n");
   EXPECT_EQ(run(launcher_.node("0000000000")).state, NodeState::used);

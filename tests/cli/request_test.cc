@@ -314,7 +314,7 @@ TEST_F(RequestCommandTest, leases_are_listed) {
   EXPECT_EQ(nodepool({"lease-list", "-o", "yaml", "--label", "large"}), 0);
   EXPECT_THAT(out(), HasSubstr("  expires: 1700003600.000\n"));
   EXPECT_EQ(nodepool({"explain", "200-0000000001"}), 0);
-  EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 ends in 2:00:00\n"));
+  EXPECT_THAT(out(), StartsWith("Lease 200-0000000001 expires in 2:00:00\n"));
   EXPECT_THAT(out(), HasSubstr("0000000002 (small) is in-use for 0:00:00\n"));
 }
 

@@ -135,7 +135,7 @@ TEST_F(MetastaticProcessTest, one_chain_leads_from_the_small_node_to_the_machine
   site_.wait_until("the history",
                    [&] { return site_.nodepool({"history", small}).output.contains("carries"); });
   const std::string history = site_.nodepool({"history", small}).output;
-  EXPECT_THAT(history, HasSubstr("request 100-0000000001 for a node with label(s) a to be on"));
+  EXPECT_THAT(history, HasSubstr("request 100-0000000001 for a backing node with label(s) a"));
   EXPECT_THAT(history, HasSubstr("node " + machine + ", slot 0"));
   EXPECT_THAT(history, HasSubstr("\n100-0000000001:\n")) << "the request for the machine follows";
   EXPECT_THAT(history, HasSubstr("\n" + machine + ":\n"));
