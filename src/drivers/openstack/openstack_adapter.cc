@@ -34,13 +34,13 @@ Task<> OpenStackAdapter::stop() {
 }
 
 Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
-                                                driver::LaunchSteps& machine) {
-  ServerLaunch launch(context_, std::move(spec), machine);
+                                                driver::LaunchSteps& steps) {
+  ServerLaunch launch(context_, std::move(spec), steps);
   co_return co_await launch.run();
 }
 
-Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
-  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
   co_await remove_server(context_, server_id_of(external_id), std::move(accepted));
 }
 

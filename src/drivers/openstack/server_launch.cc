@@ -36,10 +36,10 @@ CloudError failure_of(const Server& server) {
 }  // namespace
 
 ServerLaunch::ServerLaunch(ServerContext context, driver::CreateSpec spec,
-                           driver::LaunchSteps& machine)
+                           driver::LaunchSteps& steps)
     : context_(std::move(context)),
       spec_(std::move(spec)),
-      machine_(machine),
+      steps_(steps),
       requested_at_(context_.runtime.clock.now()),
       awaited_(context_.view.servers().await_earlier()) {}
 
@@ -48,12 +48,12 @@ const OpenStackLabel& ServerLaunch::label() const {
 }
 
 Task<Instance> ServerLaunch::run() {
-  machine_.enter("creating server");
+  steps_.enter("creating server");
   const driver::LaunchSteps::Make make = [this] { return make_server(); };
   const driver::LaunchSteps::Find find = [this] { return find_server(); };
-  const std::string id = co_await machine_.step("server", make, find);
+  const std::string id = co_await steps_.step("server", make, find);
 
-  machine_.enter("waiting for the server");
+  steps_.enter("waiting for the server");
   Server server = co_await wait_until_active(id);
   if (context_.config.pool(spec_.pool).auto_floating_ip) {
     const std::optional<FloatingIp> floating_ip = co_await attach_floating_ip(server);
@@ -77,7 +77,7 @@ Task<std::string> ServerLaunch::make_server() {
     throw CloudError(CloudError::Kind::failed, error.what());
   }
   awaited_ = pending_create.await(spec_.expectation());
-  machine_.set_external_id(to_external_id(id));
+  steps_.set_external_id(to_external_id(id));
   co_return id;
 }
 
@@ -134,7 +134,7 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
   };
   const auto found = std::ranges::find_if(list->servers(), ours);
   if (found == list->servers().end() || spec_.metadata.empty()) co_return std::nullopt;
-  machine_.set_external_id(to_external_id(found->id));
+  steps_.set_external_id(to_external_id(found->id));
   co_return found->id;
 }
 
@@ -170,14 +170,14 @@ Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) 
   const std::optional<PortChoice> port = choose_port(ports, *topology);
   if (!port) co_return std::nullopt;
 
-  machine_.enter("creating floating IP");
+  steps_.enter("creating floating IP");
   const std::string network = topology->floating_source->id;
   const driver::LaunchSteps::Make make = [this, network, port] {
     return make_floating_ip(network, *port);
   };
   const driver::LaunchSteps::Find find = [this, port] { return find_floating_ip(port->port_id); };
-  const std::string id = co_await machine_.step("floating ip", make, find);
-  machine_.enter("attaching floating IP");
+  const std::string id = co_await steps_.step("floating ip", make, find);
+  steps_.enter("attaching floating IP");
   co_return co_await wait_for_floating_ip(id);
 }
 

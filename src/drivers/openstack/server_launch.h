@@ -28,7 +28,7 @@ struct ServerContext {
 class ServerLaunch {
  public:
   // `machine` outlives it.
-  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
+  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::LaunchSteps& steps);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -48,7 +48,7 @@ class ServerLaunch {
 
   ServerContext context_;
   driver::CreateSpec spec_;
-  driver::LaunchSteps& machine_;
+  driver::LaunchSteps& steps_;
   async::Clock::TimePoint requested_at_;  // the server; or when this run began
   driver::PollWaiter awaited_;
 };

@@ -110,13 +110,13 @@ class AdapterTest : public testing::Test {
   }
 
   async::Task<driver::Instance> create_with(Launch& launch, driver::CreateSpec spec) {
-    driver::JournaledSteps machine = machine_of(launch);
-    co_return co_await adapter().create(std::move(spec), machine);
+    driver::JournaledSteps steps = machine_of(launch);
+    co_return co_await adapter().create(std::move(spec), steps);
   }
 
   async::Task<> remove(model::Json external_id) {
-    driver::JournaledSteps machine = machine_of(launch_);
-    co_await adapter().remove(std::move(external_id), machine);
+    driver::JournaledSteps steps = machine_of(launch_);
+    co_await adapter().remove(std::move(external_id), steps);
   }
 
   driver::Instance create(const std::string& label = "small") {

@@ -74,7 +74,7 @@ TEST_F(AdapterTest, a_launch_knows_its_calls_with_their_ids_and_nothing_of_what_
   EXPECT_EQ(made->status, 202);
   EXPECT_THAT(made->id, testing::StartsWith("req-"));
   EXPECT_THAT(account.events, testing::Contains(testing::Field(&driver::TraceEvent::kind,
-                                                               driver::TraceEvent::Kind::look)))
+                                                               driver::TraceEvent::Kind::poll)))
       << "the list of servers is asked for once for all";
   const std::string data = to_json(account);
   for (const char* sent : {"secret", "aGVsbG8=", "hello", "oken", "for zuul"}) {
