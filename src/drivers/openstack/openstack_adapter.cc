@@ -66,7 +66,6 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
-  // What is no server is not deleted as one.
   if (resource.type != driver::kInstanceResource)
     co_await driver::Adapter::remove_resource(resource);
   co_await remove_server(context_, std::move(resource.id), {});
@@ -94,8 +93,7 @@ Task<std::vector<std::string>> OpenStackAdapter::missing() {
     }
     for (const std::string& label : pool.labels) {
       for (const std::string& network : config_->label(pool_name, label).networks) {
-        if (topology->find(network) == nullptr)
-          lacks.insert("there is no network `" + network + "`");
+        if (topology->find(network) == nullptr) lacks.insert("there is no network `" + network + "`");
       }
     }
   }

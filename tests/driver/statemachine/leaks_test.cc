@@ -325,7 +325,7 @@ TEST_F(LeakTest, an_operator_may_delete_what_is_left_alone) {
   cloud_->images = {image("i1", "b1", "0000000001", "")};
   start();
   const std::vector<Leak> leaks = process_->run(process_->provider().launching()->leaks());
-  ASSERT_THAT(leaks, ElementsAre(is_leak("m1", false, "there"), is_leak("i1", false, "nothing")));
+  ASSERT_THAT(leaks, ElementsAre(is_leak("m1", false, "there"), is_leak("i1", false, "unknown")));
   for (const Leak& leak : leaks) process_->run(process_->provider().launching()->remove_leak(leak));
   EXPECT_THAT(cloud_->others, IsEmpty());
   EXPECT_THAT(cloud_->images, IsEmpty());

@@ -85,7 +85,7 @@ class AdapterTest : public testing::Test {
           log_ += std::string(message) + "\n";
         });
     const telemetry::Logger logger(log, "test");
-    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), pace_, logger);
+    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), poll_policy_, logger);
     adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, std::move(endpoint),
                                                   threads_, logger);
   }
@@ -105,7 +105,7 @@ class AdapterTest : public testing::Test {
   driver::JournaledSteps machine_of(Launch& launch) {
     const auto log =
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
-    return {runtime_, launch, launch.journal, pace_.consistency_delay,
+    return {runtime_, launch, launch.journal, poll_policy_.consistency_delay,
             telemetry::Logger(log, "test")};
   }
 
@@ -150,7 +150,7 @@ class AdapterTest : public testing::Test {
   std::string image_;
   std::string cloud_options_;
   std::string provider_options_;
-  PollPolicy pace_{.poll = std::chrono::milliseconds(5),
+  PollPolicy poll_policy_{.poll = std::chrono::milliseconds(5),
                    .image_poll = std::chrono::milliseconds(5),
                    .floating_ip_limit = std::chrono::seconds(5),
                    .consistency_delay = std::chrono::seconds(1),
