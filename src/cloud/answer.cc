@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 500;
 
-// The message within the usual forms of an error: {"badRequest": {"message": …}},
+// The message in the common forms of an error: {"badRequest": {"message": …}},
 // {"NeutronError": {"message": …}}, {"error": {…}}, {"message": …}.
 std::string message_in(const std::string& body) {
   Json answer;
@@ -52,7 +52,7 @@ CloudError::Kind kind_of(int status, const std::string& message, Effect effect,
   using Kind = CloudError::Kind;
   if (speaks_of_quota(message)) return Kind::quota;
   if (status == 401) return Kind::auth;
-  // Clouds also refuse to make something this way for reasons that pass.
+  // For a create call, the reason may be temporary.
   if (status == 403) return effect == Effect::creates ? Kind::failed : Kind::permanent;
   if (status == 404) return Kind::not_found;
   if (status == 429) return Kind::transient;
@@ -60,7 +60,7 @@ CloudError::Kind kind_of(int status, const std::string& message, Effect effect,
   return Kind::failed;
 }
 
-CloudError no_answer(const std::string& call, const http::HttpError& error, Effect effect) {
+CloudError no_response(const std::string& call, const http::HttpError& error, Effect effect) {
   using Kind = CloudError::Kind;
   using HttpKind = http::HttpError::Kind;
   const bool is_unknown = error.kind() == HttpKind::unknown_outcome;
@@ -87,7 +87,7 @@ async::Task<http::Response> send(http::Client& client, http::Request request, Ef
                      fmt::format("{}: HTTP {}{}{}", call, response.status,
                                  message.empty() ? "" : ": ", presentable(message)));
   } catch (const http::HttpError& error) {
-    throw no_answer(call, error, effect);
+    throw no_response(call, error, effect);
   }
 }
 
@@ -96,9 +96,9 @@ Element parse_answer(const std::string& call, const http::Response& response) {
   try {
     body = json::parse(response.body);
   } catch (const json::ParseError&) {
-    throw CloudError(CloudError::Kind::failed, call + ": the answer is no JSON");
+    throw CloudError(CloudError::Kind::failed, call + ": the response is no JSON");
   }
-  return {std::move(body), call + ": the answer"};
+  return {std::move(body), call + ": the response"};
 }
 
 }  // namespace nodepool::cloud

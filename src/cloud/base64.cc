@@ -28,7 +28,7 @@ std::optional<std::string> base64_decoded(std::string_view text) {
   auto* end = reinterpret_cast<unsigned char*>(data.data());
   const int size = ::EVP_DecodeBlock(end, bytes, static_cast<int>(plain.size()));
   if (size < 0) return std::nullopt;
-  // Padding counts as zeros there.
+  // EVP_DecodeBlock() decodes padding as zeros.
   const std::size_t padding = plain.ends_with("==") ? 2 : plain.ends_with('=') ? 1 : 0;
   data.resize(static_cast<std::size_t>(size) - padding);
   return data;

@@ -6,10 +6,10 @@
 
 namespace nodepool::cloud {
 
-// RFC 4648 §4, on one line.
+// Encodes data (RFC 4648 §4), on one line.
 std::string base64(std::string_view data);
 
-// The data that such a text stands for, line breaks left out; nothing if it is none.
+// Decodes base64, ignoring line breaks and spaces. Returns nothing if the text is invalid.
 std::optional<std::string> base64_decoded(std::string_view text);
 
 }  // namespace nodepool::cloud

@@ -44,13 +44,13 @@ const Json& Element::at(std::string_view key) const {
   return *value;
 }
 
-std::string Element::place(std::string_view key) const {
+std::string Element::path(std::string_view key) const {
   return where_ + "." + std::string(key);
 }
 
 void Element::fail(std::string_view key, std::string_view problem) const {
   throw driver::CloudError(driver::CloudError::Kind::failed,
-                           place(key) + " " + std::string(problem));
+                           path(key) + " " + std::string(problem));
 }
 
 std::string Element::text(std::string_view key) const {
@@ -90,20 +90,20 @@ std::optional<double> Element::optional_number(std::string_view key) const {
 }
 
 Element Element::object(std::string_view key) const {
-  return {at(key), place(key)};
+  return {at(key), path(key)};
 }
 
 std::optional<Element> Element::optional_object(std::string_view key) const {
   const Json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  return Element(*value, place(key));
+  return Element(*value, path(key));
 }
 
 std::vector<Element> Element::list(std::string_view key) const {
   const Json* value = find(key);
   if (value == nullptr) return {};
   if (!value->is_array()) fail(key, "is no list");
-  return elements(*value, place(key));
+  return elements(*value, path(key));
 }
 
 std::vector<std::pair<std::string, std::vector<Element>>> Element::lists(
@@ -113,7 +113,7 @@ std::vector<std::pair<std::string, std::vector<Element>>> Element::lists(
   if (!inner) return found;
   for (const auto& [name, value] : inner->value_.items()) {
     if (!value.is_null() && !value.is_array()) inner->fail(name, "is no list");
-    found.emplace_back(name, elements(value, inner->place(name)));
+    found.emplace_back(name, elements(value, inner->path(name)));
   }
   return found;
 }

@@ -9,15 +9,15 @@
 
 namespace nodepool::cloud {
 
-// The endpoints of a driver: an account in a region each, with what its providers share: the pace
-// of calls, the token, what is listed. `Endpoint` has a function `is_of(account)`. One lives as
-// long as somebody holds it.
+// The endpoints of a driver. Each is an account in a region, with what its providers share: rate
+// limit, token and listings. `Endpoint` has a function `is_of(account)`. An endpoint lives as long
+// as a provider holds it.
 template <typename Account, typename Endpoint>
 class Endpoints {
  public:
   using Make = std::function<std::shared_ptr<Endpoint>()>;
 
-  // The one of this account, for whoever runs on this loop; made if nobody has it.
+  // The endpoint of this account on this event loop; makes it if there is none.
   std::shared_ptr<Endpoint> find(const async::Runtime& runtime, const Account& account,
                                  const Make& make) {
     std::shared_ptr<Endpoint> found;

@@ -26,7 +26,7 @@ constexpr std::size_t kMostOutput = std::size_t{1} << 20;   // bytes
 constexpr std::size_t kMostErrors = std::size_t{64} << 10;  // bytes
 constexpr auto kGrace = std::chrono::seconds(2);
 
-// What their names begin with.
+// Prefixes of names.
 constexpr std::array<std::string_view, 8> kPassedKinds = {"LC_",  "XDG_",      "AWS_",    "AZURE_",
                                                           "AAD_", "CLOUDSDK_", "GOOGLE_", "KUBE"};
 
@@ -58,7 +58,7 @@ CloudError failure(const HelperProgram& program, const std::string& problem) {
 async::Subprocess::Command command_of(const HelperProgram& program) {
   async::Subprocess::Command command;
   command.arguments = program.arguments;
-  // Of two with one name, programs see the first.
+  // The first of two variables with the same name counts.
   config::Environment environment = program.environment;
   std::ranges::move(helper_environment(config::process_environment()),
                     std::back_inserter(environment));
@@ -78,11 +78,11 @@ Task<std::string> read_all(async::OutputPipe& pipe, const HelperProgram& program
     const auto found = pipe.reader().read(part);
     if (found == async::OutputPipe::Reader::Found::end) co_return output;
     if (found == async::OutputPipe::Reader::Found::some) output += part;
-    if (output.size() > kMostOutput) throw failure(program, "writes more than credentials");
+    if (output.size() > kMostOutput) throw failure(program, "writes more than 1 MiB");
   }
 }
 
-// The rest is read as well, so that the program does not wait for room.
+// Reads the rest as well, so that the program does not block.
 Task<> pass_errors_on(async::OutputPipe& pipe) {
   std::size_t left = kMostErrors;
   while (true) {
@@ -103,7 +103,7 @@ Task<std::string> finish(async::Subprocess& process, async::OutputPipe& pipe,
   const auto ending = co_await process.wait();
   co_await errors.join();
   if (ending.shell_status() != 0) {
-    throw failure(program, fmt::format("{} has failed with status {}", program.arguments.front(),
+    throw failure(program, fmt::format("{} failed with exit status {}", program.arguments.front(),
                                        ending.shell_status()));
   }
   co_return output;
@@ -145,7 +145,7 @@ Task<std::string> output_of(async::Runtime runtime, HelperProgram program) {
     co_return co_await async::with_deadline(runtime.clock, deadline, std::move(running),
                                             "running it");
   } catch (const async::DeadlineExceeded&) {
-    throw failure(program, program.arguments.front() + " takes too long");
+    throw failure(program, program.arguments.front() + " timed out");
   }
 }
 

@@ -5,12 +5,11 @@
 
 namespace nodepool::cloud {
 
-// Seconds since the epoch of "2026-11-21T11:00:00Z": with "UTC" or an offset in place of the "Z"
-// too, and with a fraction, which is left out. Nothing if it is something else.
+// Converts "2026-11-21T11:00:00Z" to seconds since the epoch. "UTC" or an offset may replace the
+// "Z"; a fraction is ignored. Returns nothing for other text.
 std::optional<double> parse_iso_time(const std::string& text);
 
-// The same the other way round, to the second. What is before 1970 or after the year 9999 becomes
-// the first or last second between them.
+// Formats seconds since the epoch like "2026-11-21T11:00:00Z". Clamps to the years 1970 to 9999.
 std::string iso_time(double seconds);
 
 }  // namespace nodepool::cloud

@@ -8,15 +8,14 @@
 
 namespace nodepool::cloud {
 
-// What a label's configuration wants attached to its machines.
+// The metadata from a label's configuration.
 struct LabelMetadata {
   std::map<std::string, std::string> fixed;
-  std::map<std::string, std::string> dynamic;  // with {request.…}; go over the former
+  std::map<std::string, std::string> dynamic;  // with {request.…}; override the former
 };
 
-// All that is attached to a machine: what the label wants, and over it what says whose the machine
-// is. What cannot be made of the request is logged, with the name of the key that it is in, and
-// left out.
+// The metadata of a machine: the label's, overridden by the owner tags. Logs and omits values that
+// cannot be substituted; `dynamic_key` is their configuration key, for the log.
 driver::Metadata machine_metadata(const LabelMetadata& wanted, const driver::CreateSpec& spec,
                                   std::string_view dynamic_key, const telemetry::Logger& log);
 

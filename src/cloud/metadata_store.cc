@@ -17,10 +17,10 @@ using coordination::StoreError;
 
 namespace {
 
-// Our own: the Python Nodepool and Zuul do not look there.
+// Not used by the Python Nodepool and Zuul.
 constexpr const char* kMarksRoot = "/nodepool/marks";
 
-// The record says itself what it is about: the path is only a place.
+// The record contains type and id: the path is not parsed.
 std::string record_of(const MetadataStore::Thing& thing, const driver::Metadata& metadata) {
   nlohmann::json record{{"type", thing.first}, {"id", thing.second}, {"metadata", metadata}};
   return record.dump();

@@ -9,24 +9,26 @@
 
 namespace nodepool::cloud {
 
-// Metadata of things in a cloud that cannot carry any itself: it is kept in the store, below
-// /nodepool/marks, for all launchers and commands. What is put there before a thing is made finds
-// it after a death in between, where the thing's name is the author's to choose; so choose it.
+// Metadata of cloud resources that cannot have tags, kept in the store below /nodepool/marks, for
+// all launchers and commands. Choose the resource's name and put its metadata before making it:
+// then it is found after a crash.
 class MetadataStore {
  public:
-  // Type and id of a thing, as in driver::Resource.
+  // Type and id of a resource, as in driver::Resource.
   using Thing = std::pair<std::string, std::string>;
 
   // `store` outlives it.
   MetadataStore(coordination::Store& store, const std::string& provider);
 
-  // Writes the metadata of a thing, in place of what was there. Throws StoreError, as all do.
+  // All functions throw StoreError.
+
+  // Writes the metadata of a resource, replacing any earlier.
   async::Task<> put(Thing thing, driver::Metadata metadata);
 
-  // Once the thing is gone; also if nothing was there.
+  // Removes the metadata once the resource is gone. Succeeds if there is none.
   async::Task<> remove(Thing thing);
 
-  // Of all things of the provider. What cannot be read is left out: it is nobody's.
+  // The metadata of all resources of the provider. Omits invalid records.
   async::Task<std::map<Thing, driver::Metadata>> all();
 
  private:

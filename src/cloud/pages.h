@@ -13,31 +13,31 @@
 
 namespace nodepool::cloud {
 
-// What one listing of a cloud may come to, all pages together. A larger one is a defect or an
-// attack: it would take the process's memory.
+// Limits of one listing, all pages together. A larger one is a defect or an attack, and would
+// exhaust the process's memory.
 struct ListingLimits {
-  // 30,000 servers or pods with all their details, at 8 KiB each, fit.
+  // Enough for 30,000 servers or pods with all details, at 8 KiB each.
   std::size_t bytes = std::size_t{256} << 20;
-  // Five times what AWS lets an account have of its most numerous kind, snapshots of a region.
+  // Five times AWS's largest limit, for snapshots in a region.
   std::size_t objects = 500'000;
-  // As many objects in the smallest pages that are asked for, which have 500.
+  // Enough for that many objects in the smallest pages used, of 500.
   std::size_t pages = 1000;
 };
 
-// Leads from page to page of one listing, and holds it to the limits. Every listing in pages goes
-// through it.
+// Iterates over the pages of one listing, and enforces the limits. Used by every paginated listing.
 class Pages {
  public:
   // `call` names the listing in messages.
   explicit Pages(std::string call, ListingLimits limits = {})
       : call_(std::move(call)), limits_(limits) {}
 
-  // Where the page that is to be asked for next is: what the last one said; empty: the first.
+  // The marker of the page to request next; empty: the first page.
   const std::string& next() const { return next_; }
 
-  // A page has come. `next`: where the next one is, empty if this was the last. `bytes`: the size
-  // of this page's answer. `objects`: how many there are in all pages so far. Returns whether there
-  // is another page. Throws CloudError(failed) for a listing beyond the limits, or in circles.
+  // A page has been received. `next`: the marker of the next page, empty if this is the last one.
+  // `bytes`: the size of this response. `objects`: the number of objects in all pages so far.
+  // Returns whether there is another page. Throws CloudError(failed) if the listing exceeds the
+  // limits or repeats a marker.
   bool turn(std::string next, std::size_t bytes, std::size_t objects);
 
  private:
@@ -54,18 +54,18 @@ class Pages {
 struct Page {
   std::vector<Element> items;
   std::string next;       // see Pages::turn()
-  std::size_t bytes = 0;  // of the answer
+  std::size_t bytes = 0;  // size of the response
 };
 
-// Asks for one: see Pages::next().
+// Requests a page; see Pages::next().
 using AskPage = std::function<async::Task<Page>(std::string where)>;
 
-// What a function makes of an item.
+// The result type of `read`.
 template <typename Read>
 using ReadItem = std::decay_t<std::invoke_result_t<Read&, const Element&>>;
 
-// What `read` makes of each item of a listing. Of the answers themselves one page at a time is
-// kept. Throws CloudError: failed as Pages::turn() does, and what `ask` and `read` throw.
+// Returns the results of `read` for all items of a listing. Keeps one page in memory at a time.
+// Throws what Pages::turn(), `ask` and `read` throw.
 template <typename Read>
 async::Task<std::vector<ReadItem<Read>>> all_pages(std::string call, AskPage ask, Read read,
                                                    ListingLimits limits = {}) {

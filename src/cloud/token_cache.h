@@ -12,21 +12,21 @@
 
 namespace nodepool::cloud {
 
-// How long a token is used.
+// The lifetime of a token.
 struct TokenLife {
-  // From then on another one is asked for: a call that has just begun has to get through with it.
+  // When to request a new one, early enough for calls that have just begun.
   async::Clock::TimePoint renew_at = async::Clock::TimePoint::max();
-  // Until then it is used where no other one can be had.
+  // When it expires: used until then if no new one can be obtained.
   async::Clock::TimePoint ends_at = async::Clock::TimePoint::max();
 };
 
-// The life of a token that was asked for at `asked_at` and lasts so long; ten years at most, which
-// every clock can count. The duration counts, not its end: the clocks need not agree.
+// The lifetime of a token that was requested at `asked_at`; at most ten years. Takes a duration
+// because the clocks of the cloud and this host may differ.
 TokenLife token_life(async::Clock::TimePoint asked_at, std::chrono::duration<double> duration);
 
-// The token that all calls of an account use: asked for when one is needed, and anew before it
-// expires or once it is refused. While none can be had, the old one is used until it expires.
-// `Token` has a member `life`. Never to be logged.
+// Caches the token that all calls of an account share. Requests it when first needed, before it
+// expires, and after it was refused. While that fails, uses the old token until it expires. `Token`
+// has a member `life`. Never log it.
 template <typename Token>
 class TokenCache {
  public:
@@ -40,7 +40,7 @@ class TokenCache {
         log_(std::move(log)),
         answer_(runtime, name, std::move(ask)) {}
 
-  // One that has not expired. Throws what asking throws, if there is none.
+  // A token that has not expired. Throws what `ask` throws, if there is none.
   async::Task<Pointer> get() {
     const auto begun = runtime_.clock.now();
     if (current_ && begun < current_->life.renew_at) co_return current_;
@@ -54,7 +54,7 @@ class TokenCache {
       const auto now = runtime_.clock.now();
       if (!current_ || now >= current_->life.ends_at) throw;
       if (now >= ask_again_at_) {
-        log_.warning("No new {} for now, the old one is used until it expires: {}", name_,
+        log_.warning("Error renewing {}, using the old one until it expires: {}", name_,
                      error.what());
         ask_again_at_ = now + kPause;
       }
@@ -62,14 +62,14 @@ class TokenCache {
     co_return current_;
   }
 
-  // It has not been accepted: the next get() asks for another one.
+  // The cloud has refused the token: the next get() requests a new one.
   void refused(const Pointer& token) {
     if (!token || token != current_) return;
     answer_.drop();
     current_.reset();
   }
 
-  // After the last call.
+  // Call it after the last get() has returned.
   async::Task<> stop() { return answer_.stop(); }
 
  private:

@@ -8,7 +8,7 @@
 namespace nodepool::cloud {
 
 std::string url_text(std::string_view text) {
-  if (text.empty()) return {};  // a length of 0 would stand for strlen()
+  if (text.empty()) return {};  // a length of 0 would mean strlen()
   const std::unique_ptr<char, decltype(&::curl_free)> escaped(
       ::curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), &::curl_free);
   if (!escaped) throw std::bad_alloc();

@@ -5,7 +5,7 @@
 
 namespace nodepool::cloud {
 
-// Text as it stands in a query or a part of a path: `a b` is `a%20b`.
+// Percent-encodes a text for a query or a path segment: `a b` becomes `a%20b`.
 std::string url_text(std::string_view text);
 
 }  // namespace nodepool::cloud

@@ -9,16 +9,16 @@ namespace {
 using json::Json;
 
 constexpr const char* kBackingNodeKey = "backing_node";
-constexpr const char* kLeaseRequestKey = "backs";
+constexpr const char* kPurposeKey = "backs";
 
-// Of somebody else's data: anything that is no object with an object of its own reads as null.
+// Data that other programs may have written: returns null unless it is an object.
 Json parsed(const model::Json& data, const char* key) {
-  if (!data.text.contains(key)) return {};  // most: not worth reading
+  if (!data.text.contains(key)) return {};  // avoids parsing most data
   try {
     Json json = json::parse(data.text);
     if (json.is_object()) return json;
   } catch (const json::ParseError&) {
-    // Too deep, say.
+    // Counts as null.
   }
   return {};
 }
@@ -39,20 +39,20 @@ std::optional<std::string> backing_node_of(const model::Node& node) {
 }
 
 std::optional<BackingPurpose> backing_purpose_of(const model::NodeRequest& request) {
-  const Json data = parsed(request.requestor_data, kLeaseRequestKey);
+  const Json data = parsed(request.requestor_data, kPurposeKey);
   if (data.is_null()) return std::nullopt;
-  const auto order = data.find(kLeaseRequestKey);
-  if (order == data.end() || !order->is_object()) return std::nullopt;
-  BackingPurpose result{text_at(*order, "provider"), text_at(*order, "label"),
-                        text_at(*order, "node")};
+  const auto purpose = data.find(kPurposeKey);
+  if (purpose == data.end() || !purpose->is_object()) return std::nullopt;
+  BackingPurpose result{text_at(*purpose, "provider"), text_at(*purpose, "label"),
+                        text_at(*purpose, "node")};
   if (result.provider.empty() || result.node.empty()) return std::nullopt;
   return result;
 }
 
-model::Json backing_purpose_data(const BackingPurpose& order) {
+model::Json backing_purpose_data(const BackingPurpose& purpose) {
   Json data = Json::object();
-  data[kLeaseRequestKey] = {
-      {"provider", order.provider}, {"label", order.label}, {"node", order.node}};
+  data[kPurposeKey] = {
+      {"provider", purpose.provider}, {"label", purpose.label}, {"node", purpose.node}};
   return model::Json::parse(data.dump());
 }
 

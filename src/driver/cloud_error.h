@@ -6,23 +6,22 @@
 
 namespace nodepool::driver {
 
-// What a cloud answers, or fails to answer. The kind says what the caller does about it.
+// A failed call of a cloud. The kind decides how the caller handles it.
 class CloudError : public std::runtime_error {
  public:
   enum class Kind {
-    quota,            // refused for want of quota: nothing is launched until that changes
-    no_capacity,      // the cloud has no room left, whatever the quota says: another attempt may
-                      // succeed
-    not_found,        // the thing is not there; for whoever deletes it that is success
-    auth,             // the credentials are not accepted
-    unknown_outcome,  // a change may have happened: look for it before it is made again
-    transient,        // no answer, or "later": the same call may succeed
-    failed,           // the cloud tried and could not: another attempt may succeed
-    permanent,        // it will not succeed until somebody changes the configuration or the cloud
+    quota,            // quota exceeded: no launches until capacity is released
+    no_capacity,      // the cloud is out of capacity, within the quota: another attempt may succeed
+    not_found,        // the resource does not exist; a deletion counts this as success
+    auth,             // the credentials are rejected
+    unknown_outcome,  // a change may have happened: look for it before retrying
+    transient,        // no response, or "try later": the same call may succeed
+    failed,           // the cloud failed to carry it out: another attempt may succeed
+    permanent,        // fails until the configuration or the cloud is changed
   };
 
-  // `launch_result`: how metrics call a launch that ends with it, a word of launch_metrics.h;
-  // empty: as they call its kind.
+  // `launch_result`: the metrics' result of a launch that ends with this error, a word of
+  // launch_metrics.h; empty: derived from the kind.
   CloudError(Kind kind, const std::string& message, std::string_view launch_result = {})
       : std::runtime_error(message), kind_(kind), launch_result_(launch_result) {}
 

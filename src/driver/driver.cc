@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kDefaultPriority = 100;
 
-// Drivers of the Python Nodepool 11.
+// Names of all drivers of the Python Nodepool 11.
 constexpr std::string_view kPythonDrivers[] = {
     "aws",        "azure",      "example",   "fake",          "gce",       "ibmvpc",
     "kubernetes", "metastatic", "openshift", "openshiftpods", "openstack", "static"};

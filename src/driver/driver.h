@@ -26,47 +26,47 @@
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
 
-// What the launcher and the commands know of a driver, and all that a driver's author implements.
+// The driver interface: what the launcher and the commands call, and what a driver implements.
 namespace nodepool::driver {
 
 using async::Task;
 
-// What every pool has, whatever its driver.
+// The settings that pools of all drivers have.
 struct PoolConfig {
   std::string name;
   std::set<std::string, std::less<>> labels;
-  std::optional<std::int64_t> max_servers;  // nothing: unlimited; 0 or less: the pool declines all
-  Limits limits;                            // max-servers as "instances", and what the driver adds
-  bool ignore_provider_quota = false;       // only `limits` count
+  std::optional<std::int64_t> max_servers;  // nothing: unlimited; 0 or less: declines all requests
+  Limits limits;                            // max-servers as "instances", and the driver's limits
+  bool ignore_provider_quota = false;       // only `limits` apply
   std::int64_t priority = 100;              // lower is preferred
   model::Json node_attributes;              // copied to each node's `attributes`
 
   friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
 };
 
-// Reads the keys that all pools have; `section` was made with common_pool_fields() among its
-// fields. The labels are left for the driver. Throws config::ConfigError.
+// Reads the settings that all pools have, except the labels, which the driver reads. The schema of
+// `section` must include common_pool_fields(). Throws config::ConfigError.
 PoolConfig load_common_pool(const config::Section& section,
                             const config::ProviderSection& provider);
 
-// One provider of nodepool.yaml as its driver understands it.
+// The configuration of one provider. Drivers derive from it.
 class ProviderConfig {
  public:
   virtual ~ProviderConfig() = default;
 
   const std::string& name() const { return section_.name; }
-  // Launches at a time over all pools; negative: unlimited; 0: the provider accepts nothing.
+  // Concurrent launches over all pools; negative: unlimited; 0: the provider accepts no request.
   std::int64_t max_concurrency() const { return section_.max_concurrency; }
   const std::map<std::string, PoolConfig>& pools() const { return pools_; }
-  // What the builder uploads to it; nothing: it takes no images.
+  // The images that the builder uploads; nothing: the provider takes no images.
   const std::optional<ManagedImages>& managed_images() const { return managed_images_; }
 
-  // What works, or did with the Python Nodepool, and is hardly meant. `config-validate` says it.
+  // Settings that are valid but probably mistakes, for `config-validate`.
   const std::vector<config::Problem>& config_warnings() const { return config_warnings_; }
 
-  // Whether an operator has changed nothing: then a reload keeps the running provider. What was
-  // taken from elsewhere counts, too: from the top level (how machines of a diskimage are used), or
-  // from other files, for which the driver adds to this.
+  // Whether both configurations are equal: a reload then keeps the running provider. Includes the
+  // settings taken from the top level, such as a diskimage's username. A driver that reads other
+  // files overrides this and compares their contents as well.
   virtual bool same_as(const ProviderConfig& other) const {
     return section_ == other.section_ && pools_ == other.pools_ &&
            managed_images_ == other.managed_images_;
@@ -82,96 +82,97 @@ class ProviderConfig {
   config::ProviderSection section_;
 };
 
-// What a provider works with. Everything outlives it.
+// The dependencies of a provider. All of them outlive it.
 struct ProviderContext {
   async::Runtime runtime;
   coordination::Store& store;
   model::NodeTable& nodes;
   model::ImageTable& images;
-  async::ThreadPool& threads;  // for calls that block
+  async::ThreadPool& threads;  // for blocking calls
   telemetry::Logger log;
   telemetry::Metrics metrics = {};
-  // As it is now: it is another one when the store is.
+  // The current installation. It changes when the store is replaced.
   std::shared_ptr<const model::Installation> installation =
       std::make_shared<const model::Installation>();
 };
 
-// Something in the cloud that says that it is the provider's, and that no record knows.
+// A cloud resource that is tagged with the provider's name and has no record in the store.
 struct Leak {
   std::string type;  // "instance", "volume", "image", …
   std::string id;
   Metadata metadata;
-  bool is_ours = false;  // certainly made by this installation: the launcher deletes it
-  std::string reason;    // why it is one, or why nobody can tell
+  bool is_ours = false;  // made by this installation for certain: the launcher deletes it
+  std::string reason;    // why it is a leak, or why its owner is unknown
 
   friend bool operator==(const Leak&, const Leak&) = default;
 };
 
-// The labels of each node that a pool has when all are in good order.
+// The labels of each node that a pool has when all of them are healthy.
 using Inventory = std::vector<std::vector<std::string>>;
 
 class LaunchingProvider;
 
-// A running source of nodes: one for each provider of the configuration. All functions run on the
-// loop; a slow one is cancelled by its caller's scope.
+// Supplies nodes: one object for each provider of the configuration. All functions run on the event
+// loop. The caller cancels coroutines that take too long.
 class Provider {
  public:
   virtual ~Provider() = default;
 
   virtual const ProviderConfig& config() const = 0;
 
-  // Begins to serve. Background work goes on after it returns. Throws: the provider is then out of
-  // service, and another object is started in its place later, or when the configuration changes.
+  // Starts the provider and its background work. If it throws, the provider is out of service; the
+  // launcher starts a new object later, or when the configuration changes.
   virtual Task<> start() = 0;
 
-  // Ends what would conflict with a successor that is about to start with a new configuration.
+  // Stops the work that would conflict with a successor, which is about to start with a new
+  // configuration.
   virtual void quiesce() = 0;
 
-  // This provider, which has not been started, replaces `predecessor` of the same name, which is
-  // quiesce(), and whose calls that are under way go on. It may take from it what it knows: slots,
-  // watches, what was learned. By default nothing.
+  // Transfers state, such as slots, watches and boot times, from the provider of the same name that
+  // this one replaces. `predecessor` is quiesced, and its running calls continue. This provider has
+  // not been started. By default, does nothing.
   virtual void take_over(Provider& /*predecessor*/) {}
 
-  // Ends all work, having released every lock.
+  // Stops all work and releases all locks.
   virtual Task<> stop() = 0;
 
-  // The same provider, if it makes nodes for requests. nullptr: it only hands out those that it has
-  // registered.
+  // This provider, if it launches nodes for requests. nullptr: it only hands out the nodes that it
+  // has registered.
   virtual LaunchingProvider* launching() { return nullptr; }
   virtual bool launches() const { return false; }
 
   // --- providers that launch
 
-  // What one node with this label of this pool takes. By default one instance.
+  // The resources that one node with this label takes. By default, one instance.
   virtual Resources need(std::string_view pool, std::string_view label) const;
 
-  // Why the label cannot be served for now: its image is missing, or its flavor. Nothing if it can.
+  // Why the label cannot be served at present: for example, its image or flavor is missing. Returns
+  // nothing if it can.
   virtual std::optional<std::string> label_problem(std::string_view pool,
                                                    std::string_view label) const;
 
-  // The zones that machines of the pool may be made in: the nodes of one request share one. Empty:
-  // the provider chooses.
+  // The availability zones of the pool. All nodes of one request share a zone. Empty: the provider
+  // chooses.
   virtual std::vector<std::string> zones(std::string_view pool) const;
 
-  // The most that all nodes of this provider may take together: what the cloud allows, less what
-  // it is used for by others. May take long; throws if it cannot be found out. By default there is
-  // no limit. The launcher asks when it needs to know, and remembers the answer. What need(),
-  // label_problem() and zones() say of the cloud is refreshed with it: before the first answer
-  // nothing is launched.
+  // The capacity for all nodes of this provider: the cloud's quota less the usage by others. May
+  // take long. Throws if the cloud cannot be asked. By default, unlimited. Also refreshes what
+  // need(), label_problem() and zones() return. The launcher caches the result, and launches
+  // nothing before the first one.
   virtual Task<Limits> available();
 
-  // What the configuration names and the cloud does not have, a sentence each: flavors, images,
-  // networks, zones. Throws if the cloud cannot be asked.
+  // The flavors, images, networks, zones, … that the configuration names and the cloud does not
+  // have, a sentence each. Throws if the cloud cannot be asked.
   virtual Task<std::vector<std::string>> missing_in_cloud();
 
-  // --- providers that only hand out
+  // --- providers that do not launch
 
-  // How many nodes with this label the pool has when all are in good order; requests for more can
-  // never be served by it. Nothing: no such bound.
+  // How many nodes with this label the pool has when all are healthy: the pool can never serve a
+  // request for more. Nothing: unbounded.
   virtual std::optional<std::int64_t> capacity(std::string_view pool, std::string_view label) const;
 
-  // What the pool has when all its nodes are in good order: a request for labels that these cannot
-  // carry all at once can never be served by it. Empty: the driver does not say.
+  // All nodes of the pool when they are healthy: the pool can never serve a request whose labels
+  // these nodes do not cover at once. Empty: not known.
   virtual const Inventory& inventory(std::string_view pool) const;
 
   // nullptr: the provider takes no images.
@@ -179,105 +180,103 @@ class Provider {
 
   // --- all providers
 
-  // Looks whether a ready node that is about to be handed out, and is locked by the caller, is in
-  // working order. If not, the provider takes it out of service once the caller has unlocked it.
+  // Whether a ready node, which the caller has locked and is about to hand out, is healthy. If not,
+  // the provider takes it out of service once the caller has unlocked it.
   virtual Task<bool> is_usable(model::Node node) = 0;
 
-  // Why the node's machine has ended though nobody has asked for that: the cloud has taken it away,
-  // say. Nothing if it has not, or nobody knows. Told from what is listed for all nodes alike:
-  // every minute it is asked about each of them. One sentence, for the node's record. Throws if the
-  // cloud cannot be asked. By default nobody knows.
+  // Why the cloud has terminated the node's machine, as one sentence for the node's record: for
+  // example, a spot instance was reclaimed. Returns nothing if the machine has not been terminated,
+  // or if that is unknown. Called every minute for each node: answer from a listing that all nodes
+  // share. Throws if the cloud cannot be asked. By default, returns nothing.
   virtual Task<std::optional<std::string>> termination_reason(model::Node node);
 
-  // Takes back the machine of a node, which the caller has locked and set to `deleting`: deletes
-  // it, or makes it ready again. What it saves is there when it is tried again, by whomever.
-  // Returns the record to register in place of the node's, if any; the caller then removes the
-  // node's record. Throws if it failed: the caller will try again.
+  // Deletes the machine of a node, or makes it ready again. The caller has locked the node and set
+  // it to `deleting`. What is saved to `record` is there at the next attempt, in any launcher.
+  // Returns the record that replaces the node's, if any; the caller then removes the node's record.
+  // If it throws, the caller retries.
   virtual Task<std::optional<model::Node>> reclaim(NodeRecord& record) = 0;
 
-  // --- what providers are told, if they want to know
+  // --- notifications
 
-  // A node that was ready is handed out by this launcher.
+  // This launcher has handed out a node that was ready.
   virtual void node_reused(const model::Node& /*node*/) {}
 
-  // The record of a node has been removed by this launcher, once its machine was taken back.
+  // This launcher has reclaimed the node's machine and removed its record.
   virtual void node_deleted(const model::Node& /*node*/) {}
 };
 
-// A provider that makes the nodes that requests ask for.
+// A provider that launches nodes for requests.
 class LaunchingProvider : public Provider {
  public:
   LaunchingProvider* launching() final { return this; }
   bool launches() const final { return true; }
 
-  // Makes the machine of a node, or goes on with it: a node that is already `building` was left by
-  // a launcher that died (see resumes()). Returns when the node can be handed out: its record then
-  // becomes `ready`. Throws LaunchError; any other exception counts as LaunchError::failed. What
-  // has been made is deleted by reclaim() after that.
+  // Makes the machine of a node, or resumes that (see resumes()). Returns when the node can be
+  // handed out: the launcher then sets its record to `ready`. Throws LaunchError; any other
+  // exception counts as LaunchError::failed. After a failure, the launcher calls reclaim(), which
+  // deletes what was made.
   virtual Task<> launch(NodeLaunch& launch) = 0;
 
-  // All nodes that are made for a request: called once for them, while the launches of the single
-  // ones wait for its end. For clouds that make them as a whole; what is learned goes to their
-  // records, by which launch() then goes on. What it throws, each launch has failed with. By
-  // default nothing. `launches` outlive it.
+  // Called once for all nodes of a request, before launch() is called for each: for clouds that
+  // make several machines in one call. Saves its results in the nodes' records, where launch()
+  // finds them. If it throws, all launches fail with that error. `launches` outlive the call. By
+  // default, does nothing.
   virtual Task<> launch_together(std::vector<NodeLaunch*> launches);
 
-  // Whether launch() can go on with what another launcher, or this one before it was restarted, has
-  // begun. Otherwise its node is taken back.
+  // Whether launch() can resume a launch that another launcher, or this one before a restart, has
+  // begun. Otherwise the launcher reclaims such nodes.
   virtual bool resumes() const { return false; }
 
-  // Deletes what belongs to nodes and uploads that are gone. Called every minute; may take long.
-  // What fails is logged, and keeps nothing else.
+  // Deletes the leaks: resources of nodes and uploads that have no record. Called every minute; may
+  // take long. Logs failures and continues.
   virtual Task<> remove_leaks() = 0;
 
-  // What a search finds now, at its first look. Throws what the cloud's failure
-  // is.
+  // The leaks at present. Unlike remove_leaks(), includes those seen for the first time. Throws
+  // CloudError.
   virtual Task<std::vector<Leak>> leaks() = 0;
 
-  // Deletes something that leaks() has shown, on an operator's word. Throws what the cloud's
-  // failure is.
+  // Deletes a leak that leaks() has returned, at an operator's request. Throws CloudError.
   virtual Task<> remove_leak(Leak leak) = 0;
 };
 
-// Whether the provider can go on with launches that another one has begun.
+// Whether the provider can resume launches that another launcher has begun.
 bool resumes(Provider& provider);
 
-// A kind of provider: one object for each `driver:` name, listed in drivers/registry.cc.
+// A type of provider: one object for each `driver:` name, listed in drivers/registry.cc.
 class Driver {
  public:
   virtual ~Driver() = default;
 
   virtual std::string_view name() const = 0;
 
-  // The keys of its provider section without those that every provider has.
+  // The keys of a provider section, except those that all providers have.
   virtual const config::Schema& schema() const = 0;
 
   // Reads a provider section. Throws config::ConfigError.
   virtual std::shared_ptr<const ProviderConfig> configure(const config::ProviderSection& section,
                                                           const config::Config& config) const = 0;
 
-  // The files that configure() reads for the section beside nodepool.yaml, or would read if they
-  // existed: a change of one of them is a change of the configuration.
+  // The files besides nodepool.yaml that configure() reads for the section, including files that do
+  // not exist yet. A change to one of them reloads the configuration.
   virtual std::set<std::string> files(const config::ProviderSection& section) const;
 
-  // Makes a provider that has not been started.
+  // Creates a provider without starting it.
   virtual std::unique_ptr<Provider> provider(std::shared_ptr<const ProviderConfig> config,
                                              ProviderContext context) const = 0;
 };
 
-// All drivers of a program by name.
+// The drivers of a program, by name.
 class DriverRegistry {
  public:
   explicit DriverRegistry(std::vector<std::unique_ptr<Driver>> drivers);
 
-  // Throws std::out_of_range for a name that is not registered: the configuration has checked it.
+  // Throws std::out_of_range for an unknown name. Loading the configuration has checked it.
   const Driver& driver(std::string_view name) const;
 
   // Driver::files() of all providers of the configuration.
   std::set<std::string> files(const config::Config& config) const;
 
-  // The drivers as the configuration sees them, with the names of those that only the Python
-  // Nodepool has.
+  // The schemas of all drivers, and the names of drivers that only the Python Nodepool has.
   config::DriverSchemas schemas() const;
 
  private:

@@ -2,7 +2,7 @@
 
 #include "telemetry/metric.h"
 
-// What providers tell of their machines.
+// Metrics of providers.
 namespace nodepool::driver {
 
 inline constexpr telemetry::Metric kLaunches{

@@ -11,26 +11,24 @@
 #include "async/clock.h"
 #include "async/task.h"
 
-// What drivers say of images: how their machines are logged in to, which images the builder
-// uploads to them, and how.
+// The part of the driver interface that concerns images: how to connect to machines made from them,
+// which images the builder uploads, and how.
 namespace nodepool::driver {
 
-// By resource, key and value: what tells Nodepool's own resources from others'. Values are text in
-// every cloud.
+// Tags of a cloud resource: key and value, both text.
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-// Keys of the metadata that says whose something is. Reference: Nodepool's own tags since
-// release 3.
+// Keys of the owner tags. Source: the Python Nodepool's tags since release 3.
 inline constexpr std::string_view kNodeIdKey = "nodepool_node_id";
 inline constexpr std::string_view kPoolNameKey = "nodepool_pool_name";
 inline constexpr std::string_view kProviderNameKey = "nodepool_provider_name";
-// Of this project's own, which the Python Nodepool does not look at: see driver/ownership.h.
+// Not known to the Python Nodepool; see driver/ownership.h.
 inline constexpr std::string_view kInstallationIdKey = "nodepool_installation_id";
 inline constexpr std::string_view kNodeCreatedKey = "nodepool_node_created";
 inline constexpr std::string_view kBuildIdKey = "nodepool_build_id";
 inline constexpr std::string_view kUploadIdKey = "nodepool_upload_id";
 
-// How to use a machine that was made from an image: copied to the node's record.
+// How to connect to a machine made from an image: copied to the node's record.
 struct ImageAccess {
   std::optional<std::string> username;
   std::string python_path = "auto";
@@ -41,30 +39,30 @@ struct ImageAccess {
   friend bool operator==(const ImageAccess&, const ImageAccess&) = default;
 };
 
-// How a new upload is tried out before nodes are made from it.
+// How a new upload is validated before nodes are launched from it.
 struct ImageValidation {
-  std::string pool;           // where a node is made
-  std::string label;          // of the node; made from this image, with host-key-checking
+  std::string pool;           // of the validation node
+  std::string label;          // of the validation node; uses this image and host-key-checking
   std::string command;        // run on the node over SSH; empty: none
   async::Duration timeout{};  // of the command
 
   friend bool operator==(const ImageValidation&, const ImageValidation&) = default;
 };
 
-// An image that the builder builds, as one provider uses it.
+// A diskimage as one provider uses it.
 struct ProviderImage {
   std::string name;    // of the top-level diskimage
-  bool pause = false;  // nothing is uploaded
-  Metadata meta;       // image properties that the operator wants
+  bool pause = false;  // no uploads
+  Metadata meta;       // image properties from the configuration
   ImageAccess access;
   std::optional<ImageValidation> validation;
 
   friend bool operator==(const ProviderImage&, const ProviderImage&) = default;
 };
 
-// What the builder uploads to a provider.
+// The images that the builder uploads to a provider.
 struct ManagedImages {
-  std::string format;  // "qcow2", "raw", …: what the provider takes
+  std::string format;  // "qcow2", "raw", …
   // The name in the cloud, with {image_name} and {timestamp} (seconds since the epoch).
   std::string name_format = "{image_name}-{timestamp}";
   std::string post_upload_hook;                              // a program; empty: none
@@ -78,8 +76,8 @@ struct ImageFile {
   std::string path;
   std::string format;
   std::uint64_t size = 0;  // bytes
-  std::string md5;         // hexadecimal; empty: not known
-  std::string sha256;      // hexadecimal; empty: not known
+  std::string md5;         // hexadecimal; empty: unknown
+  std::string sha256;      // hexadecimal; empty: unknown
 };
 
 // An image as the cloud lists it.
@@ -89,30 +87,30 @@ struct CloudImage {
   Metadata metadata;
 };
 
-// Images of a provider. Every function may take long, and throws CloudError.
+// Uploads, lists and deletes the images of a provider. All functions may take long and throw
+// CloudError.
 class ImageSupport {
  public:
   virtual ~ImageSupport() = default;
 
-  // Called while the file is sent, with the bytes so far, and when all of it has been.
+  // Called with the number of bytes sent so far, and once more when the whole file has been sent.
   using Progress = std::function<void(std::uint64_t)>;
 
-  // Uploads the file as `name`, with `metadata` (ownership, and what the operator wants), and
-  // returns the cloud's id of the image once machines can be made from it. What was begun and
-  // failed is deleted; what was cancelled, by the caller. Nobody else uploads with this metadata at
-  // the same time.
+  // Uploads the file as `name` with `metadata` (owner tags and the operator's properties). Returns
+  // the image's id in the cloud, once machines can be made from it. Deletes a failed upload; the
+  // caller deletes a cancelled one. There are no concurrent uploads with the same metadata.
   virtual async::Task<std::string> upload(ProviderImage image, std::string name, ImageFile file,
                                           Metadata metadata, Progress progress) = 0;
 
-  // Whether upload() goes on with what it finds of a call with the same name and metadata that was
-  // cut off, by whichever process: then its record is taken up again. Otherwise an upload that was
-  // cut off is begun anew with another record, and what it has left goes as a leak.
+  // Whether upload() resumes an interrupted call with the same name and metadata, of any process:
+  // the builder then keeps the upload's record. Otherwise the builder starts over with a new
+  // record, and the remains of the interrupted upload are deleted as a leak.
   virtual bool resumes_uploads() const { return false; }
 
-  // Returns when the image is gone, also when it was not there.
+  // Deletes the image, and returns when it is gone. Succeeds if it does not exist.
   virtual async::Task<> remove(std::string name, std::string external_id) = 0;
 
-  // The images of the project that the cloud shows.
+  // All images of the project that the cloud lists.
   virtual async::Task<std::vector<CloudImage>> list() = 0;
 };
 

@@ -11,52 +11,50 @@
 
 namespace nodepool::driver {
 
-// An uploaded image that a machine can be made from.
+// An uploaded image to make a machine from.
 struct UploadedImage {
   std::string record;       // path of the upload's record: the node's `image_id`
   std::string external_id;  // in the cloud
 };
 
-// The record of a node that a provider works on. The launcher holds the node's lock.
+// The record of a node whose lock the launcher holds.
 class NodeRecord {
  public:
   virtual ~NodeRecord() = default;
 
   virtual model::Node& node() = 0;
 
-  // Writes the record as it is now: whatever must not be lost if this process dies, the machine's
-  // id above all. Throws StoreError, also when the node's lock has been lost: then the work is
-  // over.
+  // Writes node() to the store, so that it survives a crash: above all, the machine's id. Throws
+  // StoreError, also if the node's lock has been lost: stop working on the node then.
   virtual async::Task<> save() = 0;
 
-  // When it was given back, or its deletion ordered, in seconds since the epoch. Nothing: nobody
-  // waits for it to go.
+  // When the node was released or its deletion requested, in seconds since the epoch. Returns
+  // nothing if it was not.
   virtual std::optional<double> released() const { return std::nullopt; }
 };
 
-// A node that is being made. The launcher has written its record, as `building`; the provider makes
-// the machine and fills in what it learns. The node's label is `node().type.front()`.
+// The launch of one node. The launcher has written its record as `building`; the provider makes the
+// machine and fills in the record. The node's label is `node().type.front()`.
 class NodeLaunch : public NodeRecord {
  public:
-  // The request that it is for, as it was when the launch was decided on.
+  // The request of the node, as it was when the launch was decided on.
   virtual const model::NodeRequest& request() const = 0;
 
-  // The upload to make the machine from, whatever its record's state. Nothing: the newest one that
-  // is ready, where the label has a diskimage.
+  // The upload to make the machine from, regardless of its state. Returns nothing for the newest
+  // ready upload of the label's diskimage.
   virtual std::optional<UploadedImage> image() const { return std::nullopt; }
 
-  // An attempt has ended. By default nobody wants to know.
-  virtual void attempt_ended(const LaunchTrace& /*account*/) {}
+  // Called when an attempt has ended. By default, does nothing.
+  virtual void attempt_ended(const LaunchTrace& /*trace*/) {}
 };
 
-// A launch that came to nothing. Unless it is for want of room, this pool does not serve the
-// request.
+// A failed launch. Unless its kind is `quota`, the pool declines the request.
 class LaunchError : public std::runtime_error {
  public:
   enum class Kind {
-    quota,        // the provider refused it for want of room: to be tried again once there is some
-    unreachable,  // the machine runs, and shows no host keys: its image may be to blame
-    failed,       // anything else
+    quota,        // quota exceeded: the launcher retries once there is capacity
+    unreachable,  // the machine runs but has shown no host keys: its image may be broken
+    failed,       // any other failure
   };
 
   LaunchError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

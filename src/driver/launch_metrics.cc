@@ -22,7 +22,7 @@ void LaunchMetrics::called(std::size_t calls, const model::Node& node) const {
                  static_cast<std::int64_t>(calls));
 }
 
-// The machine's time may have been set back meanwhile.
+// `seconds` may be negative: the system clock may have been set back.
 void report_deletion(const telemetry::Metrics& metrics, std::string_view provider,
                      std::string_view stage, double seconds) {
   const std::chrono::duration<double> time(std::max(seconds, 0.0));

@@ -10,17 +10,17 @@
 
 namespace nodepool::driver {
 
-// Tells how the launch of one node, or an attempt at it, has ended.
+// Reports the metrics of one launch.
 class LaunchMetrics {
  public:
   // The launch begins now: all times count from here.
   LaunchMetrics(telemetry::Metrics metrics, const async::Clock& clock)
       : metrics_(std::move(metrics)), clock_(clock), begun_(clock.now()) {}
 
-  // `result` is one of the words below, or of result_of().
+  // The launch, or an attempt of it, has ended. `result` is a constant below or from result_of().
   void ended(std::string_view result, const model::Node& node) const;
 
-  // So many calls of the cloud were made for the node.
+  // Adds to the number of cloud calls for the node's label.
   void called(std::size_t calls, const model::Node& node) const;
 
  private:
@@ -29,7 +29,7 @@ class LaunchMetrics {
   async::Clock::TimePoint begun_;
 };
 
-// Results, in the words of the Python Nodepool.
+// Results of launches. Source: the Python Nodepool's metrics.
 inline constexpr std::string_view kLaunchReady = "ready";
 inline constexpr std::string_view kLaunchTimedOut = "error.servercreatetimeout";
 inline constexpr std::string_view kLaunchKeyScanFailed = "error.keyscan";
@@ -38,12 +38,11 @@ inline constexpr std::string_view kLaunchAddressTimedOut = "error.ipadd";
 inline constexpr std::string_view kLaunchSessionLost = "error.zksession";
 inline constexpr std::string_view kLaunchFailed = "error.unknown";
 
-// Tells that a node which was given back `seconds` ago has come to that stage of its removal
-// (kDeletions).
+// Reports that a node released `seconds` ago has reached a stage of its deletion (kDeletions).
 void report_deletion(const telemetry::Metrics& metrics, std::string_view provider,
                      std::string_view stage, double seconds);
 
-// The result of a launch that ended with this failure.
+// The result of a launch that failed with this error.
 std::string_view result_of(const CloudError& error);
 
 }  // namespace nodepool::driver

@@ -12,7 +12,7 @@ void LaunchStages::reached(std::string_view stage, async::Clock::TimePoint when)
   begun_ = when;
 }
 
-// Clocks of several machines differ, and are set.
+// `seconds` may be negative: the clocks of hosts differ and are adjusted.
 void LaunchStages::reached_after(std::string_view stage, double seconds) {
   const std::chrono::duration<double> time(std::max(seconds, 0.0));
   metrics_.time(telemetry::series<kLaunchStages>(provider_, stage),

@@ -8,21 +8,21 @@
 
 namespace nodepool::driver {
 
-// Tells how long the stages of making one node take (kLaunchStages). The first begins now.
+// Reports the duration of the stages of one launch (kLaunchStages). The first one begins at
+// construction.
 class LaunchStages {
  public:
   LaunchStages(telemetry::Metrics metrics, const async::Clock& clock, std::string provider)
       : metrics_(std::move(metrics)), clock_(clock), provider_(std::move(provider)) {}
 
-  // A stage is over now, and the next one begins.
+  // Ends a stage now, or at `when`, which may be in the past; the next one begins.
   void reached(std::string_view stage) { reached(stage, clock_.now()); }
-  // … at that moment, which may have been before.
   void reached(std::string_view stage, async::Clock::TimePoint when);
 
-  // A stage is over that took so long by other clocks, and the next one begins now.
+  // Ends a stage whose duration is known from wall-clock times; the next one begins now.
   void reached_after(std::string_view stage, double seconds);
 
-  // The next one begins now, and of the one before nothing is told.
+  // Begins the next stage now, without reporting the previous one.
   void begin() { begun_ = clock_.now(); }
 
  private:

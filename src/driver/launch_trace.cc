@@ -13,7 +13,7 @@ namespace {
 using json::Json;
 using EventKind = TraceEvent::Kind;
 
-// What nobody needs more digits of.
+// To 3 decimal places.
 double rounded(double value) {
   constexpr double kThousandths = 1000;
   return std::round(value * kThousandths) / kThousandths;
@@ -25,7 +25,7 @@ const char* name_of(EventKind kind) {
       return "step";
     case EventKind::call:
       return "call";
-    case EventKind::look:
+    case EventKind::poll:
       return "look";
     case EventKind::connection:
       break;
@@ -54,9 +54,9 @@ Json json_of_event(const TraceEvent& event) {
 
 std::string summary(const LaunchTrace& trace) {
   std::string text = fmt::format(
-      "attempt {} of {} {} after {:.1f} s, {} call(s) of the cloud", trace.attempt, trace.attempts,
+      "attempt {} of {} {} after {:.1f} s, {} cloud call(s)", trace.attempt, trace.attempts,
       trace.failure.empty() ? "succeeded" : "failed", trace.seconds, trace.calls);
-  if (trace.resumed) text += ", begun by another launcher, whose part is lost";
+  if (trace.resumed) text += ", begun by another launcher (its part of the trace is lost)";
   if (!trace.failure.empty()) text += ": " + trace.failure;
   return text;
 }

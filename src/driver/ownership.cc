@@ -9,14 +9,14 @@ namespace nodepool::driver {
 
 namespace {
 
-// Microseconds tell all records apart: what was made after a copy of the store was taken is younger
-// than all that is in the copy, and older than what is made once it is back.
-std::string mark_of(double created_time) {
+// Microseconds are unique: records made after a copy of the store was taken are younger than those
+// in the copy, and older than those made after it was restored.
+std::string creation_tag(double created_time) {
   return fmt::format("{:.6f}", created_time);
 }
 
-// One of them does not say, or both say the same.
-bool may_be_one(const Metadata& all, const std::string& created) {
+// Whether both creation times are equal, or one of them is missing.
+bool may_be_same_creation(const Metadata& all, const std::string& created) {
   const std::string other = value_of(all, kNodeCreatedKey);
   return other.empty() || created.empty() || other == created;
 }
@@ -38,7 +38,7 @@ Metadata Ownership::of_node(const model::Node& node) const {
   if (!installation_->id.empty() && !is_older(node.id)) {
     metadata.emplace(kInstallationIdKey, installation_->id);
   }
-  if (node.created_time) metadata.emplace(kNodeCreatedKey, mark_of(*node.created_time));
+  if (node.created_time) metadata.emplace(kNodeCreatedKey, creation_tag(*node.created_time));
   return metadata;
 }
 
@@ -67,12 +67,12 @@ Ownership::Maker Ownership::maker_of(const Metadata& metadata) const {
 }
 
 bool is_of_another_record(const Metadata& metadata, const model::Node& node) {
-  return node.created_time && !may_be_one(metadata, mark_of(*node.created_time));
+  return node.created_time && !may_be_same_creation(metadata, creation_tag(*node.created_time));
 }
 
 bool carries(const Metadata& all, const Metadata& some) {
   return std::ranges::all_of(some, [&all](const auto& entry) {
-    if (entry.first == kNodeCreatedKey) return may_be_one(all, entry.second);
+    if (entry.first == kNodeCreatedKey) return may_be_same_creation(all, entry.second);
     const auto found = all.find(entry.first);
     return found != all.end() && found->second == entry.second;
   });

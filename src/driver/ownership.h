@@ -10,30 +10,30 @@
 
 namespace nodepool::driver {
 
-// By what the things of one provider of this installation are told from those of others.
+// The owner tags of one provider: they distinguish its resources from those of other providers and
+// installations.
 class Ownership {
  public:
-  // The installation is another one when the store is.
+  // `installation` changes when the store is replaced.
   Ownership(std::shared_ptr<const model::Installation> installation, std::string provider);
 
-  // To be attached to all that is made for a node, of which the record says where it belongs. A
-  // node that is older than the installation's id gets no such mark: what has been made for it has
-  // none either.
+  // The tags for all resources of a node. A node that is older than the installation's id gets no
+  // tag with that id, as its earlier resources have none.
   Metadata of_node(const model::Node& node) const;
 
-  // Whether it was made for the node.
+  // Whether the tags prove that the resource was made for the node.
   bool is_of_node(const Metadata& metadata, const model::Node& node) const;
 
-  // Whether it may have been: where the store was taken over, the Python Nodepool's machines carry
-  // no installation's id.
+  // Whether the resource may have been made for the node: in a store taken over from the Python
+  // Nodepool, its machines have no installation id.
   bool may_be_of_node(const Metadata& metadata, const model::Node& node) const;
 
-  // Who made something, as far as its metadata tells.
+  // The maker of a resource according to its tags.
   enum class Maker {
-    other_provider,      // nothing to do with us
-    this_installation,   // it carries its id, or is a node's that is older than that
-    other_installation,  // it carries another id
-    unknown,             // it carries this provider's name, and no installation's id
+    other_provider,
+    this_installation,   // has its id, or belongs to a node that is older than that
+    other_installation,  // has another id
+    unknown,             // has this provider's name, and no installation id
   };
   Maker maker_of(const Metadata& metadata) const;
 
@@ -46,12 +46,12 @@ class Ownership {
   std::string provider_;
 };
 
-// Whether what carries `metadata` says that it was made for another node with the id of this one:
-// where an older copy of the store is put in its place, ids are given once more.
+// Whether the tags name another node that had the id of this one. Node ids are reused after an
+// older copy of the store is restored.
 bool is_of_another_record(const Metadata& metadata, const model::Node& node);
 
-// Whether `all` has all of `some`, so that it was made for the same node. That it does not say when
-// the node was made is no contradiction: releases before this one did not tell.
+// Whether `all` contains all tags of `some`, so that both are of the same node. A missing creation
+// time counts as equal: earlier releases did not attach it.
 bool carries(const Metadata& all, const Metadata& some);
 
 // The value of a key; empty if there is none.

@@ -6,7 +6,7 @@ namespace nodepool::driver {
 
 namespace {
 
-// Between two attempts; each pause is twice the one before.
+// Between two attempts; each pause is twice the previous one.
 constexpr async::Duration kFirstStartPause = std::chrono::seconds(5);
 constexpr async::Duration kLongestStartPause = std::chrono::minutes(5);
 
@@ -18,14 +18,15 @@ ProviderStartRetrier::ProviderStartRetrier(const async::Runtime& runtime, teleme
 bool ProviderStartRetrier::failed(const std::string& provider, const std::string& reason) {
   const auto [known, is_first] = failures_.try_emplace(provider);
   if (known->second != reason) {
-    log_.error("Error starting provider {}, which is tried again: {}", provider, reason);
+    log_.error("Error starting provider {}, retrying: {}", provider, reason);
   }
   known->second = reason;
   return is_first;
 }
 
 void ProviderStartRetrier::succeeded(const std::string& provider) {
-  if (failures_.erase(provider) > 0) log_.info("Provider {} could be started now", provider);
+  if (failures_.erase(provider) > 0)
+    log_.info("Provider {} started after earlier failures", provider);
 }
 
 void ProviderStartRetrier::begin(Start start) {
@@ -33,7 +34,7 @@ void ProviderStartRetrier::begin(Start start) {
       runtime_, [log = log_](const std::string& name, const std::string& error) {
         log.error("{}: {}", name, error);
       });
-  scope_->spawn("providers that could not be started", run(std::move(start)));
+  scope_->spawn("retry starting providers", run(std::move(start)));
 }
 
 async::Task<> ProviderStartRetrier::stop() {

@@ -11,27 +11,28 @@
 
 namespace nodepool::driver {
 
-// Providers that could not be started: their credentials are not there yet, say, and nobody tells
-// when they are. They are tried again with growing pauses, until that succeeds or the
-// configuration changes.
+// Retries to start providers that failed to start, with exponential backoff (5 s to 5 min), until
+// all have started or the configuration changes.
 class ProviderStartRetrier {
  public:
-  // Tries those that are missing; returns whether none is any more.
+  // Tries to start the missing providers; returns whether all have started.
   using Start = std::function<async::Task<bool>()>;
 
   ProviderStartRetrier(const async::Runtime& runtime, telemetry::Logger log);
 
-  // A start has failed. What is new goes to the log; returns whether it is the first failure.
+  // Records a failed start, and logs a new reason. Returns whether it is the provider's first
+  // failure.
   bool failed(const std::string& provider, const std::string& reason);
+  // Records a start that succeeded.
   void succeeded(const std::string& provider);
 
-  // Those that have not started, each with why.
+  // The providers that have not started, each with the reason.
   const std::map<std::string, std::string>& failures() const { return failures_; }
 
-  // From now on what is missing is tried again by `start`.
+  // Starts retrying in the background by calling `start`.
   void begin(Start start);
 
-  // Ends that, also a start that is under way.
+  // Stops retrying, and cancels a start in progress.
   async::Task<> stop();
 
  private:
@@ -39,7 +40,7 @@ class ProviderStartRetrier {
 
   async::Runtime runtime_;
   telemetry::Logger log_;
-  std::map<std::string, std::string> failures_;  // by provider, in words
+  std::map<std::string, std::string> failures_;  // reasons by provider
   std::unique_ptr<async::TaskScope> scope_;
 };
 

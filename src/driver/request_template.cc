@@ -40,10 +40,10 @@ Json item(std::string_view field, const Json& of, std::string_view key) {
   if (of.is_object()) {
     if (const auto found = of.find(key); found != of.end()) return *found;
   }
-  fail(field, "there is no item `" + std::string(key) + "`");
+  fail(field, "no item `" + std::string(key) + "`");
 }
 
-// What Python's str() and, inside of lists, its repr() make of it.
+// The value as Python's str() prints it; inside of lists and objects, as repr().
 std::string text_of(const Json& value, bool is_inside = false) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
@@ -92,14 +92,14 @@ std::string value_of(std::string_view field, const model::NodeRequest& request) 
   std::string_view path = field.substr(0, field.find(':'));
   const std::string_view format =
       path.size() == field.size() ? std::string_view() : field.substr(path.size() + 1);
-  if (!path.starts_with(kPrefix)) fail(field, "only `request.…` is known");
+  if (!path.starts_with(kPrefix)) fail(field, "must begin with `request.`");
   path.remove_prefix(kPrefix.size());
   const std::string_view name = path.substr(0, path.find('['));
   path.remove_prefix(name.size());
   Json value = attribute(field, name, request);
   while (!path.empty()) {
     const std::size_t close = path.find(']');
-    if (path.front() != '[' || close == std::string_view::npos) fail(field, "is not understood");
+    if (path.front() != '[' || close == std::string_view::npos) fail(field, "syntax error");
     value = item(field, value, path.substr(1, close - 1));
     path.remove_prefix(close + 1);
   }
@@ -122,7 +122,7 @@ std::string fill_in(std::string_view text, const model::NodeRequest& request) {
     } else {
       const std::size_t close = text.find('}');
       if (first == '}' || close == std::string_view::npos) {
-        throw std::invalid_argument("a single brace in: " + std::string(text));
+        throw std::invalid_argument("unmatched brace in: " + std::string(text));
       }
       result += value_of(text.substr(1, close - 1), request);
       text.remove_prefix(close + 1);

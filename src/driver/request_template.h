@@ -7,11 +7,11 @@
 
 namespace nodepool::driver {
 
-// Text that is made of a request: "{request.id}" in it becomes the request's id. What stands in
-// braces is a Python format field with the name `request` and its attributes id, labels, requestor,
-// requestor_data, relative_priority, event_id, created_time and tenant_name; items of lists and
-// objects are `[0]` and `[key]`; "{{" is a brace. A format (after ':') may give fill, alignment and
-// width. Throws std::invalid_argument for what it cannot be made of.
+// Substitutes the fields of a request in a text: "{request.id}" becomes the request's id. The
+// syntax is that of Python's str.format(). The field `request` has the attributes id, labels,
+// requestor, requestor_data, relative_priority, event_id, created_time and tenant_name; `[0]` and
+// `[key]` select items of lists and objects; "{{" is a brace. A format after ':' may give fill,
+// alignment and width. Throws std::invalid_argument for an unsupported field or format.
 std::string fill_in(std::string_view text, const model::NodeRequest& request);
 
 }  // namespace nodepool::driver

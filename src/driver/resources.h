@@ -10,25 +10,24 @@
 
 #include "model/record.h"
 
-// The arithmetic of quotas: what nodes take, and what a provider, a pool or a tenant may take at
-// most. Names are free; every driver knows "instances", "cores" and "ram" (MiB), clouds add others
-// ("volumes", "volume-gb", …).
+// Resources that nodes take, and limits of a provider, a pool or a tenant. All drivers use
+// "instances", "cores" and "ram" (MiB); some add others ("volumes", "volume-gb", …).
 namespace nodepool::driver {
 
-// Amounts of resources by name. One that is not listed is 0.
+// Amounts of resources by name. The amount of an unlisted resource is 0.
 class Resources {
  public:
-  // There are as many as nodes, with a few names each.
+  // A flat map: there is one object for each node, with a few names.
   using Amounts = boost::container::flat_map<std::string, double, std::less<>>;
 
   Resources() = default;
   explicit Resources(Amounts amounts) : amounts_(std::move(amounts)) {}
 
-  // Reads the `resources` of a node's record: an object of numbers. Nothing for null; whatever is
-  // not a number is left out.
+  // Reads the `resources` of a node's record, an object of numbers. Ignores values that are not
+  // numbers. Returns nothing for null, or if it is no object.
   static std::optional<Resources> parse(const model::Json& json);
 
-  // The form of a node's record: always with cores, instances and ram, which Zuul reads.
+  // The `resources` of a node's record. Always has cores, instances and ram, which Zuul reads.
   model::Json to_json() const;
 
   const Amounts& amounts() const { return amounts_; }
@@ -44,10 +43,10 @@ class Resources {
   Amounts amounts_;  // no zeros
 };
 
-// The most that may be taken, by name. A resource that is not listed is not limited.
+// Upper limits by name. An unlisted resource is unlimited.
 using Limits = std::map<std::string, double, std::less<>>;
 
-// A limit that does not allow something.
+// A limit that would be exceeded.
 struct LimitExceeded {
   std::string resource;
   double limit = 0;
@@ -57,14 +56,14 @@ struct LimitExceeded {
   friend bool operator==(const LimitExceeded&, const LimitExceeded&) = default;
 };
 
-// The first limit that `used` and `needed` together exceed; nothing if all is within the limits.
+// The first limit that `used` plus `needed` exceeds; nothing if none is exceeded.
 std::optional<LimitExceeded> excess(const Limits& limits, const Resources& used,
                                     const Resources& needed);
 
 // "instances: 9 used + 2 needed, limit 10".
 std::string to_string(const LimitExceeded& excess);
 
-// The limits after `used` has been taken from them: what is left for others.
+// The limits less `used`.
 Limits remaining(Limits limits, const Resources& used);
 
 }  // namespace nodepool::driver

@@ -23,22 +23,22 @@ namespace asio = boost::asio;
 
 namespace {
 
-// The address, or why there is none.
-using Answer = std::expected<Address, std::string>;
+// The address, or an error message.
+using Resolution = std::expected<Address, std::string>;
 
-// What a look-up shares with the task that waits for it, which may leave first.
+// Shared by a lookup and the task that waits for it, which may end first.
 struct Lookup {
   std::string host;
   std::atomic<bool> abandoned = false;
-  async::Event answered{"name look-up"};
-  Answer answer;
+  async::Event ended{"name lookup"};
+  Resolution result;
 };
 
 Address address_of(const asio::ip::address& address) {
   return {address.to_string(), address.is_v6()};
 }
 
-Answer look_up(const std::string& host) {
+Resolution look_up(const std::string& host) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -54,14 +54,13 @@ Answer look_up(const std::string& host) {
   return address_of(endpoint.address());
 }
 
-async::Task<> answer_from_thread(async::ThreadPool& pool, std::shared_ptr<Lookup> lookup) {
+async::Task<> look_up_on_thread(async::ThreadPool& pool, std::shared_ptr<Lookup> lookup) {
   auto call = [lookup] {
-    // With a resolver that does not answer, look-ups queue up: do not start those that nobody
-    // waits for any more.
-    return lookup->abandoned ? Answer() : look_up(lookup->host);
+    // If the resolver does not respond, lookups queue up: skip abandoned ones.
+    return lookup->abandoned ? Resolution() : look_up(lookup->host);
   };
-  lookup->answer = co_await pool.run("name look-up", std::move(call));
-  lookup->answered.set();
+  lookup->result = co_await pool.run("name lookup", std::move(call));
+  lookup->ended.set();
 }
 
 }  // namespace
@@ -76,7 +75,7 @@ std::optional<Address> parse_address(const std::string& host) {
 async::Task<Address> resolve(async::Runtime runtime, async::ThreadPool& pool, std::string host,
                              async::Clock::TimePoint deadline) {
   if (const auto literal = parse_address(host)) co_return *literal;
-  if (host.empty()) throw ScanError(ScanError::Kind::unresolved, "The host has no address");
+  if (host.empty()) throw ScanError(ScanError::Kind::unresolved, "The host has no name or address");
 
   const auto lookup = std::make_shared<Lookup>(host);
   struct AbandonAtExit {
@@ -84,17 +83,16 @@ async::Task<Address> resolve(async::Runtime runtime, async::ThreadPool& pool, st
     ~AbandonAtExit() { lookup.abandoned = true; }
   };
   const AbandonAtExit abandon{*lookup};
-  // Detached, because getaddrinfo cannot be interrupted and may take longer than the deadline. The
-  // thread pool waits for the call before it goes away, and the task touches nothing but `lookup`
-  // after it.
-  asio::co_spawn(runtime.executor, answer_from_thread(pool, lookup), asio::detached);
-  const bool in_time = co_await lookup->answered.wait_until(runtime.clock, deadline);
+  // Detached, because getaddrinfo cannot be interrupted and may exceed the deadline. The thread
+  // pool waits for the call before it is destroyed; after the call, the task uses only `lookup`.
+  asio::co_spawn(runtime.executor, look_up_on_thread(pool, lookup), asio::detached);
+  const bool in_time = co_await lookup->ended.wait_until(runtime.clock, deadline);
   if (!in_time) throw ScanError(ScanError::Kind::timeout, "Timeout resolving " + host);
-  if (!lookup->answer) {
+  if (!lookup->result) {
     throw ScanError(ScanError::Kind::unresolved,
-                    "Could not resolve " + host + ": " + lookup->answer.error());
+                    "Could not resolve " + host + ": " + lookup->result.error());
   }
-  co_return *lookup->answer;
+  co_return *lookup->result;
 }
 
 }  // namespace nodepool::nodescan

@@ -17,12 +17,12 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// The address that `host` spells out; nothing if it is a name.
+// Parses an address. Returns nothing if `host` is a name.
 std::optional<Address> parse_address(const std::string& host);
 
-// The first address that the system's resolver knows for `host`. A spelled out address is answered
-// at once, a name is looked up on a thread of `pool`; a look-up that is still running at `deadline`
-// is left behind there. Throws ScanError (unresolved, timeout), Cancelled.
+// Resolves `host` to the first address that the system's resolver returns. An address is returned
+// at once; a name is resolved on a thread of `pool`. A lookup that is still running at `deadline`
+// is abandoned there. Throws ScanError (unresolved, timeout), Cancelled.
 async::Task<Address> resolve(async::Runtime runtime, async::ThreadPool& pool, std::string host,
                              async::Clock::TimePoint deadline);
 

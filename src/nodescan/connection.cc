@@ -25,19 +25,19 @@ using asio::ip::tcp;
 
 namespace {
 
-// Any method does, as the connection carries no secret. The cheap ones come first: the event loop
-// does the arithmetic. The last one is all that some old network devices know.
+// Any method is secure enough, as the connection carries no secret. Cheap ones come first, because
+// they run on the event loop. Some old network devices support only the last one.
 constexpr char kKeyExchanges[] =
     "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,"
     "ecdh-sha2-nistp521,diffie-hellman-group14-sha256,diffie-hellman-group-exchange-sha256,"
     "diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,diffie-hellman-group14-sha1";
 
-// As OpenSSH's clients have it; libssh by itself refuses less than 2048.
+// As in OpenSSH's clients; libssh's default is 2048.
 constexpr int kShortestRsaKey = 1024;
 
 struct EndSession {
-  // Without ssh_disconnect, which forgets a descriptor that was given to it instead of closing it,
-  // and does not get its farewell out on a connection that does not block.
+  // Without ssh_disconnect(): it does not close a descriptor that was passed to it, and cannot send
+  // its message on a non-blocking connection.
   void operator()(ssh_session session) const { ssh_free(session); }
 };
 using Session = std::unique_ptr<ssh_session_struct, EndSession>;
@@ -56,7 +56,7 @@ Failure failed_to_connect(const boost::system::error_code& error) {
   return {Failure::Stage::connecting, error.message()};
 }
 
-// libssh quotes what the host sent, and that shall neither fill nor garble a log.
+// libssh's messages quote the host: limits their length and removes control characters.
 std::string printable(std::string_view text) {
   constexpr std::size_t kLongest = 200;
   std::string result(text.substr(0, kLongest));
@@ -66,7 +66,7 @@ std::string printable(std::string_view text) {
 
 Failure failed_to_negotiate(ssh_session session) {
   const std::string_view error = ssh_get_error(session);
-  // The only sign of it that libssh gives.
+  // libssh has no error code for this.
   const bool no_match = error.contains("no match for method server host key algo");
   return {no_match ? Failure::Stage::no_common_algorithm : Failure::Stage::negotiating,
           error.empty() ? "The SSH key exchange failed" : printable(error)};
@@ -74,12 +74,11 @@ Failure failed_to_negotiate(ssh_session session) {
 
 void set_option(ssh_session session, ssh_options_e option, const void* value) {
   if (ssh_options_set(session, option, value) != SSH_OK) {
-    throw std::runtime_error(std::string("libssh refuses a setting: ") + ssh_get_error(session));
+    throw std::runtime_error(std::string("libssh rejected an option: ") + ssh_get_error(session));
   }
 }
 
-// A session that knows nothing of this machine's users: no configuration, known hosts, keys or
-// agent.
+// A session that uses no configuration, known hosts, keys or agent of local users.
 Session new_session() {
   Session session(ssh_new());
   if (!session) throw std::bad_alloc();
@@ -95,8 +94,8 @@ Session new_session() {
   return session;
 }
 
-// Gives the session a descriptor of its own for the connection: libssh closes the one it has, at
-// its end or when something fails, and Asio must be able to rely on the one that it watches.
+// Gives the session a duplicate of the socket's descriptor: libssh closes its descriptor, and Asio
+// needs its own to stay open.
 boost::system::error_code share_socket(ssh_session session, tcp::socket& socket) {
   const int descriptor = ::fcntl(socket.native_handle(), F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) return {errno, boost::system::system_category()};
@@ -124,7 +123,7 @@ async::Task<boost::system::error_code> open_socket(tcp::socket& socket, tcp::end
 async::Task<Attempt<std::string>> negotiate(tcp::socket& socket, std::string algorithms) {
   const Session session = new_session();
   if (ssh_options_set(session.get(), SSH_OPTIONS_HOSTKEYS, algorithms.c_str()) != SSH_OK) {
-    // Switched off on this machine, as ed25519 is in FIPS mode.
+    // Disabled on this host, such as ed25519 in FIPS mode.
     co_return std::unexpected(
         Failure{Failure::Stage::no_common_algorithm, "libssh does not support " + algorithms});
   }
@@ -135,7 +134,7 @@ async::Task<Attempt<std::string>> negotiate(tcp::socket& socket, std::string alg
     const int result = ssh_connect(session.get());
     if (result == SSH_OK) co_return host_key_of(session.get());
     if (result != SSH_AGAIN) co_return std::unexpected(failed_to_negotiate(session.get()));
-    // libssh makes the connection blocking when it takes it over.
+    // libssh sets the connection to blocking.
     socket.native_non_blocking(true);
     const bool writing = (ssh_get_poll_flags(session.get()) & SSH_WRITE_PENDING) != 0;
     const auto [error] =
@@ -159,7 +158,7 @@ async::Task<Attempt<tcp::socket>> connect(async::Clock& clock, Address address, 
     if (error) co_return std::unexpected(failed_to_connect(error));
     co_return socket;
   } catch (const async::DeadlineExceeded&) {
-    co_return std::unexpected(Failure{Failure::Stage::connecting, "No answer"});
+    co_return std::unexpected(Failure{Failure::Stage::connecting, "No response"});
   }
 }
 
@@ -172,7 +171,7 @@ async::Task<Attempt<std::string>> read_host_key(async::Clock& clock, tcp::socket
     co_return co_await std::move(negotiating);
   } catch (const async::DeadlineExceeded&) {
     co_return std::unexpected(
-        Failure{Failure::Stage::negotiating, "Connected, but the SSH key exchange did not end"});
+        Failure{Failure::Stage::negotiating, "Connected, but the SSH key exchange timed out"});
   }
 }
 

@@ -11,13 +11,13 @@
 
 namespace nodepool::nodescan {
 
-// Why one connection brought nothing. Hosts that are starting up fail all the time, so this is an
-// answer and not an exception.
+// A failed connection. It is a result and not an exception, as connections to hosts that are
+// booting fail often.
 struct Failure {
   enum class Stage {
     connecting,
     negotiating,
-    no_common_algorithm,  // the host works, and has no key for the algorithms it was offered
+    no_common_algorithm,  // the host works, but has no key for the offered algorithms
   };
   Stage stage;
   std::string text;
@@ -26,15 +26,14 @@ struct Failure {
 template <typename T>
 using Attempt = std::expected<T, Failure>;
 
-// Opens a TCP connection, or gives up at `until`. Throws Cancelled.
+// Opens a TCP connection; times out at `until`. Throws Cancelled.
 async::Task<Attempt<boost::asio::ip::tcp::socket>> connect(async::Clock& clock, Address address,
                                                            std::uint16_t port,
                                                            async::Clock::TimePoint until);
 
-// Exchanges keys with the SSH server at the other end of `socket`, offering only the host key
-// `algorithms` (names separated by commas), and returns the host's proven key as
-// "<key type> <base64>"; or gives up at `until`. The connection is of no use afterwards. Throws
-// Cancelled.
+// Performs an SSH key exchange on `socket`, offering only the host key `algorithms` (names
+// separated by commas). Returns the host's verified key as "<key type> <base64>"; times out at
+// `until`. The connection cannot be used afterwards. Throws Cancelled.
 async::Task<Attempt<std::string>> read_host_key(async::Clock& clock,
                                                 boost::asio::ip::tcp::socket& socket,
                                                 std::string algorithms,

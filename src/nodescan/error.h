@@ -5,13 +5,13 @@
 
 namespace nodepool::nodescan {
 
-// A host that could not be scanned. The text names the host, and what the last attempt met.
+// A host could not be scanned. The text names the host and the error of the last attempt.
 class ScanError : public std::runtime_error {
  public:
   enum class Kind {
-    unresolved,   // the name leads to no address: trying again is of no use until that changes
-    unreachable,  // the one attempt that was asked for failed
-    timeout,      // the deadline came first
+    unresolved,   // the name has no address: retrying does not help
+    unreachable,  // the attempt failed (Scanner::Attempts::one)
+    timeout,      // the deadline was exceeded
   };
 
   ScanError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}

@@ -7,8 +7,8 @@
 
 namespace nodepool::nodescan {
 
-// The scanner of machines that exist only inside this process: nobody is contacted or looked up,
-// whatever they are called. Each is there at once, on the loopback interface, and shows these keys.
+// A scanner for simulated machines. Uses no network: every host is reachable at once, on the
+// loopback interface, and has these keys.
 class ImaginaryHosts final : public Scanner {
  public:
   explicit ImaginaryHosts(std::vector<std::string> keys) : keys_(std::move(keys)) {}

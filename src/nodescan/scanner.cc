@@ -15,15 +15,14 @@ namespace nodepool::nodescan {
 
 namespace {
 
-constexpr char kWaitingForTurn[] = "Still waiting for other scans to end";
+constexpr char kQueued[] = "Still queued behind other scans";
 
-// More than one try: a busy SSH server turns connections away at random, and a key that was missed
-// looks like one that the machine does not have.
+// More than one, because a busy SSH server refuses connections at random.
 constexpr int kTriesPerKeyType = 2;
 
 struct KeyType {
   std::string_view name;
-  std::string_view algorithms;  // the ways to prove such a key, by preference
+  std::string_view algorithms;  // signature algorithms for the key, by preference
 };
 
 constexpr KeyType kKeyTypes[] = {
@@ -44,7 +43,7 @@ std::string all_algorithms() {
 }
 
 struct Target {
-  std::string host;  // as the caller calls it
+  std::string host;  // name or address, as passed by the caller
   Address address;
   std::uint16_t port;
   async::Clock::TimePoint deadline;
@@ -54,13 +53,13 @@ std::string to_string(const Target& target) {
   return target.host + " on port " + std::to_string(target.port);
 }
 
-// Tells the task's witness what came of one connection.
-async::Task<> tell_witness(const Target& target, std::string outcome) {
+// Reports the outcome of one connection to the task's tracer.
+async::Task<> trace_connection(const Target& target, std::string outcome) {
   const auto tracer = async::tracer_of(co_await boost::asio::this_coro::executor);
   if (tracer) tracer->connected(to_string(target), outcome);
 }
 
-// What came back says more than that the time was over.
+// Prefers the last failure to the timeout as the reason.
 ScanError timeout_error(const Target& target, const std::string& last_failure) {
   return {ScanError::Kind::timeout,
           last_failure.empty() ? "Timeout connecting to " + to_string(target)
@@ -75,7 +74,7 @@ struct NetworkScanner::Impl {
 
   async::Task<Target> find(std::string host, std::uint16_t port, async::Clock::TimePoint deadline);
 
-  // Runs `scan` in its turn, and ends it at the deadline.
+  // Queues and runs `scan`, and cancels it at the deadline.
   template <typename T>
   async::Task<T> limit(const Target& target, Progress& progress, async::Task<T> scan);
   template <typename T>
@@ -115,7 +114,7 @@ async::Task<T> NetworkScanner::Impl::limit(const Target& target, Progress& progr
 
 template <typename T>
 async::Task<T> NetworkScanner::Impl::in_turn(Progress& progress, async::Task<T> scan) {
-  progress.last_failure = kWaitingForTurn;
+  progress.last_failure = kQueued;
   const async::Slots::Hold turn = co_await slots.take();
   progress.last_failure.clear();
   co_return co_await std::move(scan);
@@ -131,7 +130,7 @@ async::Task<> NetworkScanner::Impl::open_connection(const Target& target, Attemp
     const auto socket = co_await connect(clock, target.address, target.port, until);
     if (socket) co_return;
     progress.last_failure = socket.error().text;
-    co_await tell_witness(target, progress.last_failure);
+    co_await trace_connection(target, progress.last_failure);
     if (attempts == Attempts::one) {
       throw ScanError(ScanError::Kind::unreachable,
                       "Could not connect to " + to_string(target) + ": " + progress.last_failure);
@@ -152,7 +151,7 @@ async::Task<Attempt<std::string>> NetworkScanner::Impl::read_key(const Target& t
   co_return co_await std::move(reading);
 }
 
-// Offers everything: that proves that the SSH server works, whatever keys it has.
+// Offers all algorithms: waits until the SSH server works, whatever keys it has.
 async::Task<std::string> NetworkScanner::Impl::first_key(const Target& target, Progress& progress) {
   while (true) {
     ++progress.attempts;
@@ -160,12 +159,12 @@ async::Task<std::string> NetworkScanner::Impl::first_key(const Target& target, P
     auto key = co_await std::move(reading);
     progress.last_failure = key ? "" : std::move(key.error().text);
     if (key) co_return std::move(*key);
-    co_await tell_witness(target, progress.last_failure);
+    co_await trace_connection(target, progress.last_failure);
     co_await runtime.clock.sleep_for(limits.pause);
   }
 }
 
-// Empty if the host has no such key, or does not show it.
+// Empty if the host has no such key, or reading it failed.
 async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
                                                            const KeyType& type,
                                                            Progress& progress) {
@@ -177,7 +176,7 @@ async::Task<std::string> NetworkScanner::Impl::key_of_type(const Target& target,
     const bool connected = key.error().stage == Failure::Stage::negotiating;
     ++(connected ? progress.failed_negotiations : progress.failed_connections);
     progress.last_failure = std::move(key.error().text);
-    co_await tell_witness(target, progress.last_failure);
+    co_await trace_connection(target, progress.last_failure);
   }
   co_return std::string();
 }

@@ -16,7 +16,7 @@
 
 namespace nodepool::nodescan {
 
-// How much a scanner does at once, and how patient it is.
+// Concurrency and timeouts of a scanner.
 struct ScanLimits {
   std::size_t concurrent_scans = 100;
   async::Duration connect = std::chrono::seconds(10);   // for one connection to open
@@ -24,39 +24,37 @@ struct ScanLimits {
   async::Duration pause = std::chrono::seconds(1);      // after a failed attempt
 };
 
-// What a scan went through, for a log line at its end.
+// Statistics of a scan, for the log.
 struct Progress {
   std::optional<async::Clock::TimePoint> connected = {};  // when the first connection opened
   unsigned attempts = 0;             // connections until the first key exchange worked
-  unsigned failed_connections = 0;   // of those for the single key types
-  unsigned failed_negotiations = 0;  // of those for the single key types
-  std::string last_failure;          // in words; empty if nothing went wrong
+  unsigned failed_connections = 0;   // for the other key types
+  unsigned failed_negotiations = 0;  // for the other key types
+  std::string last_failure;          // error message; empty: none
 };
 
-// Finds out whether machines have come up, and reads their SSH host keys, without blocking the
-// event loop. One per provider; outlives its calls.
+// Checks whether machines are reachable, and reads their SSH host keys, without blocking the event
+// loop. One per provider; outlives its calls.
 class Scanner {
  public:
   enum class Attempts {
-    one,             // the first answer counts: is the machine still there?
-    until_deadline,  // failures are retried: is the machine there already?
+    one,             // no retry: is the machine still reachable?
+    until_deadline,  // retries: is the machine reachable yet?
   };
 
   virtual ~Scanner() = default;
 
-  // The address of `host` (a name or an address). Throws ScanError (unresolved, timeout),
-  // Cancelled.
+  // Resolves `host` (a name or an address). Throws ScanError (unresolved, timeout), Cancelled.
   virtual async::Task<Address> address(std::string host, async::Clock::TimePoint deadline) = 0;
 
-  // Returns when a TCP connection to `host` on `port` could be opened. Throws ScanError, Cancelled.
+  // Returns when a TCP connection to `host` on `port` was opened. Throws ScanError, Cancelled.
   virtual async::Task<> connectable(std::string host, std::uint16_t port,
                                     async::Clock::TimePoint deadline, Attempts attempts) = 0;
 
-  // Waits until an SSH server answers and completes a key exchange, then reads the host's keys:
-  // "<key type> <base64>" each, one per key type that the host has, in the order ssh-ed25519,
-  // ecdsa-sha2-nistp256, -nistp384, -nistp521, ssh-rsa. A key type for which the host fails twice
-  // is left out. `progress`, if given, is kept up to date until the call ends. Throws ScanError,
-  // Cancelled.
+  // Waits until an SSH server completes a key exchange, then reads the host's keys. Returns one
+  // "<key type> <base64>" for each key type of the host, in the order ssh-ed25519,
+  // ecdsa-sha2-nistp256, -nistp384, -nistp521, ssh-rsa. Omits a key type if reading it fails twice.
+  // Updates `progress`, unless nullptr, during the call. Throws ScanError, Cancelled.
   virtual async::Task<std::vector<std::string>> host_keys(std::string host, std::uint16_t port,
                                                           async::Clock::TimePoint deadline,
                                                           Progress* progress) = 0;
@@ -66,11 +64,9 @@ class Scanner {
   }
 };
 
-// The scanner of machines that are there, by way of the network.
-//
-// No more than ScanLimits::concurrent_scans calls are in touch with a host at a time. The others
-// wait for their turn in the order they came, and that wait counts against their deadlines. Open
-// connections of a call that ends in any way are closed.
+// Scans over the network. At most ScanLimits::concurrent_scans calls connect to hosts at a time;
+// the others are queued, and the time in the queue counts towards their deadlines. Connections are
+// closed when their call ends or is cancelled.
 class NetworkScanner final : public Scanner {
  public:
   // `pool` resolves names.

@@ -96,19 +96,19 @@ TEST_F(CloudTest, leaks_are_listed_with_their_reasons_and_deleted_on_demand) {
   EXPECT_EQ(nodepool({"leak-list"}), 0) << err();
   EXPECT_EQ(out(),
             "+----------+----------+----+-----------------+-----------------+"
-            "---------------------------------------------+\n"
+            "---------------------------------+\n"
             "| Provider | Type     | ID | Created For     | Launcher        |"
-            " Reason                                      |\n"
+            " Reason                          |\n"
             "+----------+----------+----+-----------------+-----------------+"
-            "---------------------------------------------+\n"
+            "---------------------------------+\n"
             "| north    | instance | m1 | node 0000000077 | leaves it alone |"
-            " nothing says which installation has made it |\n"
+            " made by an unknown installation |\n"
             "| north    | instance | m2 | node 0000000078 | deletes it      |"
-            " node 0000000078 has no record               |\n"
+            " node 0000000078 has no record   |\n"
             "| south    | instance | m3 | node 0000000079 | leaves it alone |"
-            " installation there has made it              |\n"
+            " made by installation there      |\n"
             "+----------+----------+----+-----------------+-----------------+"
-            "---------------------------------------------+\n");
+            "---------------------------------+\n");
 
   EXPECT_EQ(nodepool({"leak-list", "south", "--json"}), 0) << err();
   EXPECT_THAT(out(), HasSubstr("\"id\": \"m3\""));

@@ -131,7 +131,7 @@ TEST_F(ConfigCommandTest, what_is_hardly_meant_is_a_warning) {
   EXPECT_THAT(log, HasSubstr(begin + ":8:15: providers[0] (rack).pools[1].name: the pool `main` is "
                                      "already defined on line 6"));
   EXPECT_THAT(log, HasSubstr(begin + ":10:20: providers[0] (rack).pools[1].nodes[0].name: the "
-                                     "provider has zuul@host1 with port 22 already"));
+                                     "provider lists zuul@host1 with port 22 twice"));
   EXPECT_EQ(std::ranges::count(log, '\n'), 6) << log;
 }
 

@@ -223,7 +223,7 @@ TEST_F(ExplainCloudsTest, what_a_failed_attempt_has_made_is_deleted_first) {
 
 TEST_F(ExplainCloudsTest, a_journal_that_cannot_be_read_is_said_to_be_so) {
   EXPECT_THAT(explain(add_node(NodeState::building, "", R"({"attempt": "x"})")),
-              HasSubstr("launch      'launch_journal' cannot be understood"));
+              HasSubstr("launch      invalid 'launch_journal'"));
 }
 
 TEST_F(ExplainCloudsTest, a_request_that_is_served_shows_its_launches) {

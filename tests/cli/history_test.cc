@@ -92,7 +92,7 @@ TEST_F(HistoryCommandTest, what_happened_during_a_failed_launch_is_shown_to_peop
        "0000000003",
        "launch",
        {"200-1"},
-       "attempt 1 of 3 failed after 31.0 s, 2 call(s) of the cloud: key scan: no",
+       "attempt 1 of 3 failed after 31.0 s, 2 cloud call(s): key scan: no",
        R"({"attempt":1,"attempts":3,"resumed":false,"result":"error.keyscan","seconds":31.0,)"
        R"("calls":2,"failure":"key scan: no","notes":[{"after":0.0,"step":"creating server"},)"
        R"({"after":0.25,"call":"compute: create server","method":"POST","path":"/v2.1/servers",)"

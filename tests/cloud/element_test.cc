@@ -26,23 +26,23 @@ std::string failure(const std::function<void()>& read) {
 }
 
 Element with(const Json& value) {
-  return {Json{{"n", value}}, "call: the answer"};
+  return {Json{{"n", value}}, "call: the response"};
 }
 
 TEST(Element, numbers_that_no_integer_can_hold_are_unreadable) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double number : {1e300, -1e300, 9007199254740992.0, infinity, std::nan("")}) {
     const Element element = with(number);
-    EXPECT_EQ(failure([&] { element.number("n"); }), "call: the answer.n is out of range");
-    EXPECT_EQ(failure([&] { element.optional_number("n"); }), "call: the answer.n is out of range");
-    EXPECT_EQ(failure([&] { element.integer("n"); }), "call: the answer.n is out of range");
+    EXPECT_EQ(failure([&] { element.number("n"); }), "call: the response.n is out of range");
+    EXPECT_EQ(failure([&] { element.optional_number("n"); }), "call: the response.n is out of range");
+    EXPECT_EQ(failure([&] { element.integer("n"); }), "call: the response.n is out of range");
   }
   EXPECT_EQ(failure([] { with(std::numeric_limits<std::uint64_t>::max()).number("n"); }),
-            "call: the answer.n is out of range");
+            "call: the response.n is out of range");
   EXPECT_EQ(with(-9007199254740991).number("n"), -9007199254740991.0);
   EXPECT_EQ(with(9007199254740991).integer("n"), 9007199254740991);
   EXPECT_EQ(with(0.5).number("n"), 0.5);
-  EXPECT_EQ(failure([] { with(0.5).integer("n"); }), "call: the answer.n is no integer");
+  EXPECT_EQ(failure([] { with(0.5).integer("n"); }), "call: the response.n is no integer");
 }
 
 TEST(IsoTime, is_a_time_whatever_the_number) {

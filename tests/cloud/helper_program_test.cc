@@ -81,12 +81,12 @@ TEST_F(HelperProgramTest, one_that_takes_too_long_is_ended_with_all_that_it_has_
   const std::string file = (directory_.path() / "pid").string();
   HelperProgram slow = program("sleep 1000 & echo $! >" + file + "; wait");
   slow.time_limit = std::chrono::seconds(1);
-  EXPECT_EQ(failure(std::move(slow)), "helper sh takes too long");
+  EXPECT_EQ(failure(std::move(slow)), "helper sh timed out");
   EXPECT_EQ(::kill(std::stoi(test_support::read_file(file)), 0), -1) << "it is gone";
 }
 
 TEST_F(HelperProgramTest, what_it_writes_is_bounded) {
-  EXPECT_EQ(failure(program("yes credentials")), "helper writes more than credentials");
+  EXPECT_EQ(failure(program("yes credentials")), "helper writes more than 1 MiB");
   testing::internal::CaptureStderr();
   EXPECT_EQ(output("yes complaint | head -c 10000000 >&2; echo done"), "done\n");
   const std::string errors = testing::internal::GetCapturedStderr();
@@ -95,7 +95,7 @@ TEST_F(HelperProgramTest, what_it_writes_is_bounded) {
 }
 
 TEST_F(HelperProgramTest, a_failure_does_not_tell_what_it_has_written) {
-  EXPECT_EQ(failure(program("echo secret; exit 3")), "helper sh has failed with status 3");
+  EXPECT_EQ(failure(program("echo secret; exit 3")), "helper sh failed with exit status 3");
 }
 
 }  // namespace

@@ -63,18 +63,18 @@ TEST_F(PagesTest, a_listing_may_come_to_the_limits_and_not_beyond) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   EXPECT_THAT(list({kMiB, kMiB}, {.bytes = 2 * kMiB}), ElementsAre(0, 1));
   EXPECT_EQ(failure({kMiB, kMiB, 1, 1}, {.bytes = 2 * kMiB}),
-            "compute: list servers: the list is larger than 2 MiB, the most that is read");
+            "compute: list servers: the list is larger than the limit of 2 MiB");
   EXPECT_EQ(asked_, 5) << "nothing is asked for beyond the limit";
   EXPECT_THAT(list({1, 1}, {.objects = 2}), ElementsAre(0, 1));
   EXPECT_EQ(failure({1, 1, 1, 1}, {.objects = 2}),
-            "compute: list servers: the list has more than 2 objects, the most that are read");
+            "compute: list servers: the list has more than the limit of 2 objects");
   EXPECT_THAT(list({1, 1}, {.pages = 2}), ElementsAre(0, 1));
-  EXPECT_THAT(failure({1, 1, 1, 1}, {.pages = 2}), HasSubstr("never end"));
+  EXPECT_THAT(failure({1, 1, 1, 1}, {.pages = 2}), HasSubstr("no last page"));
 }
 
 TEST_F(PagesTest, the_last_page_counts_too) {
   EXPECT_THAT(failure({2}, {.bytes = 1}), HasSubstr("larger than"));
-  EXPECT_THAT(failure({1}, {.objects = 0}), HasSubstr("more than 0 objects"));
+  EXPECT_THAT(failure({1}, {.objects = 0}), HasSubstr("more than the limit of 0 objects"));
 }
 
 TEST_F(PagesTest, a_listing_that_goes_in_circles_ends) {

@@ -70,7 +70,7 @@ TEST_F(TokenCacheTest, a_token_that_cannot_be_renewed_is_used_until_it_expires) 
   EXPECT_EQ(get(), 1);
   EXPECT_EQ(get(), 1);
   EXPECT_EQ(asked_, 2) << "there is a pause between failed renewals";
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("No new token for now, the old one is used until it "
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("Error renewing token, using the old one until it "
                                           "expires: nothing answers")));
   pass(seconds(31));
   EXPECT_EQ(get(), 1);

@@ -306,7 +306,7 @@ TEST_F(ScannerTest, no_more_scans_run_than_allowed_and_the_wait_counts_against_t
   EXPECT_LT(clock_.now(), deadline + seconds(30));
   EXPECT_EQ(listener.most_open(), 2U);
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error, ScanError::Kind::timeout);
-  EXPECT_THAT(outcomes[4].text, HasSubstr("Still waiting for other scans to end"));
+  EXPECT_THAT(outcomes[4].text, HasSubstr("Still queued behind other scans"));
 }
 
 TEST_F(ScannerTest, a_cancelled_scan_passes_its_turn_on) {

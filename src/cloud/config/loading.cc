@@ -7,7 +7,7 @@ namespace {
 constexpr std::int64_t kSshPort = 22;
 constexpr std::int64_t kWinrmPort = 5986;
 
-// How to use a machine made from an image of the top level.
+// How to connect to a machine made from a diskimage of the top level.
 driver::ImageAccess access_of(const config::DiskImage& image) {
   driver::ImageAccess access;
   access.username = image.username;

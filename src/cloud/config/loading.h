@@ -10,18 +10,17 @@
 // Reads the keys of cloud/config/fields.h. Everything throws config::ConfigError.
 namespace nodepool::cloud {
 
-// The parts of a provider's configuration that labels refer to and pools are made of.
 using CloudImages = std::map<std::string, driver::ImageAccess, std::less<>>;  // by name
 using MachinePools = std::map<std::string, driver::MachinePool, std::less<>>;
 
 // `connection-type` and `connection-port`.
 void load_connection(const config::Section& image, driver::ImageAccess& access);
 
-// An entry of the provider's `diskimages`, but for `validate`. User name, Python path and shell
-// type are those of the top level.
+// An entry of the provider's `diskimages`, without `validate`. User name, Python path and shell
+// type are from the top level.
 driver::ProviderImage load_diskimage(const config::Section& section, const config::Config& config);
 
-// The images that are uploaded, but for their format, and without what is wrong with `validate`.
+// The images that are uploaded, without their format and `validate`.
 driver::ManagedImages load_managed_images(const config::Section& provider,
                                           const config::Config& config);
 
@@ -32,7 +31,7 @@ void load_validations(const config::Section& provider, const MachinePools& pools
 // `max-cores` and so on, and `ignore-provider-quota`.
 void load_limits(const config::Section& section, driver::PoolConfig& pool);
 
-// The image of a label: what its machines are made from, and how they are used.
+// The image of a label and how to connect to its machines.
 driver::MachineLabel load_label_image(const config::Section& label, const config::Config& config,
                                       const driver::ManagedImages& managed,
                                       const CloudImages& cloud_images);

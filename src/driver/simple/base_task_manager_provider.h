@@ -8,11 +8,11 @@
 
 namespace nodepool::driver {
 
-// A provider that makes blocking calls: what a driver derives from that needs the whole of
-// LaunchingProvider and has a blocking client of its cloud. It owns a TaskManager.
+// Base of providers that implement LaunchingProvider themselves with a blocking client of their
+// cloud. Owns a TaskManager.
 class BaseTaskManagerProvider : public LaunchingProvider {
  public:
-  // A derived class that overrides these calls them first in start(), last in stop().
+  // A derived class that overrides them calls these first in start() and last in stop().
   Task<> start() override;
   Task<> stop() override;
 

@@ -8,24 +8,23 @@
 
 namespace nodepool::driver {
 
-// How a simple cloud is to be treated.
+// Options of a simple driver.
 struct SimpleOptions {
   TaskManager::Options tasks = {};
-  // How old a listing may be that tells whether machines run, or are gone. One listing serves all
-  // machines of the provider that are waited for.
+  // Between two polls of the listing, which all waiting machines of the provider share.
   async::Duration poll_interval = std::chrono::seconds(2);
-  // How long listings may not show a machine that is there: one that has just been made, or because
-  // a part of them is missing.
+  // How long listings may omit an existing machine: one that was just made, or in an incomplete
+  // listing.
   async::Duration consistency_delay = std::chrono::seconds(30);
 };
 
-// A driver whose cloud has a blocking client: its author writes name(), schema(), configure(), and
-// a SimpleAdapter. The calls of the adapter go through a TaskManager. Attempts, undoing, resuming
-// after a crash, time limits, host keys, quota and leaks are those of all drivers on state
-// machines.
+// Base of drivers for clouds with a blocking client. A driver implements name(), schema(),
+// configure(), cloud() and a SimpleAdapter, whose calls go through a TaskManager. Retries,
+// rollback, resuming after a crash, timeouts, host keys, quota and leaks are handled as for all
+// state machine drivers.
 //
-// A machine is made in one step, and waited for in a listing that all share. It has failed when the
-// listing says so, or does not show it any more.
+// A machine is made in one step, and then polled in a shared listing. The attempt fails if the
+// listing reports a failure, or omits the machine for the consistency delay.
 class SimpleDriver : public StateMachineDriver {
  protected:
   struct Cloud {
@@ -33,7 +32,7 @@ class SimpleDriver : public StateMachineDriver {
     SimpleOptions options;
   };
 
-  // `config` is what configure() returned. Called for each provider.
+  // Creates the adapter and options of a provider. `config` is what configure() returned.
   virtual Cloud cloud(std::shared_ptr<const ProviderConfig> config) const = 0;
 
  private:

@@ -10,7 +10,7 @@ namespace nodepool::driver {
 
 namespace {
 
-// Between two listings, where it is known when a machine is expected.
+// Minimum time between two listings.
 constexpr auto kLeastPause = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -39,16 +39,16 @@ Task<> SimpleMachines::stop() {
 
 // --- making a machine
 
-Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& machine) {
+Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& steps) {
   PollWaiter awaited = listing_.await_earlier();
-  const LaunchSteps::Make make_instance = [this, &spec, &machine, &awaited] {
-    return make(spec, machine, awaited);
+  const LaunchSteps::Make make_instance = [this, &spec, &steps, &awaited] {
+    return make(spec, steps, awaited);
   };
-  const LaunchSteps::Find find_instance = [this, &spec, &machine] {
-    return find(spec.metadata, machine);
+  const LaunchSteps::Find find_instance = [this, &spec, &steps] {
+    return find(spec.metadata, steps);
   };
-  const std::string id = co_await machine.step("instance", make_instance, find_instance);
-  machine.enter("waiting for the instance");
+  const std::string id = co_await steps.step("instance", make_instance, find_instance);
+  steps.enter("waiting for the instance");
   const model::Json external_id = model::json_string(id);
   auto last_seen = runtime_.clock.now();
   while (true) {
@@ -63,28 +63,28 @@ Task<Instance> SimpleMachines::create(CreateSpec spec, LaunchSteps& machine) {
     }
     if (seen) last_seen = runtime_.clock.now();
     if (runtime_.clock.now() - last_seen >= options_.consistency_delay) {
-      throw CloudError(CloudError::Kind::failed, "instance " + id + " is not there any more");
+      throw CloudError(CloudError::Kind::failed, "instance " + id + " has disappeared");
     }
   }
 }
 
-Task<std::string> SimpleMachines::make(const CreateSpec& spec, LaunchSteps& machine,
+Task<std::string> SimpleMachines::make(const CreateSpec& spec, LaunchSteps& steps,
                                        PollWaiter& awaited) {
-  CreateSpec order = spec;
-  order.boot_times = nullptr;  // not for other threads
-  auto call = [cloud = cloud_, order = std::move(order)] { return cloud->create_instance(order); };
+  CreateSpec copy = spec;
+  copy.boot_times = nullptr;  // not thread-safe
+  auto call = [cloud = cloud_, spec = std::move(copy)] { return cloud->create_instance(spec); };
   std::string id = co_await tasks_.submit("create_instance", std::move(call));
   awaited = listing_.await(spec.expectation());
-  machine.set_external_id(model::json_string(id));
+  steps.set_external_id(model::json_string(id));
   co_return id;
 }
 
-Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, LaunchSteps& machine) {
+Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, LaunchSteps& steps) {
   const auto listing = co_await listing_.get({});
   for (const SimpleInstance& instance : *listing) {
     if (instance.state == SimpleInstance::State::deleted) continue;
     if (!carries(instance.metadata, ours)) continue;
-    machine.set_external_id(instance.external_id);
+    steps.set_external_id(instance.external_id);
     co_return instance.external_id.string_value();
   }
   co_return std::nullopt;
@@ -93,7 +93,7 @@ Task<std::optional<std::string>> SimpleMachines::find(Metadata ours, LaunchSteps
 Task<std::optional<SimpleInstance>> SimpleMachines::poll(model::Json external_id,
                                                          PollWaiter& awaited) {
   while (true) {
-    const auto listing = co_await if_answered(listing_.next(awaited), "Instances", log_);
+    const auto listing = co_await if_answered(listing_.next(awaited), "instances", log_);
     if (!listing) continue;
     const auto found = std::ranges::find(*listing, external_id, &SimpleInstance::external_id);
     const bool is_there = found != listing->end() && found->state != SimpleInstance::State::deleted;
@@ -101,11 +101,11 @@ Task<std::optional<SimpleInstance>> SimpleMachines::poll(model::Json external_id
   }
 }
 
-// --- deleting one
+// --- deleting a machine
 
-Task<> SimpleMachines::remove(model::Json external_id, LaunchSteps& machine) {
+Task<> SimpleMachines::remove(model::Json external_id, LaunchSteps& steps) {
   const bool was_there = co_await call_delete(external_id.string_value());
-  if (was_there) machine.removal_accepted();
+  if (was_there) steps.removal_accepted();
   PollWaiter awaited = listing_.await_removal();
   bool is_there = was_there;
   while (is_there) is_there = (co_await poll(external_id, awaited)).has_value();
@@ -122,7 +122,7 @@ Task<bool> SimpleMachines::call_delete(std::string id) {
   co_return true;
 }
 
-// --- what there is
+// --- listings and limits
 
 Task<SimpleMachines::Instances> SimpleMachines::list() {
   auto call = [cloud = cloud_] { return cloud->list_instances(); };
@@ -150,7 +150,6 @@ Task<std::vector<Resource>> SimpleMachines::resources() {
 }
 
 Task<> SimpleMachines::remove_resource(Resource resource) {
-  // What is no machine is not deleted as one.
   if (resource.type != kInstanceResource) co_await Adapter::remove_resource(resource);
   co_await call_delete(std::move(resource.id));
 }

@@ -13,7 +13,7 @@
 
 namespace nodepool::driver {
 
-// The Adapter of a simple driver: machines by way of a SimpleAdapter on threads.
+// The Adapter of a simple driver: calls a SimpleAdapter on threads.
 class SimpleMachines final : public Adapter {
  public:
   SimpleMachines(const ProviderContext& context, std::string provider,
@@ -21,8 +21,8 @@ class SimpleMachines final : public Adapter {
 
   Task<> start() override;
   Task<> stop() override;
-  Task<Instance> create(CreateSpec spec, LaunchSteps& machine) override;
-  Task<> remove(model::Json external_id, LaunchSteps& machine) override;
+  Task<Instance> create(CreateSpec spec, LaunchSteps& steps) override;
+  Task<> remove(model::Json external_id, LaunchSteps& steps) override;
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;
@@ -35,11 +35,11 @@ class SimpleMachines final : public Adapter {
   using Instances = std::vector<SimpleInstance>;
 
   Task<Instances> list();
-  Task<std::string> make(const CreateSpec& spec, LaunchSteps& machine, PollWaiter& awaited);
-  Task<std::optional<std::string>> find(Metadata ours, LaunchSteps& machine);
-  // Returns whether the machine was there, as far as the cloud says.
+  Task<std::string> make(const CreateSpec& spec, LaunchSteps& steps, PollWaiter& awaited);
+  Task<std::optional<std::string>> find(Metadata ours, LaunchSteps& steps);
+  // Returns whether the machine existed.
   Task<bool> call_delete(std::string id);
-  // What the next listing says of the machine; nothing if it does not show it.
+  // The machine in the next listing; nothing if it is absent.
   Task<std::optional<SimpleInstance>> poll(model::Json external_id, PollWaiter& awaited);
 
   async::Runtime runtime_;

@@ -40,16 +40,16 @@ struct TaskManager::Job {
   std::string name;
   std::move_only_function<void()> call;
   async::Clock::TimePoint submitted;
-  std::atomic<Phase> phase = Phase::waiting;  // of its thread and ours
-  bool left_behind = false;
+  std::atomic<Phase> phase = Phase::waiting;  // also used on the call's thread
+  bool is_abandoned = false;
   std::optional<CloudError> failure;  // why there is no result
   async::ParkedTask caller;
-  async::Event returned{"a blocking call has returned"};
+  async::Event returned{"a blocking call returns"};
 };
 
 struct TaskManager::Progress {
-  std::size_t left_behind = 0;
-  async::Event changed{"a call may be begun"};
+  std::size_t abandoned = 0;
+  async::Event changed{"a call may begin"};
 };
 
 TaskManager::TaskManager(const async::Runtime& runtime, async::ThreadPool& threads,
@@ -117,7 +117,7 @@ Task<> TaskManager::perform(std::string name, std::move_only_function<void()> ca
 
 Task<> TaskManager::serve() {
   while (!stopping_) {
-    if (queue_.empty() || progress_->left_behind >= kMostLeftBehind) {
+    if (queue_.empty() || progress_->abandoned >= kMaxAbandoned) {
       co_await progress_->changed.wait();
     } else if (runtime_.clock.now() < next_start_) {
       co_await progress_->changed.wait_until(runtime_.clock, next_start_);
@@ -137,12 +137,12 @@ Task<> TaskManager::make_call(std::shared_ptr<Job> job) {
   auto call = [job] {
     auto waiting = Job::Phase::waiting;
     if (job->phase.compare_exchange_strong(waiting, Job::Phase::running)) job->call();
-    job->call = {};  // what it owns goes with it
+    job->call = {};  // releases what it owns
   };
   auto on_return = [job, progress = progress_, log = log_] {
-    if (job->left_behind) {
-      log.warning("{}: has returned after all; nobody waits for it any more", job->name);
-      --progress->left_behind;
+    if (job->is_abandoned) {
+      log.warning("Abandoned call {} has returned", job->name);
+      --progress->abandoned;
       progress->changed.set();
     }
     job->returned.set();
@@ -159,17 +159,16 @@ void TaskManager::abandon(const std::shared_ptr<Job>& job) {
   const double seconds = in_seconds(options_.deadline);
   auto waiting = Job::Phase::waiting;
   if (job->phase.compare_exchange_strong(waiting, Job::Phase::given_up)) {
-    job->failure.emplace(
-        CloudError::Kind::transient,
-        fmt::format("{}: no thread was free for it within {} s", job->name, seconds));
+    job->failure.emplace(CloudError::Kind::transient,
+                         fmt::format("{}: no free thread within {} s", job->name, seconds));
     return;
   }
-  job->left_behind = true;
-  ++progress_->left_behind;
+  job->is_abandoned = true;
+  ++progress_->abandoned;
   metrics_.count(telemetry::series<kTasksAbandoned>(provider_));
-  log_.error("{}: has not returned within {} s, and is left behind", job->name, seconds);
+  log_.error("Call {} has not returned within {} s: abandoning it", job->name, seconds);
   job->failure.emplace(CloudError::Kind::unknown_outcome,
-                       fmt::format("{}: has not returned within {} s", job->name, seconds));
+                       fmt::format("{}: timed out after {} s", job->name, seconds));
 }
 
 void TaskManager::report_queue() const {

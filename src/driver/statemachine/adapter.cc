@@ -31,7 +31,7 @@ Task<bool> Adapter::is_usable(model::Node /*node*/) {
 Task<> Adapter::remove_resource(Resource resource) {
   throw CloudError(CloudError::Kind::permanent,
                    "cannot delete " + resource.type + " " + resource.id + ": not supported");
-  co_return;  // a coroutine, as all that override it: it throws when it is awaited
+  co_return;  // makes it a coroutine, which throws when awaited, like its overrides
 }
 
 Task<std::map<std::string, std::int64_t>> Adapter::remove_leftovers() {

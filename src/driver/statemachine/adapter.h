@@ -21,126 +21,125 @@ namespace nodepool::driver {
 
 using async::Task;
 
-// What machine is to be made.
+// The machine to make.
 struct CreateSpec {
   std::string node_id;
-  // Which attempt at the node's machine this is, from 1 on: the same in every run of it, so that
-  // clouds whose calls are carried out once by a token can be given one made of both.
+  // The number of the attempt, from 1. A resumed attempt keeps its number. Together with the node's
+  // id, it makes an idempotency token for the cloud's calls.
   std::int64_t attempt = 1;
-  std::string hostname;  // "np<node id>": short, for the sake of Windows
+  std::string hostname;  // "np<node id>": short enough for Windows
   std::string pool;
   std::string label;
   // The uploaded image's id in the cloud; empty: the label has a cloud image.
   std::string image_external_id;
   std::string image_name;         // of the diskimage or cloud image, for metadata
   std::optional<std::string> az;  // nothing: the cloud chooses
-  // To be attached to the machine, over all that the configuration says: it is found by this.
+  // The owner tags to attach to the machine: they override tags from the configuration.
   Metadata metadata;
-  model::NodeRequest request;  // for keys that are made of its fields
-  // How long machines with this label take to come up, to look at them when they are expected
-  // (driver/statemachine/shared_poller.h), and to be told of it. nullptr: nobody wants to know.
-  // Outlives create().
+  model::NodeRequest request;  // for settings with substituted fields (driver/request_template.h)
+  // Boot times of machines with this label, to schedule polls
+  // (driver/statemachine/shared_poller.h). nullptr: not recorded. Outlives create().
   BootTimes* boot_times = nullptr;
 
+  // When the machine is expected to be up. Returns nothing if that is unknown.
   std::optional<Expectation> expectation() const {
     return boot_times == nullptr ? std::nullopt : boot_times->expectation();
   }
+  // Records the machine's boot time, if it is known.
   void learn(std::optional<async::Duration> taken) const {
     if (boot_times != nullptr && taken) boot_times->learn(*taken);
   }
 };
 
-// What a cloud can do: all that the author of a driver on state machines writes besides its
-// configuration. StateMachineProvider does the rest: locks, attempts and undoing, time limits, host
-// keys, console logs, quota, leaks.
+// The operations of a cloud: what a state machine driver implements besides its configuration.
+// StateMachineProvider does the rest: locks, retries, rollback, timeouts, host keys, console logs,
+// quota and leaks.
 //
-// One for each provider; replaced when the provider's configuration changes, once all its calls
-// have ended. All functions run on the event loop, many at a time. They throw CloudError; any other
-// exception counts as CloudError::failed. Waits inside them can be cancelled.
+// There is one adapter for each provider. When the provider's configuration changes, it is replaced
+// once all its calls have returned. All functions run on the event loop, many concurrently, and can
+// be cancelled while they wait. They throw CloudError; any other exception counts as
+// CloudError::failed.
 class Adapter {
  public:
   virtual ~Adapter() = default;
 
-  // Before the first call. Throws: the provider is out of service, and started anew with another
-  // object later. A cloud that is out of reach is no reason to throw.
+  // Called before all other functions. If it throws, the provider is out of service, and a new
+  // adapter is started later. Do not throw because the cloud cannot be reached.
   virtual Task<> start();
 
-  // After the last call.
+  // Called after all other functions have returned.
   virtual Task<> stop();
 
-  // Makes a machine; returns when it runs and its addresses are known. See LaunchSteps for how.
-  // What it has made when it throws is deleted by remove().
-  virtual Task<Instance> create(CreateSpec spec, LaunchSteps& machine) = 0;
+  // Makes a machine, and returns when it runs and its addresses are known. Each call that must not
+  // be made twice is a step; see LaunchSteps. If it throws, remove() deletes what it has made.
+  virtual Task<Instance> create(CreateSpec spec, LaunchSteps& steps) = 0;
 
-  // Deletes a machine, also one that is half made or half deleted, with all that belongs to it.
-  // Returns when it is gone, at once if it was not there. Where deleting something twice does harm,
-  // or begins something whose id has to be known, its steps are written down as those of create()
-  // are; elsewhere `machine` is not needed.
-  virtual Task<> remove(model::Json external_id, LaunchSteps& machine) = 0;
+  // Deletes a machine and all its resources, and returns when they are gone. Succeeds if there is
+  // nothing to delete. The machine may be incomplete or partly deleted. Needs `steps` only for
+  // calls that must not be made twice or whose result must survive a crash.
+  virtual Task<> remove(model::Json external_id, LaunchSteps& steps) = 0;
 
-  // All machines that the credentials show, not only ours: whatever takes quota.
+  // All machines that use the credentials' quota, not only those of this provider.
   virtual Task<std::vector<Instance>> instances() = 0;
 
-  // Everything that may be left over of nodes: what carries our metadata, machines included. By
-  // default, nothing.
+  // All resources with owner tags, machines included: the search for leaks uses them. By default,
+  // none.
   virtual Task<std::vector<Resource>> resources();
 
-  // Whether something that resources() shows, and that carries the node's metadata, may be the
-  // node's: what certainly is not is a leak. By default an instance is compared by its id.
+  // Whether a resource with the node's owner tags may belong to the node; otherwise it is a leak.
+  // By default, compares the id of a machine with the node's, and accepts all other resources.
   virtual bool may_be_of(const Resource& resource, const model::Node& node) const;
 
-  // Deletes something that resources() showed. What is of another type than the driver shows is
-  // refused, as by this function itself: CloudError(permanent). Its id may be that of something
-  // else.
+  // Deletes a resource that resources() has returned. Throws CloudError(permanent) for any other
+  // type: its id may be the id of something else. By default, supports no type.
   virtual Task<> remove_resource(Resource resource);
 
-  // Called every minute: deletes what the cloud leaves behind and nobody's mark is on. Returns how
-  // much of each type it has deleted, for metrics. What cannot be deleted keeps nothing else, and
-  // is logged. By default, nothing.
+  // Called every minute: deletes what the cloud leaves behind without owner tags. Returns the
+  // number deleted for each type, for metrics. Logs failures and continues. By default, does
+  // nothing.
   virtual Task<std::map<std::string, std::int64_t>> remove_leftovers();
 
-  // The most that all machines may take together. By default there is no limit.
+  // The quota for all machines together. By default, unlimited.
   virtual Task<Limits> limits();
 
-  // What a machine with this label takes. By default one instance. CloudError::permanent: the label
-  // cannot be served until the configuration changes.
+  // The resources that a machine with this label takes. By default, one instance.
+  // CloudError(permanent): the label cannot be served until the configuration changes.
   virtual Task<Resources> need(std::string pool, std::string label);
 
   // The zones to choose from for a pool whose configuration names none. Empty: the cloud chooses.
   virtual Task<std::vector<std::string>> zones(std::string pool);
 
-  // Why no machine can be made for a label with a cloud image: the image is not there. Nothing if
-  // it can. Called before a request is accepted and at times after that; to be answered from what
-  // is known for some seconds at least.
+  // Why no machine can be made for a label with a cloud image: the image does not exist. Returns
+  // nothing if it can. Called often: answer from a cache that is kept for some seconds at least.
   virtual Task<std::optional<std::string>> label_problem(std::string pool, std::string label);
 
-  // What the configuration names and the cloud does not have, a sentence each, besides flavors and
-  // images, which need() and label_problem() find missing: networks, zones, key pairs, …
+  // The networks, zones, key pairs, … that the configuration names and the cloud does not have, a
+  // sentence each. need() and label_problem() report missing flavors and images.
   virtual Task<std::vector<std::string>> missing();
 
-  // What a machine that did not come up has written to its console. Called where the label's
-  // configuration asks for it. By default nothing.
+  // The console log of a machine that did not come up. Called if the label's configuration enables
+  // it. By default, returns nothing.
   virtual Task<std::optional<std::string>> console_log(model::Json external_id);
 
-  // Whether the machine of a ready node that is about to be handed out is in working order. If not,
-  // it is deleted. By default it is.
+  // Whether the machine of a ready node is healthy. Called before the node is handed out; if not,
+  // the node is deleted. By default, returns true.
   virtual Task<bool> is_usable(model::Node node);
 
-  // See Provider. To be answered from a listing that all nodes share, seconds old at most.
+  // See Provider::termination_reason(). Answer from a shared listing, seconds old at most.
   virtual Task<std::optional<std::string>> termination_reason(model::Node node);
 
-  // No host keys could be read from the machine.
+  // Called when no host keys could be read from the machine. By default, does nothing.
   virtual void nodescan_failed(const model::Json& external_id);
 
   // See Provider.
   virtual void node_reused(const model::Node& /*node*/) {}
   virtual void node_deleted(const model::Node& /*node*/) {}
 
-  // How long after the call something that was made may not show up yet in what `find` of a step
-  // looks at.
+  // How long the cloud's listings may omit something that was just made (eventual consistency).
+  // LaunchSteps::Find is called for this long.
   virtual async::Duration consistency_delay() const { return std::chrono::seconds(30); }
 
-  // nullptr: the driver uploads no images.
+  // The images of the provider. nullptr: the driver does not upload images.
   virtual ImageSupport* images() { return nullptr; }
 };
 

@@ -8,13 +8,13 @@ namespace nodepool::driver {
 
 namespace {
 
-// Between two writes: what is lost by a death in between is learned again.
-constexpr auto kWriteAgain = std::chrono::minutes(5);
+// Between two writes. Boot times that a crash loses are learned again.
+constexpr auto kWriteInterval = std::chrono::minutes(5);
 
-// In whole milliseconds.
+// In seconds, rounded to milliseconds.
 std::vector<double> seconds_of(const BootTimes& times) {
   std::vector<double> seconds;
-  for (const async::Duration taken : times.known()) {
+  for (const async::Duration taken : times.samples()) {
     const auto rounded = std::chrono::round<std::chrono::milliseconds>(taken);
     seconds.push_back(static_cast<double>(rounded.count()) / 1000);
   }
@@ -36,7 +36,7 @@ BootTimes& BootMemory::of(const std::string& label) {
 }
 
 void BootMemory::learned(const std::string& label, async::Duration taken) {
-  has_news_ = true;
+  is_dirty_ = true;
   context_.metrics.time(telemetry::series<kBoots>(provider_, label), taken);
 }
 
@@ -44,41 +44,41 @@ void BootMemory::take_over(const BootMemory& predecessor) {
   for (const auto& [label, times] : predecessor.times_) {
     if (labels_.contains(label)) of(label).restore(seconds_of(times));
   }
-  is_recalled_ = predecessor.is_recalled_;
-  has_news_ = predecessor.has_news_;
+  is_restored_ = predecessor.is_restored_;
+  is_dirty_ = predecessor.is_dirty_;
   written_at_ = predecessor.written_at_;
 }
 
 Task<> BootMemory::restore() {
-  if (is_recalled_) co_return;
+  if (is_restored_) co_return;
   std::string failure;
   try {
     const model::BootRecord record = co_await model::read_boot_record(context_.store, provider_);
     for (const auto& [label, times] : record) {
       if (labels_.contains(label)) of(label).restore(times);
     }
-    is_recalled_ = true;
+    is_restored_ = true;
   } catch (const coordination::StoreError& error) {
     failure = error.what();
   }
-  if (!failure.empty()) log_.warning("Boot times of before are not known: {}", failure);
+  if (!failure.empty()) log_.warning("Error reading saved boot times: {}", failure);
 }
 
-Task<> BootMemory::remember() {
+Task<> BootMemory::save_if_due() {
   const auto now = context_.runtime.clock.now();
-  const bool is_due = !written_at_ || now >= *written_at_ + kWriteAgain;
-  if (!has_news_ || !is_due) co_return;
+  const bool is_due = !written_at_ || now >= *written_at_ + kWriteInterval;
+  if (!is_dirty_ || !is_due) co_return;
   written_at_ = now;
-  has_news_ = false;
+  is_dirty_ = false;
   co_await restore();
   std::string failure;
   try {
     co_await write();
   } catch (const coordination::StoreError& error) {
     failure = error.what();
-    has_news_ = true;
+    is_dirty_ = true;
   }
-  if (!failure.empty()) log_.warning("Boot times could not be written: {}", failure);
+  if (!failure.empty()) log_.warning("Error saving boot times: {}", failure);
 }
 
 Task<> BootMemory::write() {

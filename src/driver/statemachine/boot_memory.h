@@ -11,26 +11,25 @@
 
 namespace nodepool::driver {
 
-// How long machines of one provider take to come up, by label. Kept in the store, where all
-// launchers of the provider write what they have seen, the last over the others: it differs little.
+// The boot times of one provider's machines, by label, saved in the store. All launchers of the
+// provider write the same record; the last write wins, as their values differ little.
 class BootMemory {
  public:
-  // `context` as ProviderContext says.
+  // `context` outlives this.
   BootMemory(ProviderContext context, const ProviderConfig& config, telemetry::Logger log);
 
-  // Of machines with this label; as long as this is there.
+  // Boot times of machines with this label. The reference is valid as long as this object.
   BootTimes& of(const std::string& label);
 
-  // This goes on where the one of the same provider as it was configured before has ended.
+  // Transfers the state of the provider's previous configuration.
   void take_over(const BootMemory& predecessor);
 
-  // Reads what was written down, unless this has been done. A store that fails is asked again by
-  // remember(). Throws Cancelled.
+  // Reads the saved boot times, once. If the store fails, logs that, and save_if_due() retries.
+  // Throws Cancelled.
   Task<> restore();
 
-  // Writes down what is new, if the last time was some minutes ago. To be called now and then. What
-  // fails is logged.
-  Task<> remember();
+  // Saves new boot times, at most every 5 minutes. Call it periodically. Logs failures.
+  Task<> save_if_due();
 
  private:
   void learned(const std::string& label, async::Duration taken);
@@ -38,11 +37,11 @@ class BootMemory {
 
   ProviderContext context_;
   std::string provider_;
-  std::set<std::string> labels_;  // of the configuration: what others are called is forgotten
+  std::set<std::string> labels_;  // of the configuration; others are dropped
   telemetry::Logger log_;
   std::map<std::string, BootTimes, std::less<>> times_;
-  bool is_recalled_ = false;
-  bool has_news_ = false;
+  bool is_restored_ = false;
+  bool is_dirty_ = false;
   std::optional<async::Clock::TimePoint> written_at_;
 };
 

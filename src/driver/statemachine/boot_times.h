@@ -16,34 +16,35 @@ struct Expectation {
   async::Duration earliest{};
   async::Duration usual{};
   async::Duration latest{};
-  async::Duration step{};  // between two looks while it may come up any moment
+  async::Duration step{};  // between two polls from `earliest` on
 
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 
-// How long the last machines of one label took to come up in one cloud.
+// The last boot times of machines with one label in one cloud.
 class BootTimes {
  public:
-  static constexpr std::size_t kMost = 32;  // older ones are forgotten
-  using Told = std::function<void(async::Duration taken)>;
+  static constexpr std::size_t kMaxSamples = 32;  // older ones are dropped
+  using OnLearned = std::function<void(async::Duration taken)>;
 
-  // `told`: of what is learned.
-  explicit BootTimes(Told told = {}) : told_(std::move(told)) {}
+  // `on_learned` is called with each new boot time.
+  explicit BootTimes(OnLearned on_learned = {}) : on_learned_(std::move(on_learned)) {}
 
-  // One took so long.
+  // Adds a boot time.
   void learn(async::Duration taken);
 
-  // What was learned before, in seconds, the oldest first: before all that has been learned since.
+  // Adds saved boot times, in seconds, the oldest first, before those learned since.
   void restore(const std::vector<double>& seconds);
 
-  const std::deque<async::Duration>& known() const { return known_; }  // the oldest first
+  const std::deque<async::Duration>& samples() const { return samples_; }  // the oldest first
 
-  // Nothing as long as none has been seen. The fewer have been, the less it is sure of.
+  // When the next machine is expected to be up. Returns nothing without samples. The fewer samples,
+  // the wider the interval.
   const std::optional<Expectation>& expectation() const { return expectation_; }
 
  private:
-  Told told_;
-  std::deque<async::Duration> known_;
+  OnLearned on_learned_;
+  std::deque<async::Duration> samples_;
   std::optional<Expectation> expectation_;
 };
 

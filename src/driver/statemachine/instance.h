@@ -12,25 +12,25 @@
 
 namespace nodepool::driver {
 
-// How a node is connected to, where its machine says otherwise than its label.
+// How to connect to a node. Fields that are set override the label's settings.
 struct Connection {
   std::optional<std::string> type;
-  // A number; or an object where there is no host to connect to: credentials of a cluster, say. An
-  // object reaches the node's record and nothing else.
+  // A number; or an object, such as the credentials of a cluster, if there is no host to connect
+  // to. An object is copied to the node's record unchanged.
   model::Json port;  // null: the label's
   std::optional<std::string> username;
   std::optional<std::string> python_path;
   std::optional<std::string> shell_type;
-  std::vector<std::string> host_keys;  // empty: none are known but those that are scanned
+  std::vector<std::string> host_keys;  // empty: those that the host key scan finds
 };
 
-// A machine in the cloud: what a launch results in, and what a listing shows.
+// A machine in the cloud: the result of a launch, and an entry of a listing.
 struct Instance {
-  model::Json external_id;  // text, or an object where the cloud has several
+  model::Json external_id;  // text, or an object if the cloud has several ids
   Metadata metadata;
-  Resources resources;  // what it takes; empty: not known
+  Resources resources;  // that it takes; empty: unknown
 
-  // Where it is reached. Needed unless `connection.port` is an object.
+  // The address to connect to. Required unless `connection.port` is an object.
   std::optional<std::string> interface_ip;
   std::optional<std::string> public_ipv4;
   std::optional<std::string> public_ipv6;
@@ -43,18 +43,18 @@ struct Instance {
   model::Json driver_data;
   std::optional<std::int64_t> slot;
   model::Json node_properties{"{}"};
-  model::Json node_attributes;  // an object; the pool's go over them, key by key
+  model::Json node_attributes;  // an object; the pool's node-attributes override its keys
   Connection connection = {};
 };
 
-// What a machine is called among the resources; its Resource::id is its external id: the text that
-// it is, or the JSON of any other value.
+// Resource::type of a machine. Its Resource::id is its external id: as it is if that is text,
+// otherwise as JSON.
 inline constexpr std::string_view kInstanceResource = "instance";
 
-// Something in the cloud that should go when nobody knows it any more.
+// A resource in the cloud that may be a leak.
 struct Resource {
-  std::string type;  // kInstanceResource, "volume", …: a word for messages and metrics
-  std::string id;    // what the adapter deletes it by
+  std::string type;  // kInstanceResource, "volume", …: for messages and metrics
+  std::string id;    // for Adapter::remove_resource()
   Metadata metadata;
 };
 

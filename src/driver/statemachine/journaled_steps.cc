@@ -10,8 +10,8 @@ using async::Task;
 
 namespace {
 
-// Between two looks for something that may have been made.
-constexpr auto kLookAgain = std::chrono::seconds(1);
+// Between two calls of `find`.
+constexpr auto kFindInterval = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ JournaledSteps::JournaledSteps(const async::Runtime& runtime, NodeRecord& record
       journal_(journal),
       steps_(purpose == Purpose::making ? journal.steps : journal.removal),
       purpose_(purpose),
-      settling_time_(consistency_delay),
+      consistency_delay_(consistency_delay),
       log_(std::move(log)) {}
 
 Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
@@ -34,7 +34,7 @@ Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
     if (known != steps_.end()) before = known->second;
     if (before && before->result) co_return *before->result;
     std::optional<std::string> result;
-    if (before) result = co_await look_for(name, find);
+    if (before) result = co_await find_result(name, find);
     if (!result) result = co_await make_once(name, make, before);
     if (!result) continue;
     co_await end(name, *result);
@@ -42,8 +42,9 @@ Task<std::string> JournaledSteps::step(std::string name, Make make, Find find) {
   }
 }
 
-// Nothing: nobody knows whether it has been done. `before` is the step as an earlier call of `make`
-// has left it, whose outcome nobody knows either: that this one is refused says nothing of that.
+// Returns nothing if the outcome is unknown. `before` is the step as an earlier call of `make` with
+// unknown outcome left it. It is restored if this call is refused, which says nothing about the
+// earlier one.
 Task<std::optional<std::string>> JournaledSteps::make_once(
     std::string name, const Make& make, std::optional<LaunchJournal::Step> before) {
   co_await begin(name);
@@ -55,12 +56,12 @@ Task<std::optional<std::string>> JournaledSteps::make_once(
       if (before) steps_.emplace(name, *before);
       throw;
     }
-    log_.warning("Step \"{}\" may have been done: {}", name, error.what());
+    log_.warning("Outcome of step \"{}\" is unknown: {}", name, error.what());
   }
   co_return std::nullopt;
 }
 
-// The intent goes to the store before the call goes to the cloud.
+// Writes the intent to the store before the call to the cloud.
 Task<> JournaledSteps::begin(std::string name) {
   if (recorder_ != nullptr) recorder_->entered(name);
   steps_[name] = {runtime_.clock.wall_seconds(), std::nullopt};
@@ -72,43 +73,43 @@ Task<> JournaledSteps::end(std::string name, std::string result) {
   co_await save();
 }
 
-// Nothing: it was not done. Only a look that the cloud has answered can tell that; the time limit
-// of the attempt ends the waiting for one. When the step was begun says little: the call may have
-// waited for its turn, and clocks are set.
-Task<std::optional<std::string>> JournaledSteps::look_for(std::string name, const Find& find) {
-  const auto shows_until = runtime_.clock.now() + settling_time_;
-  std::string trouble;
+// Returns nothing if the step was not done, for which the cloud must respond after the consistency
+// delay. The attempt's timeout limits the wait. The delay counts from now, not from the beginning
+// of the step: the call may have been queued, and the system clock may have been adjusted.
+Task<std::optional<std::string>> JournaledSteps::find_result(std::string name, const Find& find) {
+  const auto shows_until = runtime_.clock.now() + consistency_delay_;
+  std::string last_failure;
   while (true) {
     const bool last = runtime_.clock.now() >= shows_until;
-    const Look look = co_await look_once(find);
-    if (look.found) {
-      log_.info("Step \"{}\" had been done: {}", name, *look.found);
-      co_return look.found;
+    const Lookup lookup = co_await look_up(find);
+    if (lookup.found) {
+      log_.info("Step \"{}\" was already done: {}", name, *lookup.found);
+      co_return lookup.found;
     }
-    if (last && look.failure.empty()) break;
-    if (look.failure != trouble && !look.failure.empty()) {
-      log_.warning("Nobody can say whether step \"{}\" has been done: {}", name, look.failure);
+    if (last && lookup.failure.empty()) break;
+    if (lookup.failure != last_failure && !lookup.failure.empty()) {
+      log_.warning("Cannot determine whether step \"{}\" was done: {}", name, lookup.failure);
     }
-    trouble = look.failure;
-    co_await runtime_.clock.sleep_for(kLookAgain);
+    last_failure = lookup.failure;
+    co_await runtime_.clock.sleep_for(kFindInterval);
   }
-  log_.info("Step \"{}\" had not been done, doing it", name);
+  log_.info("Step \"{}\" was not done, doing it now", name);
   co_return std::nullopt;
 }
 
-Task<JournaledSteps::Look> JournaledSteps::look_once(const Find& find) {
-  Look look;
+Task<JournaledSteps::Lookup> JournaledSteps::look_up(const Find& find) {
+  Lookup lookup;
   try {
-    look.found = co_await find();
+    lookup.found = co_await find();
   } catch (const async::Cancelled&) {
     throw;
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::permanent) throw;
-    look.failure = error.what();
+    lookup.failure = error.what();
   } catch (const std::exception& error) {
-    look.failure = error.what();
+    lookup.failure = error.what();
   }
-  co_return look;
+  co_return lookup;
 }
 
 Task<> JournaledSteps::save() {
@@ -117,13 +118,13 @@ Task<> JournaledSteps::save() {
 }
 
 void JournaledSteps::set_external_id(model::Json external_id) {
-  if (purpose_ == Purpose::removal) return;  // what is deleted keeps its id
+  if (purpose_ == Purpose::removal) return;  // the id stays until all is deleted
   record_.node().external_id = std::move(external_id);
   accepted();
 }
 
 void JournaledSteps::accepted() {
-  if (const auto told = std::exchange(accepted_, nullptr)) told();
+  if (const auto notify = std::exchange(accepted_, nullptr)) notify();
 }
 
 void JournaledSteps::enter(std::string state) {

@@ -15,26 +15,26 @@
 
 namespace nodepool::driver {
 
-// A state machine whose steps are written to the record of the node that it is for.
+// Steps that are written to the journal in the node's record.
 class JournaledSteps final : public LaunchSteps {
  public:
   // What the steps do.
   enum class Purpose { making, removal };
 
-  // `consistency_delay`: Adapter::consistency_delay(). Keeps references.
+  // `consistency_delay`: Adapter::consistency_delay(). `record` and `journal` outlive this.
   JournaledSteps(const async::Runtime& runtime, NodeRecord& record, LaunchJournal& journal,
                  async::Duration consistency_delay, telemetry::Logger log,
                  Purpose purpose = Purpose::making);
 
-  // Is called once, when the cloud has taken the order: to make it, its id is known then; or to
-  // delete it.
+  // `accepted` is called once, when the cloud has accepted the creation, and the machine's id is
+  // known, or the deletion.
   void on_accepted(std::function<void()> accepted) { accepted_ = std::move(accepted); }
 
-  // For a thing of its own among several of the node: its steps are told by this name.
+  // Prefixes the names of the following steps: for one of several machines of the node.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
 
-  // Is told of the steps from now on; outlives this.
-  void tell(LaunchRecorder& recorder) { recorder_ = &recorder; }
+  // Records the steps from now on. `recorder` outlives this.
+  void record_to(LaunchRecorder& recorder) { recorder_ = &recorder; }
 
   async::Task<std::string> step(std::string name, Make make, Find find) override;
   void set_external_id(model::Json external_id) override;
@@ -42,18 +42,18 @@ class JournaledSteps final : public LaunchSteps {
   void enter(std::string state) override;
 
  private:
-  // What `find` has come to.
-  struct Look {
+  // The outcome of `find`.
+  struct Lookup {
     std::optional<std::string> found;
-    std::string failure;  // why the cloud does not say; empty: it has said
+    std::string failure;  // empty: the cloud has responded
   };
 
   async::Task<> begin(std::string name);
   async::Task<> end(std::string name, std::string result);
   async::Task<std::optional<std::string>> make_once(std::string name, const Make& make,
                                                     std::optional<LaunchJournal::Step> before);
-  async::Task<std::optional<std::string>> look_for(std::string name, const Find& find);
-  async::Task<Look> look_once(const Find& find);
+  async::Task<std::optional<std::string>> find_result(std::string name, const Find& find);
+  async::Task<Lookup> look_up(const Find& find);
   async::Task<> save();
   void accepted();
 
@@ -63,10 +63,10 @@ class JournaledSteps final : public LaunchSteps {
   std::map<std::string, LaunchJournal::Step>& steps_;  // of the journal
   Purpose purpose_;
   std::string scope_;
-  std::function<void()> accepted_;  // empty: nobody wants to know, or has been told
-  async::Duration settling_time_;
+  std::function<void()> accepted_;  // empty: not set, or called already
+  async::Duration consistency_delay_;
   telemetry::Logger log_;
-  LaunchRecorder* recorder_ = nullptr;  // nullptr: nobody wants to know
+  LaunchRecorder* recorder_ = nullptr;  // nullptr: not recorded
 };
 
 }  // namespace nodepool::driver

@@ -48,7 +48,7 @@ LaunchJournal LaunchJournal::parse(const model::Json& json) {
     journal.steps = read_steps(value.at("steps"));
     if (value.contains("removal")) journal.removal = read_steps(value.at("removal"));
   } catch (const nlohmann::json::exception& error) {
-    throw model::RecordError(std::string("'launch_journal' cannot be understood: ") + error.what());
+    throw model::RecordError(std::string("invalid 'launch_journal': ") + error.what());
   }
   return journal;
 }

@@ -9,30 +9,31 @@
 
 namespace nodepool::driver {
 
-// How far the launch of a node has come: the node's `launch_journal`. It lets another launcher go
-// on where one has died.
+// The progress of a launch, in the node's field `launch_journal`. Another launcher resumes the
+// launch from it after a crash.
 //
 //   {"attempt": 1, "undo": false, "steps": {"server": {"begun": 1700000000.5, "result": "3f2a…"}}}
 //
-// and, while something is deleted in steps, `removal` like `steps`.
+// and, during a deletion with steps, `removal` like `steps`.
 struct LaunchJournal {
   struct Step {
-    double begun = 0;                   // when it was about to be done, seconds since the epoch
-    std::optional<std::string> result;  // nothing: nobody knows whether it was done
+    double begun = 0;                   // written before the call, seconds since the epoch
+    std::optional<std::string> result;  // nothing: the outcome is unknown
 
     friend bool operator==(const Step&, const Step&) = default;
   };
 
   std::int64_t attempt = 1;
-  bool undo = false;                         // what the last attempt made is still to be deleted
+  bool undo = false;                         // the last attempt must be rolled back first
   std::map<std::string, Step> steps;         // of this attempt; with `undo`, of the last one
-  std::map<std::string, Step> removal = {};  // of the deletion that is under way
+  std::map<std::string, Step> removal = {};  // of the deletion in progress
 
-  // Whether a step of making was begun whose outcome is not known.
+  // Whether the outcome of one of `steps` is unknown.
   bool is_uncertain() const;
 
-  // A null is an empty journal. Throws model::RecordError.
+  // Reads the field; null is an empty journal. Throws model::RecordError.
   static LaunchJournal parse(const model::Json& json);
+  // The value of the field.
   model::Json to_json() const;
 
   friend bool operator==(const LaunchJournal&, const LaunchJournal&) = default;

@@ -13,11 +13,11 @@ namespace {
 
 using EventKind = TraceEvent::Kind;
 
-// The beginning tells what was made, the end what went wrong.
-constexpr std::size_t kFirstNotes = 40;
-constexpr std::size_t kLastNotes = 40;
+// Events kept from the beginning (what was made) and the end (what failed).
+constexpr std::size_t kFirstEvents = 40;
+constexpr std::size_t kLastEvents = 40;
 
-// Bytes, of each text of a note.
+// Of each text of an event, in bytes.
 constexpr std::size_t kLongestText = 200;
 
 constexpr std::size_t kConsoleLines = 100;
@@ -54,7 +54,7 @@ void LaunchRecorder::called(const Call& call) {
 }
 
 void LaunchRecorder::looked(std::string_view list) {
-  add({.kind = EventKind::look, .what = clipped(list)});
+  add({.kind = EventKind::poll, .what = clipped(list)});
 }
 
 void LaunchRecorder::connected(std::string_view to, std::string_view outcome) {
@@ -91,15 +91,15 @@ void LaunchRecorder::add(TraceEvent event) {
     last.id = std::move(event.id);
     return;
   }
-  if (events.size() >= kFirstNotes + kLastNotes) {
-    events.erase(events.begin() + kFirstNotes);
+  if (events.size() >= kFirstEvents + kLastEvents) {
+    events.erase(events.begin() + kFirstEvents);
     ++trace_.left_out;
   }
   events.push_back(std::move(event));
 }
 
 std::string console_tail(std::string_view text) {
-  // What becomes of it is not shorter.
+  // Escaping makes the text no shorter.
   if (text.size() > kConsoleBytes) text.remove_prefix(text.size() - kConsoleBytes);
   std::string tail = telemetry::harmless_text(text);
   while (tail.ends_with('\n')) tail.pop_back();

@@ -10,7 +10,7 @@
 
 namespace nodepool::driver {
 
-// Collects, in memory and within bounds, what happens during one attempt at a launch.
+// Collects the trace of one launch attempt, in bounded memory.
 class LaunchRecorder final : public async::CallTracer {
  public:
   // The attempt begins now. `clock` outlives it.
@@ -19,13 +19,13 @@ class LaunchRecorder final : public async::CallTracer {
   void called(const Call& call) override;
   void looked(std::string_view list) override;
   void connected(std::string_view to, std::string_view outcome) override;
-  // Something of the launch begins.
+  // A step of the launch begins.
   void entered(std::string_view step);
-  // What the machine has written to its console, of which the end is kept.
+  // The machine's console log, of which the end is kept.
   void console(std::string_view text);
 
-  // What has been collected, and how long it took; what is known only at the end is the caller's.
-  // The next attempt begins now.
+  // Returns the events, the number of calls, the console log and the duration; the caller fills in
+  // the other fields. The next attempt begins now.
   LaunchTrace take();
 
  private:
@@ -37,8 +37,7 @@ class LaunchRecorder final : public async::CallTracer {
   LaunchTrace trace_;
 };
 
-// The end of a console: its last lines, a hundred and 8 KiB at most, with control characters as
-// escapes.
+// The end of a console log: at most 100 lines and 8 KiB, with control characters escaped.
 std::string console_tail(std::string_view text);
 
 }  // namespace nodepool::driver

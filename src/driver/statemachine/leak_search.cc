@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kImageResource = "image";
 
-// How long the deletion of one thing may take before it is begun anew.
+// Timeout of one deletion; the next search retries it.
 constexpr auto kRemovalTimeout = std::chrono::seconds(600);
 
 }  // namespace
@@ -47,7 +47,7 @@ Task<> LeakSearch::search(std::string what, Task<> searching) {
   } catch (const async::Cancelled&) {
     throw;
   } catch (const std::exception& error) {
-    log_.warning("Could not look for leaked {}: {}", what, error.what());
+    log_.warning("Error searching for leaked {}: {}", what, error.what());
   }
 }
 
@@ -68,19 +68,19 @@ Task<> LeakSearch::clean(Service& service) {
   co_await remove_all(std::move(leaks));
 }
 
-// One that was emptied, or replaced, while the launcher runs knows nothing of what is in use.
+// A store that was emptied or replaced while the launcher runs lacks the records of nodes in use.
 Task<bool> LeakSearch::is_own_store() {
   const model::Installation stored = co_await model::find_installation(context_.store);
   const std::string& own = ownership_.installation().id;
   const bool is_own = stored.id == own;
-  if (!is_own && !told_of_store_) {
-    log_.error("The store is not that of installation {} any more: leaks are left alone", own);
+  if (!is_own && !has_reported_store_) {
+    log_.error("The store no longer belongs to installation {}: not deleting leaks", own);
   }
-  told_of_store_ = !is_own;
+  has_reported_store_ = !is_own;
   co_return is_own;
 }
 
-// Once, as long as it is there.
+// Logs each leak once.
 void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
   std::set<std::string> reported;
   for (const Leak& leak : leaks) {
@@ -88,7 +88,7 @@ void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
     std::string name = name_of(leak);
     if (!service.reported.contains(name)) {
       log_.warning(
-          "{} carries the name of provider {} and is left alone: {} (`nodepool leak-list`)", name,
+          "Not deleting {}, which is tagged with provider {}: {} (see `nodepool leak-list`)", name,
           provider_, leak.reason);
     }
     reported.insert(std::move(name));
@@ -96,8 +96,8 @@ void LeakSearch::report(Service& service, const std::vector<Leak>& leaks) {
   service.reported = std::move(reported);
 }
 
-// A node has one machine, whose id is known once it is ready: another one was made by an attempt
-// whose outcome nobody learned. A node that had the same id before has none of this one's.
+// A ready node has one machine, whose id is known. Another machine with its tags was made by an
+// attempt with unknown outcome, or for an earlier node with the same id.
 Records::Node LeakSearch::record_of(const std::string& node_id, const Resource& resource) const {
   const model::Node* node = context_.nodes.find(node_id);
   if (node == nullptr || node->provider != provider_) return Records::Node::none;
@@ -145,7 +145,7 @@ Task<> LeakSearch::remove(Leak leak) {
                                      .metadata = std::move(leak.metadata)});
 }
 
-// Side by side: what the cloud does not get rid of takes all its time.
+// Concurrently: a deletion that the cloud does not finish takes until its timeout.
 Task<> LeakSearch::remove_all(std::vector<Leak> leaks) {
   Removals removals{.unfinished = leaks.size()};
   async::TaskScope scope(context_.runtime,
@@ -184,7 +184,7 @@ Task<> LeakSearch::remove_one(Leak leak, Removals& removals) {
     log_.warning("Deleted leaked {}: {}", name_of(leak), leak.reason);
     context_.metrics.count(telemetry::series<kLeakedResources>(provider_, leak.type));
   } else {
-    log_.error("Leaked {} could not be deleted: {}", name_of(leak), failure);
+    log_.error("Error deleting leaked {}: {}", name_of(leak), failure);
   }
   --removals.unfinished;
   removals.ended.set();

@@ -14,27 +14,27 @@
 
 namespace nodepool::driver {
 
-// Deletes what belongs to nodes and uploads of one provider that are gone, and what the cloud
-// leaves behind. A service of the cloud that fails, or one thing that cannot be deleted, keeps
-// nothing else from being cleaned up.
+// Finds and deletes the leaks of one provider: resources of nodes and uploads that have no record,
+// and what the cloud leaves behind. A failure of one service or deletion does not affect the
+// others.
 class LeakSearch {
  public:
-  // `context` as ProviderContext says; the others outlive it.
+  // The referenced objects outlive this.
   LeakSearch(ProviderContext context, std::string provider, Adapter& adapter,
              const Ownership& ownership, telemetry::Logger log);
 
-  // One search. What fails is logged: there is a next time. What this installation may not have
-  // made is reported only. Throws Cancelled.
+  // Searches once, and deletes the leaks that the previous search found as well. Only logs those
+  // that another installation may have made. Logs failures. Throws Cancelled.
   Task<> run();
 
-  // What there is now. Throws CloudError.
+  // The leaks at present. Throws CloudError.
   Task<std::vector<Leak>> leaks();
 
-  // Throws CloudError.
+  // Deletes a leak. Throws CloudError.
   Task<> remove(Leak leak);
 
  private:
-  // What is looked for in one service of the cloud, with what was seen there last time.
+  // One service of the cloud, with the leaks of the previous search.
   struct Service {
     std::string what;
     Task<std::vector<Leak>> (LeakSearch::*find)();
@@ -42,7 +42,7 @@ class LeakSearch {
     std::set<std::string> reported = {};
   };
 
-  // Deletions side by side.
+  // Concurrent deletions.
   struct Removals {
     std::size_t unfinished = 0;
     async::Event ended{"a leaked resource is deleted"};
@@ -65,7 +65,7 @@ class LeakSearch {
   const Ownership& ownership_;
   telemetry::Logger log_;
   std::array<Service, 2> services_;
-  bool told_of_store_ = false;
+  bool has_reported_store_ = false;
 };
 
 }  // namespace nodepool::driver

@@ -11,7 +11,7 @@ namespace {
 
 using Maker = Ownership::Maker;
 
-// What the metadata says that it was made for.
+// What a resource was made for, according to its tags.
 struct Purpose {
   std::string node;
   std::string build;
@@ -28,19 +28,19 @@ Leak make_leak(const Resource& resource, bool is_ours, std::string reason) {
           .reason = std::move(reason)};
 }
 
-// Why it is a leak, given that this installation has made it.
+// Why a resource that this installation has made is a leak.
 std::string reason_of(const Purpose& purpose, Records::Node node) {
   if (purpose.node.empty()) {
     return "upload " + purpose.upload + " of build " + purpose.build + " has no record";
   }
   if (node == Records::Node::has_other) return "node " + purpose.node + " has another machine";
   if (node == Records::Node::is_another) {
-    return "another node had the id " + purpose.node + " when it was made";
+    return "made for an earlier node with the id " + purpose.node;
   }
   return "node " + purpose.node + " has no record";
 }
 
-// Where the store was there before it gave marks, the Python Nodepool's machines have none.
+// In a store taken over from the Python Nodepool, its machines have no installation id.
 bool may_be_from_before(const Purpose& purpose, Records::Node node, const Ownership& ownership) {
   return ownership.installation().was_taken_over() && !purpose.node.empty() &&
          node == Records::Node::none;
@@ -63,14 +63,13 @@ std::optional<Leak> leak_of(const Resource& resource, const Ownership& ownership
     return make_leak(resource, true, reason_of(purpose, node));
   }
   if (maker == Maker::other_installation) {
-    return make_leak(
-        resource, false,
-        "installation " + value_of(resource.metadata, kInstallationIdKey) + " has made it");
+    return make_leak(resource, false,
+                     "made by installation " + value_of(resource.metadata, kInstallationIdKey));
   }
   if (may_be_from_before(purpose, node, ownership)) {
     return make_leak(resource, true, reason_of(purpose, node));
   }
-  return make_leak(resource, false, "nothing says which installation has made it");
+  return make_leak(resource, false, "made by an unknown installation");
 }
 
 }  // namespace
@@ -81,7 +80,7 @@ bool may_be_machine(const model::Json& external_id, const std::string& resource_
   if (!text.empty()) return text == resource_id;
   const auto shown = nlohmann::json::parse(resource_id, nullptr, false);
   const auto known = nlohmann::json::parse(external_id.text, nullptr, false);
-  return shown.type() != known.type() || shown == known;  // whatever the order of the keys
+  return shown.type() != known.type() || shown == known;  // in any order of keys
 }
 
 std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,

@@ -11,41 +11,41 @@
 
 namespace nodepool::driver {
 
-// Whether the machine that resources() shows as `resource_id` may be the one with this external id.
-// Only ids that can be compared tell that it is another one.
+// Whether the machine with the Resource::id `resource_id` may have this external id. Ids of
+// different types cannot be compared, and may be the same machine.
 bool may_be_machine(const model::Json& external_id, const std::string& resource_id);
 
-// What the records of a provider say.
+// Queries of a provider's records.
 struct Records {
   enum class Node {
     none,        // there is no such node
-    is_another,  // it was made for another one, which had the id before
-    has_other,   // its machine is another one
-    has_it,      // it is the node's, or may be
+    is_another,  // the resource was made for an earlier node with the same id
+    has_other,   // the node has another machine
+    has_it,      // the resource belongs to the node, or may belong to it
   };
   std::function<Node(const std::string& node_id, const Resource& resource)> node;
   // Whether there is such an upload to the provider.
   std::function<bool(const std::string& build_id, const std::string& upload_id)> upload;
 };
 
-// Those of `resources` that carry the provider's name, and that its records do not know. What the
-// metadata does not prove to be this installation's own is somebody's whom the store knows nothing
-// of: another Nodepool with a provider of this name, or this one before its store was lost.
+// The resources that are tagged with the provider's name and have no record. Those without proof
+// that this installation made them are reported, but may not be deleted: they may belong to another
+// Nodepool with a provider of this name, or to this one before its store was lost.
 std::vector<Leak> find_leaks(const std::vector<Resource>& resources, const Ownership& ownership,
                              const Records& records);
 
-// Remembers what was seen last time: whatever is seen for the first time may have a record that is
-// under way to this launcher, or be about to go.
+// The leaks of the previous search. A leak that is found once may have a record that this launcher
+// has not received yet, or may be about to disappear.
 class LeakMemory {
  public:
-  // Those of `leaks` that were among them last time as well.
+  // Returns the leaks that the previous call got as well.
   std::vector<Leak> seen_again(std::vector<Leak> leaks);
 
  private:
   std::set<std::string> seen_;
 };
 
-// What a leak is called in messages, and told by.
+// The name of a leak in messages; unique within a provider.
 std::string name_of(const Leak& leak);
 
 }  // namespace nodepool::driver

@@ -19,26 +19,26 @@ namespace nodepool::driver {
 
 namespace {
 
-// Between attempts at deleting what a failed attempt has made.
+// Between attempts to roll back a failed attempt.
 constexpr auto kUndoPause = std::chrono::seconds(5);
 
-// After an attempt that has not reached the cloud; each is twice the one before.
+// After an attempt that has not reached the cloud; each pause is twice the previous one.
 constexpr auto kFirstPause = std::chrono::seconds(15);
 constexpr auto kLongestPause = std::chrono::seconds(120);
 
-// The machine came up, but did not let itself be scanned.
+// The machine came up, but its host keys could not be read.
 class ScanFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The machine came up, but cannot be reached.
+// The machine came up, but has no usable address.
 class NoAddress : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What `over` does not have is as in `base`; neither need be an object.
+// The keys of `base`, overridden by those of `over`. If `base` is no object, returns `over`.
 model::Json merged(const model::Json& base, const model::Json& over) {
   auto all = nlohmann::ordered_json::parse(base.text);
   const auto more = nlohmann::ordered_json::parse(over.text);
@@ -54,7 +54,7 @@ struct MachineLaunch::Failure {
   std::string_view result = kLaunchFailed;  // for metrics
   LaunchError::Kind kind = LaunchError::Kind::failed;
   bool may_try_again = true;
-  bool has_reached_cloud = true;  // otherwise nothing was tried, and another attempt is no use yet
+  bool has_reached_cloud = true;  // otherwise pause before the next attempt
 };
 
 MachineLaunch::MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
@@ -72,8 +72,7 @@ const MachineLabel& MachineLaunch::label() const {
 
 Task<> MachineLaunch::run() {
   journal_ = LaunchJournal::parse(launch_.node().launch_journal);
-  // A launcher without a journal, such as the Python Nodepool's, has begun it: nobody knows how
-  // far.
+  // Without a journal, the Python Nodepool's launcher has begun it, and its progress is unknown.
   const bool has_journal = !launch_.node().launch_journal.is_null();
   if (!has_journal && !launch_.node().external_id.is_null()) journal_.undo = true;
   resumed_ = has_journal || journal_.undo;
@@ -91,7 +90,7 @@ Task<> MachineLaunch::run() {
     emit_trace(failure);
     if (!failure) break;
     const bool last = journal_.attempt >= context_.config.launch_retries();
-    launch_.node().launch_journal = journal_.to_json();  // for whoever takes the node back
+    launch_.node().launch_journal = journal_.to_json();  // for reclaiming the node
     if (last || !failure->may_try_again) throw LaunchError(failure->kind, failure->message);
     context_.log.error("Launch attempt {}/{} failed: {}", journal_.attempt,
                        context_.config.launch_retries(), failure->message);
@@ -101,7 +100,7 @@ Task<> MachineLaunch::run() {
   launch_.node().launch_journal = {};
 }
 
-// Nothing if the attempt has succeeded; throws what ends the launch whatever it had come to.
+// Rethrows errors that end the launch without another attempt.
 std::optional<MachineLaunch::Failure> MachineLaunch::failure_of(
     const std::exception_ptr& error) const {
   try {
@@ -140,19 +139,19 @@ void MachineLaunch::emit_trace(const std::optional<Failure>& failure) {
   trace.result = failure ? failure->result : kLaunchReady;
   if (failure) {
     trace.failure = model::failure_text(failure->message);
-    if (trace.failure.empty()) trace.failure = "the reason is not known";
+    if (trace.failure.empty()) trace.failure = "unknown reason";
   }
   launch_.attempt_ended(trace);
 }
 
-// Without a pause, a cloud that refuses the credentials or does not answer would use up all
+// Without a pause, a cloud that rejects the credentials or does not respond would use up all
 // attempts at once.
 Task<> MachineLaunch::pause() {
   const auto wanted = kFirstPause * (1 << std::min<std::int64_t>(journal_.attempt - 1, 8));
   return context_.runtime.clock.sleep_for(std::min<async::Duration>(wanted, kLongestPause));
 }
 
-// Its time begins now, and so the deletion of what the last one made counts.
+// The rollback of the last attempt counts towards the timeout of this one.
 void MachineLaunch::begin_another_attempt() {
   ++journal_.attempt;
   journal_.undo = !launch_.node().external_id.is_null() || journal_.is_uncertain();
@@ -165,7 +164,7 @@ Task<> MachineLaunch::run_attempt() {
   co_await async::with_limit(std::move(limit), std::move(running), "launching the machine");
 }
 
-// Returns when the cloud has had its time. While the store is away nothing is asked of the cloud.
+// Returns after launch-timeout, not counting the time for writes to the store.
 Task<> MachineLaunch::handle_timeout() {
   async::Duration granted = launch_.taken();
   auto deadline = context_.runtime.clock.now() + context_.config.launch_timeout();
@@ -179,14 +178,14 @@ Task<> MachineLaunch::handle_timeout() {
 
 Task<> MachineLaunch::attempt() {
   if (journal_.undo) co_await undo();
-  JournaledSteps machine(context_.runtime, launch_, journal_, context_.adapter.consistency_delay(),
-                         context_.log);
-  // Of what another launcher has begun, nobody knows when.
+  JournaledSteps steps(context_.runtime, launch_, journal_, context_.adapter.consistency_delay(),
+                       context_.log);
+  // The start of a resumed attempt is unknown, so its stages are not reported.
   const bool is_resumed = !journal_.steps.empty();
   stages_.begin();
-  if (!is_resumed) machine.on_accepted([this] { stages_.reached("created"); });
-  machine.tell(*recorder_);
-  const Instance instance = co_await context_.adapter.create(spec(), machine);
+  if (!is_resumed) steps.on_accepted([this] { stages_.reached("created"); });
+  steps.record_to(*recorder_);
+  const Instance instance = co_await context_.adapter.create(spec(), steps);
   if (!is_resumed) stages_.reached("active");
   stages_.begin();
   describe(instance);
@@ -195,10 +194,10 @@ Task<> MachineLaunch::attempt() {
 
 Task<> MachineLaunch::undo() {
   model::Node& node = launch_.node();
-  recorder_->entered("deleting what the last attempt has made");
+  recorder_->entered("deleting the resources of the last attempt");
   launch_.node().launch_journal = journal_.to_json();
   while (true) {
-    co_await launch_.save();  // each time: it proves that the node is still ours
+    co_await launch_.save();  // checks that this launcher still holds the node's lock
     std::string failure;
     try {
       co_await remove_all_of({context_.runtime, context_.adapter, context_.ownership, context_.log},
@@ -207,7 +206,7 @@ Task<> MachineLaunch::undo() {
       failure = error.what();
     }
     if (failure.empty()) break;
-    context_.log.warning("What the last attempt made could not be deleted: {}", failure);
+    context_.log.warning("Error deleting the resources of the last attempt: {}", failure);
     co_await context_.runtime.clock.sleep_for(kUndoPause);
   }
   node.external_id = {};
@@ -240,7 +239,7 @@ void MachineLaunch::describe_image() {
   describe_connection({});
 }
 
-// What the machine does not say is as the label has it.
+// The label's settings apply where `connection` has none.
 void MachineLaunch::describe_connection(const Connection& connection) {
   model::Node& node = launch_.node();
   const ImageAccess& access = label().access;
@@ -286,13 +285,13 @@ void MachineLaunch::describe(const Instance& instance) {
 Task<> MachineLaunch::scan() {
   model::Node& node = launch_.node();
   const std::optional<int> port = node.port();
-  if (!port) co_return;  // there is no host to connect to
+  if (!port) co_return;  // no host to connect to
   if (node.interface_ip.value_or("").empty()) {
-    throw NoAddress("the machine has no address to reach it by");
+    throw NoAddress("the machine has no usable address");
   }
   if (!label().host_key_checking) co_return;
   node.launch_journal = journal_.to_json();
-  co_await launch_.save();  // people want to see the address of a machine that does not answer
+  co_await launch_.save();  // publishes the address of a machine that may not respond
   const auto deadline = context_.runtime.clock.now() + context_.config.boot_timeout();
   const std::string type = node.connection_type.value_or("");
   const bool has_ssh = type == "ssh" || type == "network_cli";
@@ -314,9 +313,8 @@ Task<> MachineLaunch::scan() {
     failure = error.what();
   }
   context_.log.debug(
-      "Host key scan {}: {} key(s); {} attempt(s) to connect, {} failed connection(s) and {} "
-      "failed "
-      "negotiation(s) for single keys; {} s",
+      "Host key scan {}: {} key(s), {} connection attempt(s), {} failed connection(s), {} failed "
+      "negotiation(s), {} s",
       failure.empty() ? "complete" : "failed", node.host_keys.size(), progress.attempts,
       progress.failed_connections, progress.failed_negotiations,
       std::chrono::floor<std::chrono::seconds>(context_.runtime.clock.now() - begun).count());
@@ -342,7 +340,7 @@ Task<> MachineLaunch::report_scan_failure(std::string reason) {
   } catch (const CloudError& error) {
     failure = error.what();
   }
-  if (!failure.empty()) context_.log.warning("No console log: {}", failure);
+  if (!failure.empty()) context_.log.warning("Error reading the console log: {}", failure);
 }
 
 }  // namespace nodepool::driver

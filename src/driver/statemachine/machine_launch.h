@@ -18,7 +18,7 @@
 
 namespace nodepool::driver {
 
-// What launches of one provider work with. Everything outlives them.
+// The dependencies of a launch. All of them outlive it.
 struct MachineLaunchContext {
   async::Runtime runtime;
   Adapter& adapter;
@@ -30,16 +30,16 @@ struct MachineLaunchContext {
   telemetry::Metrics metrics = {};
 };
 
-// The launch of one node: attempts at making a machine, each undone before the next, until one has
-// come up and shown its host keys.
+// The launch of one node: tries to make a machine until one has come up and shown its host keys.
+// Rolls back each failed attempt before the next one.
 class MachineLaunch {
  public:
-  // `image`: where the label has a diskimage, its newest upload. Keeps `launch`.
+  // `image`: the upload, if the label has a diskimage. `launch` outlives this.
   MachineLaunch(MachineLaunchContext context, NodeLaunch& launch,
                 std::optional<UploadedImage> image);
 
-  // Returns when the node can be handed out. Throws LaunchError, StoreError, async::Cancelled (the
-  // launch can be resumed then).
+  // Returns when the node can be handed out. Throws LaunchError, StoreError and async::Cancelled;
+  // after the latter the launch can be resumed.
   Task<> run();
 
  private:
@@ -68,7 +68,7 @@ class MachineLaunch {
   LaunchMetrics metrics_;
   LaunchStages stages_;
   std::shared_ptr<LaunchRecorder> recorder_;
-  bool resumed_ = false;  // the present attempt, which another launcher has begun
+  bool resumed_ = false;  // whether another launcher has begun the current attempt
 };
 
 }  // namespace nodepool::driver

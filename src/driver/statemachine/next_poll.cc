@@ -8,8 +8,8 @@ namespace {
 
 using TimePoint = async::Clock::TimePoint;
 
-// What is later than ever is looked at after as much of its delay again; at most after this part of
-// the usual time, or as often as what nobody knows.
+// After the latest expected time, the pause is this fraction of the delay, limited by this fraction
+// of the usual time or PollIntervals::unknown, whichever is longer.
 constexpr int kPartOfDelay = 2;
 constexpr int kPartOfUsual = 8;
 

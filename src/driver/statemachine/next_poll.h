@@ -7,18 +7,18 @@
 
 namespace nodepool::driver {
 
-// How often a cloud may be looked at.
+// How often a cloud may be polled.
 struct PollIntervals {
-  async::Duration unknown{};  // where nobody knows how long something takes
-  async::Duration least{};    // the least time between two looks; more than none
+  async::Duration unknown{};  // between two polls if the expected time is unknown
+  async::Duration least{};    // minimum time between two polls; more than zero
 };
 
-// When somebody who waits for a machine that was made at `made` wants it looked at, given when
-// anybody has looked last; what one look shows, all see. `made`: nothing if it was made by an
-// earlier launcher: it may be up already. `expected`: nothing if nobody knows how long it takes.
+// When to poll next for a machine that was made at `made`. `made` is nothing if an earlier launcher
+// made it: it may be up already. `expected` is nothing if the boot time is unknown. `last_poll` is
+// the last poll by any waiter.
 //
-// Who knows looks once in the middle, for a cloud that has become faster, and then as soon as the
-// machine may be up, step by step; the later it is, the less often.
+// If the boot time is known, polls once at 3/4 of the earliest time, in case the cloud has become
+// faster, then at each step from the earliest time on, and less and less often after the latest.
 async::Clock::TimePoint next_poll(std::optional<async::Clock::TimePoint> made,
                                   const std::optional<Expectation>& expected,
                                   std::optional<async::Clock::TimePoint> last_poll,

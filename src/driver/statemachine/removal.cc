@@ -10,7 +10,7 @@ namespace nodepool::driver {
 
 namespace {
 
-// What is gone already needs no deletion.
+// CloudError::not_found counts as success.
 Task<> remove_if_there(Task<> removing) {
   try {
     co_await std::move(removing);
@@ -19,11 +19,11 @@ Task<> remove_if_there(Task<> removing) {
   }
 }
 
-// Whatever carries the node's metadata, once all that was made until now shows in listings. When a
-// step was begun says little of when it was made: the call may have waited for its turn, and clocks
-// are set.
+// Deletes everything with the node's owner tags, after waiting until listings are consistent. The
+// delay counts from now, not from the beginning of the step: the call may have been queued, and the
+// system clock may have been adjusted.
 Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
-                            JournaledSteps& machine) {
+                            JournaledSteps& steps) {
   Adapter& adapter = context.adapter;
   co_await context.runtime.clock.sleep_for(adapter.consistency_delay());
   const auto is_of_node = [&record, &context](const Metadata& metadata) {
@@ -32,8 +32,8 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
   const std::vector<Instance> instances = co_await adapter.instances();
   for (const Instance& instance : instances) {
     if (!is_of_node(instance.metadata)) continue;
-    machine.set_scope(instance.external_id.text);
-    Task<> removing = adapter.remove(instance.external_id, machine);
+    steps.set_scope(instance.external_id.text);
+    Task<> removing = adapter.remove(instance.external_id, steps);
     co_await remove_if_there(std::move(removing));
   }
   const std::vector<Resource> resources = co_await adapter.resources();
@@ -48,19 +48,19 @@ Task<> remove_what_is_found(const RemovalContext& context, NodeRecord& record,
 
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
                      bool is_uncertain) {
-  JournaledSteps machine(context.runtime, record, journal, context.adapter.consistency_delay(),
-                         context.log, JournaledSteps::Purpose::removal);
-  machine.on_accepted(std::exchange(context.accepted, nullptr));
-  std::exception_ptr failure;  // keeps nobody from deleting what the record names
+  JournaledSteps steps(context.runtime, record, journal, context.adapter.consistency_delay(),
+                       context.log, JournaledSteps::Purpose::removal);
+  steps.on_accepted(std::exchange(context.accepted, nullptr));
+  std::exception_ptr failure;  // what the record names is deleted anyway
   try {
-    if (is_uncertain) co_await remove_what_is_found(context, record, machine);
+    if (is_uncertain) co_await remove_what_is_found(context, record, steps);
   } catch (const CloudError&) {
     failure = std::current_exception();
   }
-  machine.set_scope({});
+  steps.set_scope({});
   const model::Json external_id = record.node().external_id;
   if (!external_id.is_null()) {
-    Task<> removing = context.adapter.remove(external_id, machine);
+    Task<> removing = context.adapter.remove(external_id, steps);
     co_await remove_if_there(std::move(removing));
   }
   if (failure) std::rethrow_exception(failure);

@@ -11,19 +11,21 @@
 
 namespace nodepool::driver {
 
-// What a deletion works with. Everything outlives it.
+// The dependencies of a deletion. All of them outlive it.
 struct RemovalContext {
   async::Runtime runtime;
   Adapter& adapter;
   const Ownership& ownership;
   telemetry::Logger log;
-  std::function<void()> accepted = {};  // called once, when the cloud has taken the order
+  std::function<void()> accepted = {};  // called once, when the cloud has accepted the deletion
 };
 
-// Deletes all that was made for a node, in steps that are written to its record; `journal` is what
-// that says. `is_uncertain`: there may be more than the record names. Then, once that would show,
-// whatever carries the node's metadata goes, before what the record names, which may have to be
-// empty to go. Returns when all is gone, also if it was not there. Throws CloudError, StoreError.
+// Deletes all resources of a node, and returns when they are gone. Succeeds if there are none. The
+// steps are written to the node's record, whose journal is `journal`.
+//
+// `is_uncertain`: there may be resources that the record does not name. Then waits for the
+// consistency delay, and deletes everything with the node's owner tags first: the machine that the
+// record names may have to be empty. Throws CloudError, StoreError.
 Task<> remove_all_of(RemovalContext context, NodeRecord& record, LaunchJournal& journal,
                      bool is_uncertain);
 

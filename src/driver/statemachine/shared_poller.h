@@ -23,54 +23,52 @@
 
 namespace nodepool::driver {
 
-// What a look at the cloud finds while something is waited for: that a machine comes up, or goes. A
-// look that fails, or whose answer cannot be read, tells nothing: the result is empty (nullptr, no
-// value), and the caller looks again until its own time limit ends that. This holds for all
-// drivers. `what` is looked at, for the log: "Servers". Throws CloudError(permanent): a look is not
-// allowed; Cancelled.
+// Awaits a poll of the cloud while waiting for a machine to come up or go. If the poll fails, logs
+// that and returns an empty result (nullptr, no value): the caller polls again until its own
+// timeout. `what` is polled, for the log: "servers". Throws CloudError(permanent), as polling is
+// not allowed then, and Cancelled.
 template <typename Found>
-async::Task<Found> if_answered(async::Task<Found> look, std::string_view what,
+async::Task<Found> if_answered(async::Task<Found> poll, std::string_view what,
                                telemetry::Logger log) {
   try {
-    co_return co_await std::move(look);
+    co_return co_await std::move(poll);
   } catch (const CloudError& error) {
     if (error.kind() == CloudError::Kind::permanent) throw;
-    log.warning("{} cannot be looked at for now: {}", what, error.what());
+    log.warning("Error polling {}: {}", what, error.what());
   }
   co_return Found{};
 }
 
-// Something that a listing is to show: that a machine is up, or gone.
+// Waits for a change in a listing: that a machine is up, or gone.
 struct PollWaiter {
-  // When it was asked for; nothing: by an earlier launcher.
+  // When the change was requested; nothing: by an earlier launcher.
   std::optional<async::Clock::TimePoint> since;
   std::optional<Expectation> expected;
-  // What was asked for earlier might show what was there before: only younger listings count.
+  // Ignore listings that were begun before `since`: they may show the previous state.
   bool only_younger = false;
-  // How long the order for it has waited for its turn, and for the cloud's answer.
+  // How long the request was queued and waited for the cloud's response.
   async::Duration queued{};
-  std::uint64_t seen = 0;  // the listing that was seen last
-  // How long before it was shown it may have been there, at most.
+  std::uint64_t seen = 0;  // number of the last listing seen
+  // How long before the last listing the change may have happened, at most.
   async::Duration gap{};
-  bool too_late = false;  // the cloud did not let itself be looked at when that was due
+  bool too_late = false;  // the cloud could not be polled when a poll was due
 
-  // How long it has taken, if the listing that was seen last is the first that shows it; nothing if
-  // nobody knows when it began, or it was looked at too late to tell. As likely too long as too
-  // short, by one step of looking at most.
+  // How long the change has taken, if the last listing is the first that shows it. The error is at
+  // most one step of polling, in both directions. Returns nothing if the start is unknown, or if
+  // the poll was too late.
   std::optional<async::Duration> taken(async::Clock::TimePoint now) const {
     if (!since || too_late) return std::nullopt;
     return now - *since - (expected ? std::min(gap / 2, expected->step) : gap / 2);
   }
 };
 
-// A listing of a cloud, such as all its machines, in which many wait for something. It is asked for
-// when the first of them expects to see it, and all see what is listed. A listing that takes long
-// is work for the cloud: it is left alone for as long again, but no longer than between two looks
-// of those who know nothing. After each that fails in a row, it is left alone for twice as long.
+// Polls one listing of a cloud, such as all its machines, for many waiters. Polls when the first
+// waiter expects its change; all waiters get the result. After a listing that took long, pauses for
+// as long again, at most PollIntervals::unknown. Backs off exponentially after failures.
 //
-// Where orders queue, one machine after the other comes up, and a look for each would double the
-// calls. So who has queued leaves the look to those who come after him, for a part of the time that
-// he has queued.
+// When creates are queued, machines come up one after the other, and a poll for each would double
+// the calls. Therefore a waiter defers its poll to later waiters, for a part of the time that its
+// create was queued.
 template <typename T>
 class SharedPoller {
   using TimePoint = async::Clock::TimePoint;
@@ -95,16 +93,16 @@ class SharedPoller {
         ask_(std::move(ask)),
         answer_(runtime, name, [this] { return list(); }) {}
 
-  // One that was asked for no longer than `max_age` ago. Throws what asking throws.
+  // A listing that was begun at most `max_age` ago. Throws what `ask` throws.
   async::Task<Pointer> get(async::Duration max_age) { co_return *co_await answer_.get(max_age); }
 
-  // Begins to wait for something that has been asked for now, and takes that long if that is known.
+  // A waiter for a change that was requested now. `expected`: when it is expected, if known.
   PollWaiter await(std::optional<Expectation> expected = {}) const {
     return {.since = runtime_.clock.now(), .expected = expected, .seen = number_};
   }
 
-  // Something is being asked for that will be waited for: from when its call queues until that has
-  // been answered. The listing outlives it.
+  // A create call from the time when it is queued until it has returned. A waiter for its result
+  // follows. The poller outlives it.
   class PendingCreate {
    public:
     explicit PendingCreate(SharedPoller& listing)
@@ -112,13 +110,12 @@ class SharedPoller {
       ++waiters_->pending_creates;
     }
     ~PendingCreate() {
-      if (--waiters_->pending_creates == 0)
-        waiters_->answered.set();  // nobody comes after those who wait
+      if (--waiters_->pending_creates == 0) waiters_->answered.set();  // no reason to defer polls
     }
     PendingCreate(const PendingCreate&) = delete;
     PendingCreate& operator=(const PendingCreate&) = delete;
 
-    // Begins to wait, see above.
+    // A waiter for the created machine; see SharedPoller::await().
     PollWaiter await(std::optional<Expectation> expected) const {
       PollWaiter awaited = listing_.await(expected);
       awaited.queued = *awaited.since - begun_;
@@ -131,15 +128,15 @@ class SharedPoller {
     TimePoint begun_;
   };
 
-  // The same for something that an earlier launcher has asked for.
+  // A waiter for a change that an earlier launcher has requested.
   PollWaiter await_earlier() const { return {.since = {}, .expected = {}, .seen = number_}; }
 
-  // The same for something that is to go: what has been listed before this says nothing of it.
+  // A waiter for a deletion that was requested now. Ignores listings begun before.
   PollWaiter await_removal() const {
     return {.since = runtime_.clock.now(), .expected = {}, .only_younger = true, .seen = number_};
   }
 
-  // The next listing, once there is one. Throws what asking throws, Cancelled.
+  // Returns the next listing that is new for the waiter. Throws what `ask` throws, and Cancelled.
   async::Task<Pointer> next(PollWaiter& awaited) {
     TimePoint due = when_due(awaited);
     while (!is_new_for(awaited)) {
@@ -161,46 +158,45 @@ class SharedPoller {
     co_return latest_;
   }
 
-  // The cloud has told that something has changed: it is looked at without waiting for the time
-  // when that was expected.
+  // Polls as soon as possible, because the cloud has reported a change.
   void poll_now() {
     has_changed_ = true;
     waiters_->answered.set();
   }
 
-  // After the last call.
+  // Stops the poller, after all other calls have returned.
   async::Task<> stop() { return answer_.stop(); }
 
  private:
-  // How long a look is left to others: this part of the time in the queue, and this part of the
-  // usual time, but no longer than the time in the queue; so long at most.
+  // How long a poll is deferred: a fraction of the time in the queue, plus a fraction of the usual
+  // time (at most the time in the queue), limited to kMaxDeferral.
   static constexpr int kPartOfQueue = 3;
   static constexpr int kPartOfUsual = 16;
-  static constexpr async::Duration kMostLeft = std::chrono::seconds(10);
+  static constexpr async::Duration kMaxDeferral = std::chrono::seconds(10);
 
-  // After looks that fail.
-  static constexpr async::Duration kLongestRest = std::chrono::seconds(30);
-  static constexpr int kMostDoublings = 16;
+  // Backoff after failed polls.
+  static constexpr async::Duration kMaxBackoff = std::chrono::seconds(30);
+  static constexpr int kMaxDoublings = 16;
 
   static async::Duration peer_deferral(const PollWaiter& awaited) {
     const async::Duration usual = awaited.expected ? awaited.expected->usual : async::Duration();
-    const async::Duration left =
+    const async::Duration deferral =
         awaited.queued / kPartOfQueue + std::min(awaited.queued, usual / kPartOfUsual);
-    return std::min(left, kMostLeft);
+    return std::min(deferral, kMaxDeferral);
   }
 
-  // Among those who wait, for as long as it lives.
+  // Registers the due time of a waiter while it lives.
   class Waiting {
    public:
     Waiting(std::shared_ptr<Waiters> waiters, TimePoint due)
-        : waiters_(std::move(waiters)), place_(waiters_->dues.insert(due)) {}
-    ~Waiting() { waiters_->dues.erase(place_); }
+        : waiters_(std::move(waiters)), entry_(waiters_->dues.insert(due)) {}
+    ~Waiting() { waiters_->dues.erase(entry_); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
    private:
     std::shared_ptr<Waiters> waiters_;
-    std::multiset<TimePoint>::iterator place_;
+    std::multiset<TimePoint>::iterator entry_;
   };
 
   bool is_new_for(const PollWaiter& awaited) const {
@@ -208,22 +204,23 @@ class SharedPoller {
     return !awaited.only_younger || !awaited.since || shown_since_ > *awaited.since;
   }
 
-  async::Duration rest_after_poll() const {
-    const async::Duration rest =
+  async::Duration pause_after_poll() const {
+    const async::Duration pause =
         std::max(intervals_.least, std::min(poll_took_, intervals_.unknown));
-    if (failures_ == 0) return rest;
-    return std::min(rest * (1 << std::min(failures_, kMostDoublings)),
-                    std::max(rest, kLongestRest));
+    if (failures_ == 0) return pause;
+    return std::min(pause * (1 << std::min(failures_, kMaxDoublings)),
+                    std::max(pause, kMaxBackoff));
   }
 
   TimePoint when_due(const PollWaiter& awaited) const {
-    const async::Duration rest = rest_after_poll();
-    if (has_changed_) return polled_at_ ? *polled_at_ + rest : runtime_.clock.now();
+    const async::Duration pause = pause_after_poll();
+    if (has_changed_) return polled_at_ ? *polled_at_ + pause : runtime_.clock.now();
     return next_poll(awaited.since, awaited.expected, polled_at_,
-                     {.unknown = intervals_.unknown, .least = rest});
+                     {.unknown = intervals_.unknown, .least = pause});
   }
 
-  // The last moment at which one look serves most of those who wait; `due` is among theirs.
+  // The latest due time within the deferral, so that one poll serves most waiters. `due` is one of
+  // the registered times.
   TimePoint when_polled(const PollWaiter& awaited, TimePoint due) const {
     if (has_changed_) return due;
     const TimePoint latest = due + peer_deferral(awaited);
@@ -259,14 +256,14 @@ class SharedPoller {
   PollIntervals intervals_;
   Ask ask_;
   async::SharedAnswer<Pointer> answer_;
-  std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();  // shared: they may go last
+  std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();  // may outlive this
   Pointer latest_;
-  std::uint64_t number_ = 0;  // of the latest
-  TimePoint shown_since_{};   // when the latest was asked for
-  TimePoint polled_before_ = TimePoint::min();
-  std::optional<TimePoint> polled_at_;  // when the last one was answered, or failed
-  async::Duration poll_took_{};         // the last one
-  int failures_ = 0;                    // in a row, up to the last one
+  std::uint64_t number_ = 0;                    // of the latest listing
+  TimePoint shown_since_{};                     // when the latest listing was begun
+  TimePoint polled_before_ = TimePoint::min();  // end of the poll before the latest listing
+  std::optional<TimePoint> polled_at_;          // when the last poll ended or failed
+  async::Duration poll_took_{};                 // duration of the last poll
+  int failures_ = 0;                            // consecutive failed polls
   bool has_changed_ = false;
 };
 

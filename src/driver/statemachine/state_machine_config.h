@@ -12,10 +12,10 @@
 
 namespace nodepool::driver {
 
-// What the framework needs to know of a label of a pool.
+// The settings of a label that StateMachineProvider uses.
 struct MachineLabel {
-  std::string diskimage;    // the one that is uploaded to the provider; or
-  std::string cloud_image;  // the name of the configuration's entry; empty: it has none
+  std::string diskimage;    // empty: the label has a cloud image or none
+  std::string cloud_image;  // name of the cloud image's entry; empty: none
   ImageAccess access;
   bool host_key_checking = true;
   bool console_log = false;
@@ -23,7 +23,7 @@ struct MachineLabel {
   friend bool operator==(const MachineLabel&, const MachineLabel&) = default;
 };
 
-// … and of a pool, besides PoolConfig.
+// The settings of a pool that StateMachineProvider uses, besides PoolConfig.
 struct MachinePool {
   std::vector<std::string> zones;  // empty: Adapter::zones()
   bool use_internal_ip = false;
@@ -32,15 +32,15 @@ struct MachinePool {
   friend bool operator==(const MachinePool&, const MachinePool&) = default;
 };
 
-// A provider of a driver on state machines. The driver's own class derives from this, fills in all
-// of it, and adds what only the driver knows.
+// The configuration of a provider of a state machine driver. The driver's class derives from it,
+// fills in its members and adds its own.
 class StateMachineConfig : public ProviderConfig {
  public:
-  std::int64_t launch_retries() const { return launch_retries_; }  // attempts in total, at least 1
+  std::int64_t launch_retries() const { return launch_retries_; }     // total attempts, at least 1
   async::Duration launch_timeout() const { return launch_timeout_; }  // of each attempt
   async::Duration boot_timeout() const { return boot_timeout_; }      // for the host keys
 
-  // Throw std::out_of_range for what is not configured.
+  // Both throw std::out_of_range for an unknown pool or label.
   const MachinePool& machine_pool(std::string_view pool) const;
   const MachineLabel& machine_label(std::string_view pool, std::string_view label) const;
 
@@ -49,7 +49,7 @@ class StateMachineConfig : public ProviderConfig {
  protected:
   using ProviderConfig::ProviderConfig;
 
-  // Reads `boot-timeout` and `launch-retries`; and `launch-timeout`.
+  // Read `boot-timeout` and `launch-retries`, and `launch-timeout`.
   void load_boot_and_retries(const config::Section& provider);
   void load_launch_timeout(const config::Section& provider);
 

@@ -9,19 +9,18 @@
 
 namespace nodepool::driver {
 
-// A driver whose machines are made by state machines: its author writes name(), schema(),
-// configure(), and the adapter.
+// Base of state machine drivers. A driver implements name(), schema(), configure() and adapter().
 class StateMachineDriver : public Driver {
  public:
   std::unique_ptr<Provider> provider(std::shared_ptr<const ProviderConfig> config,
                                      ProviderContext context) const final;
 
  protected:
-  // `config` is what configure() returned.
+  // Creates the adapter of a provider. `config` is what configure() returned.
   virtual std::unique_ptr<Adapter> adapter(std::shared_ptr<const ProviderConfig> config,
                                            ProviderContext context) const = 0;
 
-  // How a provider's machines are looked at: by default over the network.
+  // Creates the scanner for host keys. By default, it scans over the network.
   virtual std::unique_ptr<nodescan::Scanner> scanner(const ProviderContext& context) const;
 };
 

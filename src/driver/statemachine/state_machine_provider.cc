@@ -16,18 +16,18 @@ namespace nodepool::driver {
 
 namespace {
 
-// How long the deletion of a machine may take before it is begun anew.
+// Timeout of one attempt to delete a machine.
 constexpr auto kDeleteTimeout = std::chrono::seconds(600);
 
 }  // namespace
 
 struct StateMachineProvider::Calls {
   std::size_t under_way = 0;
-  async::Event one_ended{"a call of the provider has ended"};
+  async::Event one_ended{"a call of the provider ends"};
 };
 
-// Does not refer to the provider: where a process ends without stopping it, the calls' frames go
-// last.
+// Does not refer to the provider: if a process ends without stopping it, the calls' frames are
+// destroyed last.
 class StateMachineProvider::RunningCall {
  public:
   explicit RunningCall(const StateMachineProvider& provider) : calls_(provider.calls_) {
@@ -75,7 +75,7 @@ Task<> StateMachineProvider::stop() {
   co_await adapter_->stop();
 }
 
-// --- what is known of the cloud
+// --- facts about the cloud
 
 Resources StateMachineProvider::need(std::string_view pool, std::string_view label) const {
   const auto facts = labels_.find(LabelKey(pool, label));
@@ -123,7 +123,7 @@ Task<std::vector<std::string>> StateMachineProvider::missing_in_cloud() {
   co_return missing;
 }
 
-// What a label takes is asked once; whether its image is there, each time.
+// The need of a label is asked once, the existence of its image each time.
 Task<> StateMachineProvider::learn_labels() {
   for (const auto& [pool_name, pool] : config_->pools()) {
     for (const std::string& label : pool.labels) {
@@ -162,7 +162,7 @@ Task<> StateMachineProvider::learn_zones() {
   }
 }
 
-// An old answer is better than none.
+// Falls back to the last known limits.
 Task<Limits> StateMachineProvider::ask_limits() {
   std::string failure;
   try {
@@ -171,11 +171,11 @@ Task<Limits> StateMachineProvider::ask_limits() {
     if (!limits_) throw;
     failure = error.what();
   }
-  if (!failure.empty()) log_.warning("Using the limits of before: {}", failure);
+  if (!failure.empty()) log_.warning("Error reading limits, using the last known: {}", failure);
   co_return *limits_;
 }
 
-// Whatever is no node of this provider takes from what it may use.
+// The usage of all machines that are not nodes of this provider.
 Task<Resources> StateMachineProvider::taken_by_others() {
   Resources taken;
   const std::vector<Instance> instances = co_await adapter_->instances();
@@ -191,7 +191,7 @@ const model::ImageUpload* StateMachineProvider::newest_upload(const MachineLabel
   return context_.images.newest_ready_upload(label.diskimage, config_->name());
 }
 
-// A launch that is resumed keeps to the image it has begun with, as long as that is there.
+// A resumed launch keeps its image as long as that is ready.
 const model::ImageUpload* StateMachineProvider::upload_for(const model::Node& node,
                                                            const MachineLabel& label) const {
   const std::string image = node.image_id.value_or("");
@@ -251,7 +251,7 @@ Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& recor
   co_return std::nullopt;
 }
 
-// A journal that cannot be read tells nothing: there may be anything.
+// With an unreadable journal, there may be resources that the record does not name.
 Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
   const model::Node& node = record.node();
   LaunchJournal journal;
@@ -277,7 +277,7 @@ Task<> StateMachineProvider::remove_machine(NodeRecord& record) {
 
 Task<> StateMachineProvider::remove_leaks() {
   const RunningCall call(*this);
-  co_await boot_memory_.remember();
+  co_await boot_memory_.save_if_due();
   co_await leak_search_.run();
 }
 

@@ -30,7 +30,7 @@ class StateMachineProvider final : public LaunchingProvider {
   Task<> start() override;
   void quiesce() override {}
   void take_over(Provider& predecessor) override;
-  Task<> stop() override;  // once the calls that are under way have ended
+  Task<> stop() override;  // waits for running calls
   Resources need(std::string_view pool, std::string_view label) const override;
   std::optional<std::string> label_problem(std::string_view pool,
                                            std::string_view label) const override;
@@ -50,15 +50,15 @@ class StateMachineProvider final : public LaunchingProvider {
   void node_deleted(const model::Node& node) override { adapter_->node_deleted(node); }
 
  private:
-  // What the cloud says of a label.
+  // What the cloud has reported for a label.
   struct LabelFacts {
     Resources need;
     bool need_is_known = false;
-    std::string problem;  // why it cannot be served; empty: it can
+    std::string problem;  // why it cannot be served; empty: none
   };
   using LabelKey = std::pair<std::string, std::string>;  // pool, label
 
-  // Those that stop() waits for.
+  // Running calls, which stop() waits for.
   struct Calls;
   class RunningCall;
 
@@ -81,7 +81,7 @@ class StateMachineProvider final : public LaunchingProvider {
   LeakSearch leak_search_;
   std::map<LabelKey, LabelFacts, std::less<>> labels_;
   std::map<std::string, std::vector<std::string>, std::less<>> zones_;  // by pool
-  std::optional<Limits> limits_;                                        // as last heard
+  std::optional<Limits> limits_;                                        // last known
   std::shared_ptr<Calls> calls_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace nodepool::driver {
 
-// A launch whose writes are timed: the time that the store takes is not the cloud's.
+// A NodeLaunch that measures how long its writes take: that time does not count as the cloud's.
 class TimedSaves final : public NodeLaunch {
  public:
   // Both outlive this.
@@ -20,14 +20,14 @@ class TimedSaves final : public NodeLaunch {
   void attempt_ended(const LaunchTrace& trace) override { launch_.attempt_ended(trace); }
   async::Task<> save() override;
 
-  // What all writes together have taken up to now, the one under way as well.
+  // The total duration of all writes, including the one in progress.
   async::Duration taken() const;
 
  private:
   NodeLaunch& launch_;
   async::Clock& clock_;
   async::Duration taken_{};
-  std::optional<async::Clock::TimePoint> since_;  // a write is under way
+  std::optional<async::Clock::TimePoint> since_;  // start of the write in progress
 };
 
 }  // namespace nodepool::driver

@@ -60,13 +60,13 @@ Task<> AwsAdapter::stop() {
   co_await endpoint_->leave(membership_);
 }
 
-Task<driver::Instance> AwsAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& machine) {
-  InstanceLaunch launch(context_, std::move(spec), machine);
+Task<driver::Instance> AwsAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
+  InstanceLaunch launch(context_, std::move(spec), steps);
   co_return co_await launch.run();
 }
 
-Task<> AwsAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
-  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+Task<> AwsAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
   co_await remove_machine(context_, parse_external_id(external_id), std::move(accepted));
 }
 

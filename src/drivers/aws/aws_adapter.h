@@ -30,8 +30,8 @@ class AwsAdapter final : public driver::Adapter {
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::LaunchSteps& machine) override;
-  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
+                                       driver::LaunchSteps& steps) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;

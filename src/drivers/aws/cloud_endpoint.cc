@@ -8,13 +8,13 @@ CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Account account,
                              const PollPolicy& poll_policy, async::ThreadPool& threads,
                              const telemetry::Logger& log)
     : account_(std::move(account)),
-      pace_(poll_policy),
+      poll_policy_(poll_policy),
       state_(runtime, account_, threads, log,
              [this](const http::Attempt& attempt) { tell(attempt); }),
       caller_(runtime, state_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
       ec2_(caller_),
       quotas_(caller_),
-      view_(runtime, ec2_, quotas_, pace_),
+      view_(runtime, ec2_, quotas_, poll_policy_),
       terminator_(runtime, ec2_) {}
 
 CloudEndpoint::Membership CloudEndpoint::join(Member member) {

@@ -43,14 +43,14 @@ class CloudEndpoint {
   AccountState& state() { return state_; }
   CloudView& view() { return view_; }
   Terminator& terminator() { return terminator_; }
-  const PollPolicy& poll_policy() const { return pace_; }
+  const PollPolicy& poll_policy() const { return poll_policy_; }
 
  private:
   void tell(const http::Attempt& attempt) const;
   void set_rate();
 
   Account account_;
-  PollPolicy pace_;
+  PollPolicy poll_policy_;
   std::map<Membership, Member> members_;
   Membership last_ = 0;
   bool closed_ = false;

@@ -20,7 +20,7 @@ CloudView::CloudView(const async::Runtime& runtime, Ec2& ec2, ServiceQuotas& quo
     : runtime_(runtime),
       ec2_(ec2),
       service_quotas_(quotas),
-      pace_(poll_policy),
+      poll_policy_(poll_policy),
       instances_(runtime, "EC2 instances",
                  {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
                  [this] { return ask_instances(); }),
@@ -47,7 +47,7 @@ Task<std::map<std::string, double>> CloudView::ask_quotas() {
 }
 
 Task<std::shared_ptr<const std::map<std::string, double>>> CloudView::quotas() {
-  return quotas_.get(pace_.lookup_age);
+  return quotas_.get(poll_policy_.lookup_age);
 }
 
 Task<std::map<std::string, InstanceType>> CloudView::types(std::vector<std::string> names) {
@@ -93,7 +93,7 @@ Task<std::optional<std::string>> CloudView::image_id(AmiReference reference) {
         runtime_, "an AMI", [this, reference] { return ask_image(reference); });
   }
   async::SharedAnswer<ImageId>& answer = *lookup;
-  const std::shared_ptr<const ImageId> id = co_await answer.get(pace_.lookup_age);
+  const std::shared_ptr<const ImageId> id = co_await answer.get(poll_policy_.lookup_age);
   co_return *id;
 }
 

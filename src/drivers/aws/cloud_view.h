@@ -91,7 +91,7 @@ class CloudView {
   async::Runtime runtime_;
   Ec2& ec2_;
   ServiceQuotas& service_quotas_;
-  const PollPolicy& pace_;
+  const PollPolicy& poll_policy_;
   Instances instances_;
   driver::BootTimes removal_times_;
   async::SharedAnswer<ById<Ec2Volume>> volumes_;

@@ -39,10 +39,10 @@ CloudError failure_of(const Ec2Instance& instance) {
 }  // namespace
 
 InstanceLaunch::InstanceLaunch(MachineContext context, driver::CreateSpec spec,
-                               driver::LaunchSteps& machine)
+                               driver::LaunchSteps& steps)
     : context_(std::move(context)),
       spec_(std::move(spec)),
-      machine_(machine),
+      steps_(steps),
       requested_at_(context_.runtime.clock.now()),
       awaited_(context_.view.instances().await_earlier()) {}
 
@@ -52,18 +52,18 @@ const AwsLabel& InstanceLaunch::label() const {
 
 Task<Instance> InstanceLaunch::run() {
   if (label().dedicated_host) {
-    machine_.enter("allocating a dedicated host");
+    steps_.enter("allocating a dedicated host");
     const driver::LaunchSteps::Make make_host = [this] { return this->make_host(); };
     const driver::LaunchSteps::Find find_host = [this] { return this->find_host(); };
-    host_id_ = co_await machine_.step(kHostStep, make_host, find_host);
-    machine_.enter("waiting for the dedicated host");
+    host_id_ = co_await steps_.step(kHostStep, make_host, find_host);
+    steps_.enter("waiting for the dedicated host");
     co_await wait_for_host();
   }
-  machine_.enter("creating instance");
+  steps_.enter("creating instance");
   const driver::LaunchSteps::Make make = [this] { return make_instance(); };
   const driver::LaunchSteps::Find find = [this] { return find_instance(); };
-  const std::string id = co_await machine_.step(kInstanceStep, make, find);
-  machine_.enter("waiting for the instance");
+  const std::string id = co_await steps_.step(kInstanceStep, make, find);
+  steps_.enter("waiting for the instance");
   const Ec2Instance instance = co_await wait_until_running(id);
   Instance described = describe(context_.config, instance);
   described.external_id = to_json({.instance = instance.id, .host = host_id_});
@@ -103,7 +103,7 @@ Task<std::string> InstanceLaunch::make_host() {
     if (error.kind() == CloudError::Kind::quota) context_.view.forget();
     throw;
   }
-  machine_.set_external_id(to_json({.instance = {}, .host = id}));
+  steps_.set_external_id(to_json({.instance = {}, .host = id}));
   co_return id;
 }
 
@@ -112,7 +112,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_host() {
   for (const DedicatedHost& host : list->all()) {
     const bool is_ours = !spec_.metadata.empty() && driver::carries(host.tags, spec_.metadata);
     if (host.is_gone() || !is_ours) continue;
-    machine_.set_external_id(to_json({.instance = {}, .host = host.id}));
+    steps_.set_external_id(to_json({.instance = {}, .host = host.id}));
     co_return host.id;
   }
   co_return std::nullopt;
@@ -144,7 +144,7 @@ Task<std::string> InstanceLaunch::make_instance() {
     throw CloudError(CloudError::Kind::failed, error.what());
   }
   awaited_ = pending_create.await(spec_.expectation());
-  machine_.set_external_id(to_json({.instance = id, .host = host_id_}));
+  steps_.set_external_id(to_json({.instance = id, .host = host_id_}));
   co_return id;
 }
 
@@ -204,7 +204,7 @@ Task<std::optional<std::string>> InstanceLaunch::find_instance() {
   };
   const auto found = std::ranges::find_if(list->all(), ours);
   if (found == list->all().end() || spec_.metadata.empty()) co_return std::nullopt;
-  machine_.set_external_id(to_json({.instance = found->id, .host = host_id_}));
+  steps_.set_external_id(to_json({.instance = found->id, .host = host_id_}));
   co_return found->id;
 }
 

@@ -33,7 +33,7 @@ struct MachineContext {
 class InstanceLaunch {
  public:
   // `machine` outlives it.
-  InstanceLaunch(MachineContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
+  InstanceLaunch(MachineContext context, driver::CreateSpec spec, driver::LaunchSteps& steps);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -58,7 +58,7 @@ class InstanceLaunch {
 
   MachineContext context_;
   driver::CreateSpec spec_;
-  driver::LaunchSteps& machine_;
+  driver::LaunchSteps& steps_;
   std::string host_id_;                   // of the dedicated host, once there is one
   async::Clock::TimePoint requested_at_;  // the machine; or when this run began
   driver::PollWaiter awaited_;

@@ -88,34 +88,34 @@ ServerSpec FakeAdapter::server_spec(const CreateSpec& spec) const {
   return server;
 }
 
-Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& machine) {
+Task<Instance> FakeAdapter::create(CreateSpec spec, driver::LaunchSteps& steps) {
   driver::PollWaiter awaited = listing_.await_earlier();
-  const driver::LaunchSteps::Make make = [&] { return make_server(spec, machine, awaited); };
-  const driver::LaunchSteps::Find find = [&] { return find_server(spec, machine); };
-  const std::string id = co_await machine.step("server", make, find);
-  machine.enter("waiting for the server");
+  const driver::LaunchSteps::Make make = [&] { return make_server(spec, steps, awaited); };
+  const driver::LaunchSteps::Find find = [&] { return find_server(spec, steps); };
+  const std::string id = co_await steps.step("server", make, find);
+  steps.enter("waiting for the server");
   const Server server = co_await wait_until_active(id, awaited);
   spec.learn(awaited.taken(runtime_.clock.now()));
   co_return describe(server);
 }
 
-Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::LaunchSteps& machine,
+Task<std::string> FakeAdapter::make_server(const CreateSpec& spec, driver::LaunchSteps& steps,
                                            driver::PollWaiter& awaited) {
   std::string id = co_await client_.create(server_spec(spec));
   awaited = listing_.await(spec.expectation());
   awaited.only_younger = true;
-  machine.set_external_id(model::json_string(id));
+  steps.set_external_id(model::json_string(id));
   co_return id;
 }
 
 Task<std::optional<std::string>> FakeAdapter::find_server(const CreateSpec& spec,
-                                                          driver::LaunchSteps& machine) {
+                                                          driver::LaunchSteps& steps) {
   const std::vector<Server> servers = co_await client_.servers();
   const auto found = std::ranges::find_if(servers, [&](const Server& server) {
     return driver::carries(server.spec.metadata, spec.metadata);
   });
   if (found == servers.end()) co_return std::nullopt;
-  machine.set_external_id(model::json_string(found->id));
+  steps.set_external_id(model::json_string(found->id));
   co_return found->id;
 }
 
@@ -140,7 +140,7 @@ Task<std::optional<Server>> FakeAdapter::poll(const std::string& id, driver::Pol
   }
 }
 
-Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
+Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
   const std::string id = external_id.string_value();
   try {
     co_await client_.remove(id);
@@ -148,7 +148,7 @@ Task<> FakeAdapter::remove(model::Json external_id, driver::LaunchSteps& machine
     if (error.kind() == CloudError::Kind::not_found) co_return;
     throw;
   }
-  machine.removal_accepted();
+  steps.removal_accepted();
   driver::PollWaiter awaited = listing_.await_removal();
   while (co_await poll(id, awaited)) {
   }

@@ -23,8 +23,8 @@ class FakeAdapter final : public driver::Adapter {
   // The cloud behaves as this provider says from now on.
   Task<> start() override;
   Task<> stop() override;
-  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& machine) override;
-  Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
+  Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   Task<> remove_resource(driver::Resource resource) override;
@@ -37,10 +37,10 @@ class FakeAdapter final : public driver::Adapter {
 
  private:
   ServerSpec server_spec(const driver::CreateSpec& spec) const;
-  Task<std::string> make_server(const driver::CreateSpec& spec, driver::LaunchSteps& machine,
+  Task<std::string> make_server(const driver::CreateSpec& spec, driver::LaunchSteps& steps,
                                 driver::PollWaiter& awaited);
   Task<std::optional<std::string>> find_server(const driver::CreateSpec& spec,
-                                               driver::LaunchSteps& machine);
+                                               driver::LaunchSteps& steps);
   Task<Server> wait_until_active(std::string id, driver::PollWaiter& awaited);
   // What the next list says of it; nothing if it does not show it.
   Task<std::optional<Server>> poll(const std::string& id, driver::PollWaiter& awaited);

@@ -59,14 +59,14 @@ Task<PodList> SpaceAdapter::ask_pods() {
   co_return PodList(co_await spaces_->pods(awaited));
 }
 
-Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& machine) {
+Task<driver::Instance> SpaceAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
   SpaceLaunch launch({runtime_, *config_, api_, *spaces_, pods_, awaited_, log_}, std::move(spec),
-                     machine);
+                     steps);
   co_return co_await launch.run();
 }
 
-Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
-  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
   co_await remove_space(external_id.string_value(), std::move(accepted));
 }
 

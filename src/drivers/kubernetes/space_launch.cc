@@ -52,11 +52,10 @@ std::string core_path(const std::string& space, const std::string& what) {
 
 }  // namespace
 
-SpaceLaunch::SpaceLaunch(SpaceContext context, driver::CreateSpec spec,
-                         driver::LaunchSteps& machine)
+SpaceLaunch::SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::LaunchSteps& steps)
     : context_(std::move(context)),
       spec_(std::move(spec)),
-      machine_(machine),
+      steps_(steps),
       label_(context_.config.label(spec_.pool, spec_.label)),
       attached_(attached_for(label_, spec_, context_.log)),
       names_(names_for(spec_.pool, spec_.node_id, spec_.metadata)) {}
@@ -65,7 +64,7 @@ Task<driver::Instance> SpaceLaunch::run() {
   const driver::LaunchSteps::Make make = [this] { return make_space(); };
   const driver::LaunchSteps::Find find = [this] { return find_space(); };
   // The name of the step is the same for all drivers with such nodes, and stays.
-  const std::string space = co_await machine_.step("namespace", make, find);
+  const std::string space = co_await steps_.step("namespace", make, find);
   // What follows carries names of its own in a namespace of its own: it can be made again.
   const Account account = co_await make_account(space);
   driver::Instance instance = describe(space, account);
@@ -81,7 +80,7 @@ Task<std::string> SpaceLaunch::make_space() {
     bool is_made = co_await context_.spaces.make(name, attached_);
     if (!is_made) is_made = co_await is_ours(name);
     if (!is_made) continue;
-    machine_.set_external_id(model::json_string(name));
+    steps_.set_external_id(model::json_string(name));
     co_return name;
   }
   throw CloudError(CloudError::Kind::failed,
@@ -93,7 +92,7 @@ Task<std::optional<std::string>> SpaceLaunch::find_space() {
   for (const std::string& name : names_) {
     const bool found = co_await is_ours(name);
     if (!found) continue;
-    machine_.set_external_id(model::json_string(name));
+    steps_.set_external_id(model::json_string(name));
     co_return name;
   }
   co_return std::nullopt;
@@ -105,14 +104,14 @@ Task<bool> SpaceLaunch::is_ours(std::string name) {
 }
 
 Task<SpaceLaunch::Account> SpaceLaunch::make_account(std::string space) {
-  machine_.enter("making the service account");
+  steps_.enter("making the service account");
   using enum KubeApi::Twice;
   co_await context_.api.make("create service account", core_path(space, "serviceaccounts"),
                              service_account(), harmless);
   co_await context_.api.make("create secret", core_path(space, "secrets"), token_secret(),
                              harmless);
   co_await context_.spaces.grant(space, label_.has_pod);
-  machine_.enter("waiting for the account's token");
+  steps_.enter("waiting for the account's token");
   co_return co_await read_account(space);
 }
 
@@ -139,17 +138,17 @@ Task<SpaceLaunch::Account> SpaceLaunch::find_account(std::string path) {
 }
 
 Task<Pod> SpaceLaunch::run_pod(std::string space) {
-  machine_.enter("making the pod");
+  steps_.enter("making the pod");
   const auto entry = context_.awaited.insert(space);
   std::exception_ptr failure;
   std::optional<Pod> running;
   try {
     co_await make_pod(space);
     driver::PollWaiter awaited = context_.pods.await(spec_.expectation());
-    machine_.enter("waiting for the pod");
-    driver::LaunchSteps& machine = machine_;
-    const std::function<void(std::string)> tell = [&machine](std::string state) {
-      machine.enter(std::move(state));
+    steps_.enter("waiting for the pod");
+    driver::LaunchSteps& steps = steps_;
+    const std::function<void(std::string)> tell = [&steps](std::string state) {
+      steps.enter(std::move(state));
     };
     running = co_await wait_until_running(context_.pods, awaited, space, object_name(spec_.label),
                                           tell, context_.log);

@@ -26,7 +26,7 @@ struct SpaceContext {
 class SpaceLaunch {
  public:
   // `machine` outlives it.
-  SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
+  SpaceLaunch(SpaceContext context, driver::CreateSpec spec, driver::LaunchSteps& steps);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -49,7 +49,7 @@ class SpaceLaunch {
 
   SpaceContext context_;
   driver::CreateSpec spec_;
-  driver::LaunchSteps& machine_;
+  driver::LaunchSteps& steps_;
   const KubeLabel& label_;
   driver::Metadata attached_;
   std::vector<std::string> names_;

@@ -68,11 +68,11 @@ Task<> MetastaticAdapter::stop() {
 // --- nodes that come
 
 // A node that waits for its place has its id already: that it waits is all that there is of it.
-Task<Instance> MetastaticAdapter::create(CreateSpec spec, LaunchSteps& machine) {
-  const LaunchSteps::Make make = [&] { return take_place(spec, machine); };
-  const LaunchSteps::Find find = [&] { return find_place(spec, machine); };
-  machine.set_external_id(model::json_string(spec.node_id));
-  const std::string taken = co_await machine.step("slot", make, find);
+Task<Instance> MetastaticAdapter::create(CreateSpec spec, LaunchSteps& steps) {
+  const LaunchSteps::Make make = [&] { return take_place(spec, steps); };
+  const LaunchSteps::Find find = [&] { return find_place(spec, steps); };
+  steps.set_external_id(model::json_string(spec.node_id));
+  const std::string taken = co_await steps.step("slot", make, find);
   const std::optional<Slot> place = parse_place(taken);
   if (!place) throw CloudError(CloudError::Kind::permanent, "no slot has the name " + taken);
   co_return co_await describe(*place, spec);
@@ -81,7 +81,7 @@ Task<Instance> MetastaticAdapter::create(CreateSpec spec, LaunchSteps& machine) 
 // Waits until a place is free, or a backing node that was asked for is there. Only who has the
 // node's record as it is now may take one for it: a launcher that has lost it, and does not know
 // yet, takes none.
-Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSteps& machine) {
+Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSteps& steps) {
   const BackingRules rules = *config_->find_rules(spec.label);
   Transaction proof;
   if (const model::Node* node = context_.nodes.find(spec.node_id)) {
@@ -89,7 +89,7 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSt
   }
   std::unique_ptr<Expectation> expectation;
   while (true) {
-    if (const auto known = place_of_tenant(spec, machine)) co_return *known;
+    if (const auto known = place_of_tenant(spec, steps)) co_return *known;
     std::optional<std::string> backing = nodes_.with_free_slot(spec.label, rules);
     const bool was_served =
         expectation && expectation->request().state == BackingRequest::State::served;
@@ -109,7 +109,7 @@ Task<std::string> MetastaticAdapter::take_place(const CreateSpec& spec, LaunchSt
     if (!counts_on_one) {
       expectation.reset();
       expectation = requests_.expect(spec.label, rules, spec.node_id);
-      machine.enter("waiting for a node with label " + rules.label);
+      steps.enter("waiting for a node with label " + rules.label);
     }
     co_await nodes_.changed(spec.label).wait();
   }
@@ -140,19 +140,19 @@ Task<std::optional<std::string>> MetastaticAdapter::occupy(const CreateSpec& spe
 }
 
 Task<std::optional<std::string>> MetastaticAdapter::find_place(const CreateSpec& spec,
-                                                               LaunchSteps& machine) const {
+                                                               LaunchSteps& steps) const {
   if (!nodes_.is_ready()) {
     throw CloudError(CloudError::Kind::transient, "the records are being read");
   }
-  co_return place_of_tenant(spec, machine);
+  co_return place_of_tenant(spec, steps);
 }
 
 std::optional<std::string> MetastaticAdapter::place_of_tenant(const CreateSpec& spec,
-                                                              LaunchSteps& machine) const {
+                                                              LaunchSteps& steps) const {
   const std::optional<Slot> place = nodes_.place_of_node(spec.metadata);
   if (!place) return std::nullopt;
   const BackingRecord* record = nodes_.find(place->backing_node);
-  machine.set_external_id(model::json_string(record->tenants.at(place->slot).external_id));
+  steps.set_external_id(model::json_string(record->tenants.at(place->slot).external_id));
   return to_string(*place);
 }
 
@@ -204,7 +204,7 @@ Task<model::Node> MetastaticAdapter::read_backing(Slot place) {
 
 // --- nodes that go
 
-Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*machine*/) {
+Task<> MetastaticAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
   const std::string id = external_id.string_value();
   for (const Slot& place : nodes_.slots_of_machine(id)) co_await nodes_.release_slot(place, id);
 }

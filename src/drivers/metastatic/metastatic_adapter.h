@@ -22,8 +22,8 @@ class MetastaticAdapter final : public driver::Adapter {
 
   Task<> start() override;
   Task<> stop() override;
-  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& machine) override;
-  Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
+  Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;
@@ -36,13 +36,13 @@ class MetastaticAdapter final : public driver::Adapter {
   async::Duration consistency_delay() const override { return std::chrono::seconds(2); }
 
  private:
-  Task<std::string> take_place(const driver::CreateSpec& spec, driver::LaunchSteps& machine);
+  Task<std::string> take_place(const driver::CreateSpec& spec, driver::LaunchSteps& steps);
   Task<std::optional<std::string>> occupy(const driver::CreateSpec& spec, std::string backing_node,
                                           const coordination::Transaction& proof);
   Task<std::optional<std::string>> find_place(const driver::CreateSpec& spec,
-                                              driver::LaunchSteps& machine) const;
+                                              driver::LaunchSteps& steps) const;
   std::optional<std::string> place_of_tenant(const driver::CreateSpec& spec,
-                                             driver::LaunchSteps& machine) const;
+                                             driver::LaunchSteps& steps) const;
   Task<driver::Instance> describe(Slot place, const driver::CreateSpec& spec);
   Task<model::Node> read_backing(Slot place);
   Task<> apply_disposition(std::string id);

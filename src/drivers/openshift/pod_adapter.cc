@@ -89,14 +89,14 @@ Task<PodList> PodAdapter::ask_pods() {
 
 // --- making
 
-Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& machine) {
-  const driver::LaunchSteps::Make make = [&] { return make_pod(spec, machine); };
-  const driver::LaunchSteps::Find find = [&] { return find_pod(spec, machine); };
+Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
+  const driver::LaunchSteps::Make make = [&] { return make_pod(spec, steps); };
+  const driver::LaunchSteps::Find find = [&] { return find_pod(spec, steps); };
   driver::PollWaiter awaited = pods_.await(spec.expectation());
-  const std::string name = co_await machine.step("pod", make, find);
-  machine.enter("waiting for the pod");
-  const std::function<void(std::string)> tell = [&machine](std::string state) {
-    machine.enter(std::move(state));
+  const std::string name = co_await steps.step("pod", make, find);
+  steps.enter("waiting for the pod");
+  const std::function<void(std::string)> tell = [&steps](std::string state) {
+    steps.enter(std::move(state));
   };
   Pod running =
       co_await kubernetes::wait_until_running(pods_, awaited, spec.pool, name, tell, log_);
@@ -104,7 +104,7 @@ Task<driver::Instance> PodAdapter::create(driver::CreateSpec spec, driver::Launc
   co_return co_await describe(std::move(spec), std::move(running));
 }
 
-Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSteps& machine) {
+Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps) {
   const kubernetes::KubeLabel& label = config_->label(spec.pool, spec.label);
   const driver::Metadata attached = kubernetes::attached_for(label, spec, log_);
   const std::vector<std::string> names = names_of(spec);
@@ -113,7 +113,7 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSt
                                       kubernetes::pod(label, name, attached), KubeApi::Twice::once);
     if (!is_made) is_made = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
     if (!is_made) continue;
-    machine.set_external_id(model::json_string(id_of(spec.pool, name)));
+    steps.set_external_id(model::json_string(id_of(spec.pool, name)));
     co_return name;
   }
   throw CloudError(CloudError::Kind::failed,
@@ -122,12 +122,12 @@ Task<std::string> PodAdapter::make_pod(driver::CreateSpec spec, driver::LaunchSt
 }
 
 Task<std::optional<std::string>> PodAdapter::find_pod(driver::CreateSpec spec,
-                                                      driver::LaunchSteps& machine) {
+                                                      driver::LaunchSteps& steps) {
   const std::vector<std::string> names = names_of(spec);
   for (const std::string& name : names) {
     const bool found = co_await is_ours(pods_of(spec.pool) + "/" + name, spec.metadata);
     if (!found) continue;
-    machine.set_external_id(model::json_string(id_of(spec.pool, name)));
+    steps.set_external_id(model::json_string(id_of(spec.pool, name)));
     co_return name;
   }
   co_return std::nullopt;
@@ -175,8 +175,8 @@ Task<std::optional<PodAdapter::Place>> PodAdapter::place_of(std::string id) {
   co_return std::nullopt;
 }
 
-Task<> PodAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
-  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+Task<> PodAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
   co_await remove_pod(external_id.string_value(), std::move(accepted));
 }
 

@@ -29,8 +29,8 @@ class PodAdapter final : public driver::Adapter {
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::LaunchSteps& machine) override;
-  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
+                                       driver::LaunchSteps& steps) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;
@@ -48,9 +48,9 @@ class PodAdapter final : public driver::Adapter {
     std::string name;
   };
 
-  async::Task<std::string> make_pod(driver::CreateSpec spec, driver::LaunchSteps& machine);
+  async::Task<std::string> make_pod(driver::CreateSpec spec, driver::LaunchSteps& steps);
   async::Task<std::optional<std::string>> find_pod(driver::CreateSpec spec,
-                                                   driver::LaunchSteps& machine);
+                                                   driver::LaunchSteps& steps);
   async::Task<bool> is_ours(std::string path, driver::Metadata marks);
   async::Task<driver::Instance> describe(driver::CreateSpec spec, kubernetes::Pod pod);
   async::Task<> remove_pod(std::string id, std::function<void()> accepted);

@@ -16,7 +16,7 @@ namespace nodepool::drivers::openstack {
 
 namespace {
 
-// Which addresses are looked for; what is empty does not matter.
+// A filter for addresses. Empty fields match all.
 struct Wanted {
   std::string_view network = {};
   std::string_view type = {};
@@ -24,7 +24,7 @@ struct Wanted {
   int version = 4;
 };
 
-// The first one; empty if there is none.
+// The first match; empty if there is none.
 std::string first(const ServerAddresses& addresses, const Wanted& wanted) {
   for (const auto& [network, entries] : addresses) {
     if (!wanted.network.empty() && network != wanted.network) continue;
@@ -46,7 +46,7 @@ const ServerAddress* floating(const ServerAddresses& addresses) {
   return nullptr;
 }
 
-// Networks of private and other special use (RFC 6890), as address and length of the prefix.
+// Whether the IPv4 address is in no special-purpose network (RFC 6890).
 bool is_global(const std::string& text) {
   struct Prefix {
     std::uint32_t address;
@@ -92,7 +92,7 @@ std::string public_ipv6(const Server& server, const Cloud& cloud) {
   return server.access_ipv6.empty() ? first(server.addresses, {.version = 6}) : server.access_ipv6;
 }
 
-// If there is a floating IP, the address that it leads to.
+// The fixed address; if there is a floating IP, the one that it is attached to.
 std::string private_ipv4(const Server& server, const Topology& topology, const Cloud& cloud) {
   if (!cloud.use_internal_network) return {};
   const ServerAddress* outside = floating(server.addresses);
@@ -156,8 +156,8 @@ std::optional<PortChoice> choose_port(std::vector<Port> ports, const Topology& t
   if (ports.size() > 1) {
     if (!topology.nat_destination) {
       throw CloudError(CloudError::Kind::failed,
-                       "the server has several ports, and no network is known to be a "
-                       "`nat_destination`: mark one in clouds.yaml");
+                       "the server has several ports, and no network is the `nat_destination`: set "
+                       "one in clouds.yaml");
     }
     std::erase_if(ports, [&topology](const Port& port) {
       return port.network_id != topology.nat_destination->id;
@@ -170,7 +170,7 @@ std::optional<PortChoice> choose_port(std::vector<Port> ports, const Topology& t
     }
   }
   throw CloudError(CloudError::Kind::failed,
-                   "no port of the server has an IPv4 address that a floating IP can lead to");
+                   "no port of the server has an IPv4 address for a floating IP");
 }
 
 void add_floating_ip(ServerAddresses& addresses, const FloatingIp& floating_ip) {

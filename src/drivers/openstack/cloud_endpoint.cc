@@ -7,35 +7,35 @@ namespace nodepool::drivers::openstack {
 CloudEndpoint::CloudEndpoint(const async::Runtime& runtime, Cloud cloud,
                              const PollPolicy& poll_policy, const telemetry::Logger& log)
     : cloud_(std::move(cloud)),
-      pace_(poll_policy),
-      account_(runtime, cloud_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
-      api_(runtime, account_, log, [this](const http::Attempt& attempt) { tell(attempt); }),
-      view_(runtime, api_, cloud_, pace_) {}
+      poll_policy_(poll_policy),
+      account_(runtime, cloud_, log, [this](const http::Attempt& attempt) { report(attempt); }),
+      api_(runtime, account_, log, [this](const http::Attempt& attempt) { report(attempt); }),
+      view_(runtime, api_, cloud_, poll_policy_) {}
 
 CloudEndpoint::Membership CloudEndpoint::join(Member member) {
   members_.emplace(++last_, std::move(member));
-  space_calls();
+  update_spacing();
   return last_;
 }
 
 async::Task<> CloudEndpoint::leave(Membership membership) {
   members_.erase(membership);
   if (!members_.empty()) {
-    space_calls();
+    update_spacing();
     co_return;
   }
-  closed_ = true;  // who comes now gets another one
+  closed_ = true;  // a new provider gets a new endpoint
   co_await view_.stop();
   co_await account_.stop();
 }
 
-void CloudEndpoint::tell(const http::Attempt& attempt) const {
+void CloudEndpoint::report(const http::Attempt& attempt) const {
   if (members_.empty()) return;
   const auto& on_attempt = members_.begin()->second.on_attempt;
   if (on_attempt) on_attempt(attempt);
 }
 
-void CloudEndpoint::space_calls() {
+void CloudEndpoint::update_spacing() {
   double spacing = 0;
   for (const auto& [membership, member] : members_) spacing = std::max(spacing, member.spacing);
   account_.set_spacing(spacing);

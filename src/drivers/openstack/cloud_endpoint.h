@@ -13,45 +13,45 @@
 
 namespace nodepool::drivers::openstack {
 
-// One account in one region of a cloud. The providers that use it share its token, the pace of its
-// calls, and what is listed.
+// One account in one region of a cloud. Its providers share the token, the rate limit and the
+// listings.
 class CloudEndpoint {
  public:
-  // A provider that uses it.
+  // A provider that uses the endpoint.
   struct Member {
-    double spacing = 0;                 // the least seconds between two calls of one service
-    http::Client::Observer on_attempt;  // of calls that nobody makes for himself alone
+    double spacing = 0;                 // minimum seconds between two calls of one service
+    http::Client::Observer on_attempt;  // for shared calls
   };
   using Membership = std::uint64_t;
 
   CloudEndpoint(const async::Runtime& runtime, Cloud cloud, const PollPolicy& poll_policy,
                 const telemetry::Logger& log);
 
-  // The same credentials, region, services and networks, and somebody uses it yet.
+  // Whether it has the same credentials, region, services and networks, and is still in use.
   bool is_of(const Cloud& cloud) const { return !closed_ && cloud == cloud_; }
 
-  // The largest spacing that a member wants is kept to by all. The calls that are made for all are
-  // told to the member that has been here longest.
+  // Adds a provider. The largest spacing of all members applies. Shared calls are reported to the
+  // oldest member.
   Membership join(Member member);
 
-  // After the member's last call.
+  // Removes a provider, after its last call.
   async::Task<> leave(Membership membership);
 
   CloudAccount& account() { return account_; }
   CloudView& view() { return view_; }
-  const PollPolicy& poll_policy() const { return pace_; }
+  const PollPolicy& poll_policy() const { return poll_policy_; }
 
  private:
-  void tell(const http::Attempt& attempt) const;
-  void space_calls();
+  void report(const http::Attempt& attempt) const;
+  void update_spacing();
 
   Cloud cloud_;
-  PollPolicy pace_;
+  PollPolicy poll_policy_;
   std::map<Membership, Member> members_;
   Membership last_ = 0;
   bool closed_ = false;
   CloudAccount account_;
-  CloudApi api_;  // for what is listed
+  CloudApi api_;  // for listings
   CloudView view_;
 };
 

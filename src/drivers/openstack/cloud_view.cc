@@ -34,7 +34,7 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
     : runtime_(runtime),
       api_(api),
       cloud_(cloud),
-      pace_(poll_policy),
+      poll_policy_(poll_policy),
       servers_(runtime, "OpenStack servers",
                {.unknown = poll_policy.poll, .least = poll_policy.expected_poll},
                [this] { return ask_servers(); }),
@@ -45,11 +45,11 @@ CloudView::CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& 
       zones_(runtime, "OpenStack zones", [this] { return api_.compute().zones(); }) {}
 
 Task<std::shared_ptr<const std::vector<FloatingIp>>> CloudView::floating_ips() {
-  return floating_ips_.get(pace_.poll);
+  return floating_ips_.get(poll_policy_.poll);
 }
 
 Task<std::shared_ptr<const std::vector<Volume>>> CloudView::volumes() {
-  return volumes_.get(pace_.poll);
+  return volumes_.get(poll_policy_.poll);
 }
 
 Task<std::shared_ptr<const std::vector<Flavor>>> CloudView::flavors() {
@@ -103,7 +103,7 @@ Task<CloudView::ImageId> CloudView::ask_image(std::string name) {
 }
 
 Task<Flavor> CloudView::flavor(const OpenStackLabel& label) {
-  for (const async::Duration max_age : {async::Duration(kUntilForgotten), pace_.missing}) {
+  for (const async::Duration max_age : {async::Duration(kUntilForgotten), poll_policy_.missing}) {
     const auto flavors = co_await flavors_.get(max_age);
     if (const Flavor* chosen = choose_flavor(*flavors, label)) co_return *chosen;
   }
@@ -115,10 +115,10 @@ Task<std::vector<std::string>> CloudView::network_ids(std::vector<std::string> n
   std::vector<std::string> ids;
   for (const std::string& name : names) {
     std::shared_ptr<const Topology> topology = co_await topology_.get(kUntilForgotten);
-    if (topology->find(name) == nullptr) topology = co_await topology_.get(pace_.missing);
+    if (topology->find(name) == nullptr) topology = co_await topology_.get(poll_policy_.missing);
     const Network* network = topology->find(name);
     if (network == nullptr) {
-      throw CloudError(CloudError::Kind::failed, "the cloud shows no network `" + name + "`");
+      throw CloudError(CloudError::Kind::failed, "the cloud has no network `" + name + "`");
     }
     ids.push_back(network->id);
   }
@@ -134,7 +134,7 @@ Task<std::optional<std::string>> CloudView::image_id(CloudImageReference image) 
   }
   async::SharedAnswer<ImageId>& answer = *lookup;
   std::shared_ptr<const ImageId> id = co_await answer.get(kUntilForgotten);
-  if (!*id) id = co_await answer.get(pace_.missing);
+  if (!*id) id = co_await answer.get(poll_policy_.missing);
   co_return *id;
 }
 

@@ -26,26 +26,25 @@ class ServerList {
   ServerList& operator=(ServerList&&) = default;
 
   const std::vector<Server>& servers() const { return servers_; }
-  const Server* find(std::string_view id) const;  // nullptr if it is not there
+  const Server* find(std::string_view id) const;  // nullptr if there is none
 
  private:
   std::vector<Server> servers_;
   std::unordered_map<std::string_view, std::size_t> index_;  // by id: views into servers_
 };
 
-// What is known of the cloud. Whatever many ask for is asked of the cloud once for all of them:
-// lists that change are as old as PollPolicy::poll at most, what hardly ever changes is kept until
-// forget(). Every function throws CloudError.
+// A shared cache of the cloud's listings. Lists that change are at most PollPolicy::poll old; those
+// that rarely change are kept until forget(). All functions throw CloudError.
 class CloudView {
  public:
-  // All outlive it.
+  // The references outlive it.
   CloudView(const async::Runtime& runtime, CloudApi& api, const Cloud& cloud,
             const PollPolicy& poll_policy);
 
   using Servers = driver::SharedPoller<ServerList>;
-  // In which launches and removals wait for what they have asked for.
+  // Launches and deletions wait for changes in it.
   Servers& servers() { return servers_; }
-  // Empty where the cloud has no such thing.
+  // Both are empty if the cloud does not have the service.
   async::Task<std::shared_ptr<const std::vector<FloatingIp>>> floating_ips();
   async::Task<std::shared_ptr<const std::vector<Volume>>> volumes();
 
@@ -55,15 +54,15 @@ class CloudView {
 
   // The flavor for the label. Throws CloudError(permanent) if there is none.
   async::Task<Flavor> flavor(const OpenStackLabel& label);
-  // The ids of networks with these names or ids. Throws CloudError(failed) if one is not there.
+  // The ids of networks with these names or ids. Throws CloudError(failed) if one does not exist.
   async::Task<std::vector<std::string>> network_ids(std::vector<std::string> names);
-  // The id of the image. Nothing if there is none that is active.
+  // The id of the image. Returns nothing if there is no active one.
   async::Task<std::optional<std::string>> image_id(CloudImageReference image);
 
-  // Asks anew for what hardly ever changes when it is needed next: the cloud has not accepted it.
+  // Drops the lists that rarely change, because the cloud has rejected a value from them.
   void forget();
 
-  // After the last call.
+  // Call it after the last call of the other functions.
   async::Task<> stop();
 
  private:
@@ -78,14 +77,14 @@ class CloudView {
   async::Runtime runtime_;
   CloudApi& api_;
   const Cloud& cloud_;
-  const PollPolicy& pace_;
+  const PollPolicy& poll_policy_;
   Servers servers_;
   async::SharedAnswer<std::vector<FloatingIp>> floating_ips_;
   async::SharedAnswer<std::vector<Volume>> volumes_;
   async::SharedAnswer<std::vector<Flavor>> flavors_;
   async::SharedAnswer<Topology> topology_;
   async::SharedAnswer<std::vector<std::string>> zones_;
-  // By name; only those of the configuration.
+  // By name; only images of the configuration.
   std::map<std::string, std::unique_ptr<async::SharedAnswer<ImageId>>, std::less<>> images_;
 };
 

@@ -14,7 +14,7 @@ std::string server_id_of(const model::Json& external_id) {
   const auto value = nlohmann::json::parse(external_id.text, nullptr, false);
   if (!value.is_string() || value.get<std::string>().empty()) {
     throw driver::CloudError(driver::CloudError::Kind::permanent,
-                             "no server has the external id " + external_id.text);
+                             "invalid external id of a server: " + external_id.text);
   }
   return value.get<std::string>();
 }

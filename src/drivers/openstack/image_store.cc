@@ -18,38 +18,38 @@ using driver::Metadata;
 
 namespace {
 
-// Properties by which the Python SDK recognises what it has uploaded.
+// Properties by which openstacksdk recognizes its uploads.
 constexpr const char* kMd5 = "owner_specified.openstack.md5";
 constexpr const char* kSha256 = "owner_specified.openstack.sha256";
 constexpr const char* kObject = "owner_specified.openstack.object";
 
-// The slowest upload that is waited for.
-constexpr std::uint64_t kLeastSpeed = std::uint64_t{1} << 20;  // bytes a second
+// Minimum upload speed, for the timeout.
+constexpr std::uint64_t kMinSpeed = std::uint64_t{1} << 20;  // bytes a second
 
 std::string value_of(const Metadata& metadata, std::string_view key) {
   const auto found = metadata.find(key);
   return found == metadata.end() ? std::string() : found->second;
 }
 
-Task<std::string> read_and_tell(std::shared_ptr<const http::StreamedBody> body,
-                                std::shared_ptr<driver::ImageSupport::Progress> progress,
-                                std::uint64_t offset, std::size_t most) {
-  if (*progress) (*progress)(offset);  // what comes before has been sent
+Task<std::string> read_and_report(std::shared_ptr<const http::StreamedBody> body,
+                                  std::shared_ptr<driver::ImageSupport::Progress> progress,
+                                  std::uint64_t offset, std::size_t most) {
+  if (*progress) (*progress)(offset);  // everything before has been sent
   const auto source = std::move(body);
   co_return co_await source->read(offset, most);
 }
 
-// The same content, whose sending is told.
-std::shared_ptr<const http::StreamedBody> told(
+// The same body, which reports the progress of sending it.
+std::shared_ptr<const http::StreamedBody> with_progress(
     const std::shared_ptr<const http::StreamedBody>& body,
     driver::ImageSupport::Progress progress) {
-  auto telling = std::make_shared<http::StreamedBody>();
-  telling->size = body->size;
+  auto reporting = std::make_shared<http::StreamedBody>();
+  reporting->size = body->size;
   auto shared = std::make_shared<driver::ImageSupport::Progress>(std::move(progress));
-  telling->read = [body, shared](std::uint64_t offset, std::size_t most) {
-    return read_and_tell(body, shared, offset, most);
+  reporting->read = [body, shared](std::uint64_t offset, std::size_t most) {
+    return read_and_report(body, shared, offset, most);
   };
-  return telling;
+  return reporting;
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ Task<std::string> ImageStore::upload(driver::ProviderImage /*image*/, std::strin
     throw CloudError(CloudError::Kind::permanent,
                      "image_api_use_tasks: uploads through image import tasks are not supported");
   }
-  // An image of the same name and content is left to the upload that has made it: it goes with
-  // that.
+  // Does not reuse an image with the same name and content: that is deleted with its own upload.
   Task<std::string> making = make(name, std::move(file), metadata, std::move(progress));
   const auto undo = [&] { return remove_begun(name, metadata); };
   co_return co_await async::undo_on_failure(std::move(making), undo);
@@ -89,8 +88,8 @@ Task<std::string> ImageStore::make(std::string name, ImageFile file, Metadata me
       .name = name, .format = file.format, .properties = properties(name, file, metadata)};
   const std::string id = co_await context_.api.image().create(std::move(request));
   const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(
-      context_.config.image_upload_timeout() + std::chrono::seconds(body->size / kLeastSpeed));
-  co_await context_.api.image().upload(id, told(body, progress), deadline);
+      context_.config.image_upload_timeout() + std::chrono::seconds(body->size / kMinSpeed));
+  co_await context_.api.image().upload(id, with_progress(body, progress), deadline);
   if (progress) progress(body->size);
   co_await wait_until_active(id);
   co_return id;
@@ -107,13 +106,13 @@ Task<> ImageStore::wait_until_active(std::string id) {
         status == "queued" || status == "saving" || status == "uploading" || status == "importing";
     if (!is_under_way || clock.now() >= until) {
       throw CloudError(CloudError::Kind::failed,
-                       fmt::format("image {} does not become active: it is {}", id, status));
+                       fmt::format("image {} has not become active: its status is {}", id, status));
     }
     co_await clock.sleep_for(context_.poll_policy.image_poll);
   }
 }
 
-// Also what the cloud has made without our learning its id.
+// Finds the image by name and tags, as its id may be unknown.
 Task<> ImageStore::remove_begun(std::string name, Metadata metadata) {
   try {
     const std::vector<Image> images = co_await context_.api.image().images_called(name);
@@ -126,8 +125,7 @@ Task<> ImageStore::remove_begun(std::string name, Metadata metadata) {
       if (ours && is_marked) co_await context_.api.image().remove(image.id);
     }
   } catch (const CloudError& error) {
-    context_.log.error("What the failed upload of {} has begun cannot be deleted: {}", name,
-                       error.what());
+    context_.log.error("Error deleting the failed upload {}: {}", name, error.what());
   }
 }
 
@@ -136,7 +134,7 @@ Task<> ImageStore::remove(std::string name, std::string external_id) {
     co_await context_.api.image().remove(std::move(external_id));
     co_return;
   }
-  // The upload ended before its id was known.
+  // The upload was interrupted before its id was known.
   const std::vector<Image> images = co_await context_.api.image().images_called(std::move(name));
   for (const Image& image : images) {
     if (value_of(image.properties, driver::kProviderNameKey) == context_.config.name()) {

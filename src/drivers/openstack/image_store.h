@@ -9,7 +9,7 @@
 
 namespace nodepool::drivers::openstack {
 
-// Uploaded images.
+// Uploads, lists and deletes images.
 class ImageStore final : public driver::ImageSupport {
  public:
   // `threads` outlive it.

@@ -16,18 +16,18 @@ Task<std::map<std::string, std::int64_t>> Leftovers::remove() {
   try {
     removed["port"] = co_await remove_ports();
   } catch (const CloudError& error) {
-    context_.log.error("Unused ports cannot be looked for: {}", error.what());
+    context_.log.error("Error searching for unused ports: {}", error.what());
   }
   try {
     removed["floatingip"] = co_await remove_floating_ips();
   } catch (const CloudError& error) {
-    context_.log.error("Unattached floating IPs cannot be looked for: {}", error.what());
+    context_.log.error("Error searching for unattached floating IPs: {}", error.what());
   }
   std::erase_if(removed, [](const auto& entry) { return entry.second == 0; });
   co_return removed;
 }
 
-// A port is DOWN for a moment while its server starts: it has to be so twice.
+// A port is DOWN briefly while its server starts: deletes only ports that were DOWN last time too.
 Task<std::int64_t> Leftovers::remove_ports() {
   std::int64_t removed = 0;
   const async::Duration interval = context_.config.port_cleanup_interval();
@@ -49,10 +49,10 @@ Task<bool> Leftovers::remove_port(std::string id) {
   try {
     co_await context_.api.network().remove_port(id);
   } catch (const CloudError& error) {
-    context_.log.error("Unused port {} cannot be deleted: {}", id, error.what());
+    context_.log.error("Error deleting unused port {}: {}", id, error.what());
     co_return false;
   }
-  context_.log.warning("Deleted port {}, which was DOWN and belonged to nothing", id);
+  context_.log.warning("Deleted unused port {}, which was DOWN", id);
   co_return true;
 }
 
@@ -84,12 +84,11 @@ Task<bool> Leftovers::remove_floating_ip(FloatingIp floating_ip) {
   try {
     co_await context_.api.network().remove_floating_ip(floating_ip.id);
   } catch (const CloudError& error) {
-    context_.log.error("Unattached floating IP {} cannot be deleted: {}", floating_ip.address,
+    context_.log.error("Error deleting unattached floating IP {}: {}", floating_ip.address,
                        error.what());
     co_return false;
   }
-  context_.log.warning("Deleted floating IP {}, which was attached to nothing",
-                       floating_ip.address);
+  context_.log.warning("Deleted unattached floating IP {}", floating_ip.address);
   co_return true;
 }
 

@@ -10,14 +10,15 @@
 
 namespace nodepool::drivers::openstack {
 
-// What clouds leave behind when servers go: ports that nothing uses, and floating IPs that lead
-// nowhere. They carry nobody's mark, so they are told by their state, also those of others.
+// Deletes what clouds leave behind when servers are deleted: unused ports and unattached floating
+// IPs. These have no tags, so they are identified by their state, including those of other users of
+// the project.
 class Leftovers {
  public:
   explicit Leftovers(ServerContext context) : context_(std::move(context)) {}
 
-  // To be called every minute. Returns how many ports and floating IPs are deleted, by type. What
-  // fails is logged, and keeps nothing else.
+  // Call it every minute. Returns the number of deleted ports and floating IPs, by type. Logs
+  // failures and continues.
   async::Task<std::map<std::string, std::int64_t>> remove();
 
  private:

@@ -34,13 +34,13 @@ Task<> OpenStackAdapter::stop() {
 }
 
 Task<driver::Instance> OpenStackAdapter::create(driver::CreateSpec spec,
-                                                driver::LaunchSteps& machine) {
-  ServerLaunch launch(context_, std::move(spec), machine);
+                                                driver::LaunchSteps& steps) {
+  ServerLaunch launch(context_, std::move(spec), steps);
   co_return co_await launch.run();
 }
 
-Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
-  std::function<void()> accepted = [&machine] { machine.removal_accepted(); };
+Task<> OpenStackAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
+  std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
   co_await remove_server(context_, server_id_of(external_id), std::move(accepted));
 }
 
@@ -66,7 +66,6 @@ Task<std::vector<driver::Resource>> OpenStackAdapter::resources() {
 }
 
 Task<> OpenStackAdapter::remove_resource(driver::Resource resource) {
-  // What is no server is not deleted as one.
   if (resource.type != driver::kInstanceResource)
     co_await driver::Adapter::remove_resource(resource);
   co_await remove_server(context_, std::move(resource.id), {});
@@ -94,8 +93,7 @@ Task<std::vector<std::string>> OpenStackAdapter::missing() {
     }
     for (const std::string& label : pool.labels) {
       for (const std::string& network : config_->label(pool_name, label).networks) {
-        if (topology->find(network) == nullptr)
-          lacks.insert("there is no network `" + network + "`");
+        if (topology->find(network) == nullptr) lacks.insert("there is no network `" + network + "`");
       }
     }
   }

@@ -19,11 +19,11 @@
 
 namespace nodepool::drivers::openstack {
 
-// An OpenStack cloud. See docs/drivers/openstack.md for the calls that are made.
+// The adapter for OpenStack clouds. docs/drivers/openstack.md lists its calls.
 class OpenStackAdapter final : public driver::Adapter {
  public:
-  // `threads` outlive it. `endpoint` is that of the configuration's cloud. `on_attempt` is told of
-  // every attempt at a call.
+  // `threads` outlives it. `endpoint` is the endpoint of the configured cloud. `on_attempt` is
+  // called for every attempt of a call.
   OpenStackAdapter(const async::Runtime& runtime, std::shared_ptr<const OpenStackConfig> config,
                    std::shared_ptr<CloudEndpoint> endpoint, async::ThreadPool& threads,
                    telemetry::Logger log, const http::Client::Observer& on_attempt = {});
@@ -31,8 +31,8 @@ class OpenStackAdapter final : public driver::Adapter {
   async::Task<> stop() override;
 
   async::Task<driver::Instance> create(driver::CreateSpec spec,
-                                       driver::LaunchSteps& machine) override;
-  async::Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
+                                       driver::LaunchSteps& steps) override;
+  async::Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   async::Task<std::vector<driver::Instance>> instances() override;
   async::Task<std::vector<driver::Resource>> resources() override;
   async::Task<> remove_resource(driver::Resource resource) override;

@@ -10,10 +10,10 @@
 
 namespace nodepool::drivers::openstack {
 
-// `driver: openstack`: machines in an OpenStack cloud. See docs/drivers/openstack.md.
+// `driver: openstack`: servers in an OpenStack cloud. See docs/drivers/openstack.md.
 class OpenStackDriver final : public driver::StateMachineDriver {
  public:
-  // `environment`: where clouds.yaml is, see find_cloud().
+  // `environment`: for finding clouds.yaml, see find_cloud().
   explicit OpenStackDriver(config::Environment environment = config::process_environment())
       : environment_(std::move(environment)) {}
 

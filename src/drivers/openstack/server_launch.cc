@@ -22,7 +22,7 @@ using driver::Instance;
 
 namespace {
 
-// Why a server is in ERROR.
+// The error of a server in ERROR.
 CloudError failure_of(const Server& server) {
   const auto contains = [&server](std::string_view word) {
     return server.fault.find(word) != std::string::npos;
@@ -30,16 +30,16 @@ CloudError failure_of(const Server& server) {
   const bool quota = contains("quota") || speaks_of_quota(server.fault);
   return {quota ? CloudError::Kind::quota : CloudError::Kind::failed,
           fmt::format("server {} is in ERROR: {}", server.id,
-                      server.fault.empty() ? "the cloud does not say why" : server.fault)};
+                      server.fault.empty() ? "no reason given" : server.fault)};
 }
 
 }  // namespace
 
 ServerLaunch::ServerLaunch(ServerContext context, driver::CreateSpec spec,
-                           driver::LaunchSteps& machine)
+                           driver::LaunchSteps& steps)
     : context_(std::move(context)),
       spec_(std::move(spec)),
-      machine_(machine),
+      steps_(steps),
       requested_at_(context_.runtime.clock.now()),
       awaited_(context_.view.servers().await_earlier()) {}
 
@@ -48,12 +48,12 @@ const OpenStackLabel& ServerLaunch::label() const {
 }
 
 Task<Instance> ServerLaunch::run() {
-  machine_.enter("creating server");
+  steps_.enter("creating server");
   const driver::LaunchSteps::Make make = [this] { return make_server(); };
   const driver::LaunchSteps::Find find = [this] { return find_server(); };
-  const std::string id = co_await machine_.step("server", make, find);
+  const std::string id = co_await steps_.step("server", make, find);
 
-  machine_.enter("waiting for the server");
+  steps_.enter("waiting for the server");
   Server server = co_await wait_until_active(id);
   if (context_.config.pool(spec_.pool).auto_floating_ip) {
     const std::optional<FloatingIp> floating_ip = co_await attach_floating_ip(server);
@@ -77,7 +77,7 @@ Task<std::string> ServerLaunch::make_server() {
     throw CloudError(CloudError::Kind::failed, error.what());
   }
   awaited_ = pending_create.await(spec_.expectation());
-  machine_.set_external_id(to_external_id(id));
+  steps_.set_external_id(to_external_id(id));
   co_return id;
 }
 
@@ -124,7 +124,7 @@ driver::Metadata ServerLaunch::metadata() const {
   return cloud::machine_metadata(wanted, spec_, "dynamic-instance-properties", context_.log);
 }
 
-// In a list from after the request: an older one may show what an earlier attempt made.
+// Uses a list from after the request: an older one may show the server of an earlier attempt.
 Task<std::optional<std::string>> ServerLaunch::find_server() {
   const async::Duration since_request = context_.runtime.clock.now() - requested_at_;
   const auto list =
@@ -134,7 +134,7 @@ Task<std::optional<std::string>> ServerLaunch::find_server() {
   };
   const auto found = std::ranges::find_if(list->servers(), ours);
   if (found == list->servers().end() || spec_.metadata.empty()) co_return std::nullopt;
-  machine_.set_external_id(to_external_id(found->id));
+  steps_.set_external_id(to_external_id(found->id));
   co_return found->id;
 }
 
@@ -143,7 +143,7 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
   auto last_seen = clock.now();
   while (true) {
     const auto list = co_await driver::if_answered(context_.view.servers().next(awaited_),
-                                                   "Servers", context_.log);
+                                                   "servers", context_.log);
     const Server* server = list ? list->find(id) : nullptr;
     if (server != nullptr) {
       if (server->status == "ACTIVE") {
@@ -155,12 +155,12 @@ Task<Server> ServerLaunch::wait_until_active(std::string id) {
     const bool is_there = server != nullptr && server->status != "DELETED";
     if (is_there || !list) last_seen = clock.now();
     if (clock.now() - last_seen > context_.poll_policy.consistency_delay) {
-      throw CloudError(CloudError::Kind::failed, "server " + id + " has vanished");
+      throw CloudError(CloudError::Kind::failed, "server " + id + " has disappeared");
     }
   }
 }
 
-// Nothing if the server needs none.
+// Returns nothing if the server needs none.
 Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) {
   const auto topology = co_await context_.view.topology();
   const Cloud& cloud = context_.config.cloud();
@@ -170,14 +170,14 @@ Task<std::optional<FloatingIp>> ServerLaunch::attach_floating_ip(Server server) 
   const std::optional<PortChoice> port = choose_port(ports, *topology);
   if (!port) co_return std::nullopt;
 
-  machine_.enter("creating floating IP");
+  steps_.enter("creating floating IP");
   const std::string network = topology->floating_source->id;
   const driver::LaunchSteps::Make make = [this, network, port] {
     return make_floating_ip(network, *port);
   };
   const driver::LaunchSteps::Find find = [this, port] { return find_floating_ip(port->port_id); };
-  const std::string id = co_await machine_.step("floating ip", make, find);
-  machine_.enter("attaching floating IP");
+  const std::string id = co_await steps_.step("floating ip", make, find);
+  steps_.enter("attaching floating IP");
   co_return co_await wait_for_floating_ip(id);
 }
 
@@ -196,10 +196,10 @@ Task<std::optional<std::string>> ServerLaunch::find_floating_ip(std::string port
 Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
   async::Clock& clock = context_.runtime.clock;
   const auto until = clock.now() + context_.poll_policy.floating_ip_limit;
-  std::string status = "not shown";
+  std::string status = "not listed";
   while (true) {
     const auto list =
-        co_await driver::if_answered(context_.view.floating_ips(), "Floating IPs", context_.log);
+        co_await driver::if_answered(context_.view.floating_ips(), "floating IPs", context_.log);
     const std::span<const FloatingIp> listed = list ? *list : std::span<const FloatingIp>();
     const auto found = std::ranges::find(listed, id, &FloatingIp::id);
     if (found != listed.end()) {
@@ -209,9 +209,10 @@ Task<FloatingIp> ServerLaunch::wait_for_floating_ip(std::string id) {
     if (status == "ERROR" || clock.now() >= until) break;
     co_await clock.sleep_for(context_.poll_policy.poll);
   }
-  throw CloudError(CloudError::Kind::failed,
-                   fmt::format("floating IP {} does not become ACTIVE: it is {}", id, status),
-                   driver::kLaunchAddressTimedOut);
+  throw CloudError(
+      CloudError::Kind::failed,
+      fmt::format("floating IP {} has not become ACTIVE: its status is {}", id, status),
+      driver::kLaunchAddressTimedOut);
 }
 
 Task<Instance> describe(ServerContext context, Server server) {

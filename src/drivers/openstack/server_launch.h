@@ -13,7 +13,7 @@
 
 namespace nodepool::drivers::openstack {
 
-// What launches and removals of servers work with. All outlives them.
+// The dependencies of launches and deletions of servers. All of them outlive these.
 struct ServerContext {
   async::Runtime runtime;
   const OpenStackConfig& config;
@@ -24,11 +24,11 @@ struct ServerContext {
   telemetry::Logger log;
 };
 
-// The making of one server: see driver::Adapter::create.
+// Makes one server; see driver::Adapter::create().
 class ServerLaunch {
  public:
-  // `machine` outlives it.
-  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::LaunchSteps& machine);
+  // `steps` outlives it.
+  ServerLaunch(ServerContext context, driver::CreateSpec spec, driver::LaunchSteps& steps);
 
   // Throws CloudError.
   async::Task<driver::Instance> run();
@@ -48,12 +48,12 @@ class ServerLaunch {
 
   ServerContext context_;
   driver::CreateSpec spec_;
-  driver::LaunchSteps& machine_;
-  async::Clock::TimePoint requested_at_;  // the server; or when this run began
+  driver::LaunchSteps& steps_;
+  async::Clock::TimePoint requested_at_;  // when the server was requested, or this run began
   driver::PollWaiter awaited_;
 };
 
-// What the launcher is told of a server.
+// Converts a server to an Instance.
 async::Task<driver::Instance> describe(ServerContext context, Server server);
 
 }  // namespace nodepool::drivers::openstack

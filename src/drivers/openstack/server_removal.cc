@@ -19,7 +19,7 @@ bool leads_to(const FloatingIp& floating_ip, const std::string& server_id,
          addresses.contains(floating_ip.address);
 }
 
-// The floating addresses that the server shows.
+// The floating addresses in the server's list entry.
 std::set<std::string> floating_addresses(const Server* server) {
   std::set<std::string> addresses;
   if (server == nullptr) return addresses;
@@ -31,14 +31,14 @@ std::set<std::string> floating_addresses(const Server* server) {
   return addresses;
 }
 
-// Also of those that the server does not show yet.
+// Includes floating IPs that the server's list entry does not show yet.
 Task<std::set<std::string>> floating_ips_of(ServerContext context, std::string server_id) {
   std::set<std::string> ids;
   const auto list = co_await context.view.floating_ips();
   if (list->empty()) co_return ids;
   const auto servers = co_await context.view.servers().get(context.poll_policy.poll);
   const std::set<std::string> addresses = floating_addresses(servers->find(server_id));
-  // Older clouds do not say what the port belongs to.
+  // Older clouds do not return the server of a floating IP's port.
   std::set<std::string> ports;
   const bool is_unclear = std::ranges::any_of(*list, [](const FloatingIp& floating_ip) {
     return !floating_ip.port_id.empty() && floating_ip.device_id.empty();
@@ -60,7 +60,7 @@ Task<> remove_floating_ips(ServerContext context, std::string server_id) {
   while (true) {
     co_await context.runtime.clock.sleep_for(context.poll_policy.poll);
     const auto list =
-        co_await driver::if_answered(context.view.floating_ips(), "Floating IPs", context.log);
+        co_await driver::if_answered(context.view.floating_ips(), "floating IPs", context.log);
     if (!list) continue;
     const bool remains = std::ranges::any_of(*list, [&ids](const FloatingIp& floating_ip) {
       return ids.contains(floating_ip.id) && floating_ip.status != "DOWN";
@@ -83,11 +83,10 @@ bool is_gone(const Server* server) {
   return server == nullptr || server->status == "DELETED" || server->status == "SOFT_DELETED";
 }
 
-// The cloud has tried, and given up.
-void throw_if_left(const Server& server) {
+void throw_if_deletion_failed(const Server& server) {
   if (server.status != "ERROR" || !server.task.empty()) return;
   throw CloudError(CloudError::Kind::failed,
-                   "server " + server.id + " could not be deleted: " + server.fault);
+                   "error deleting server " + server.id + ": " + server.fault);
 }
 
 }  // namespace
@@ -97,16 +96,15 @@ Task<> remove_server(ServerContext context, std::string server_id, std::function
   const bool was_there = co_await request_removal(context, server_id);
   if (!was_there) co_return;
   if (accepted) accepted();
-  // A list from before the removal might not show the server yet, or a fault of before as one of
-  // the removal.
+  // An older list might not show the server yet, or show an earlier fault.
   driver::PollWaiter awaited = context.view.servers().await_removal();
   while (true) {
     const auto list =
-        co_await driver::if_answered(context.view.servers().next(awaited), "Servers", context.log);
+        co_await driver::if_answered(context.view.servers().next(awaited), "servers", context.log);
     if (!list) continue;
     const Server* server = list->find(server_id);
     if (is_gone(server)) co_return;
-    throw_if_left(*server);
+    throw_if_deletion_failed(*server);
   }
 }
 

@@ -7,9 +7,9 @@
 
 namespace nodepool::drivers::openstack {
 
-// Deletes a server and its floating IPs: returns when they are gone, also if they were not there.
-// Its volume goes by itself. `accepted`, if there is one, is called when the cloud has taken the
-// order. Throws CloudError.
+// Deletes a server and its floating IPs, and returns when they are gone. Succeeds if they do not
+// exist. The cloud deletes the server's volume. `accepted`, if set, is called when the cloud has
+// accepted the deletion. Throws CloudError.
 async::Task<> remove_server(ServerContext context, std::string server_id,
                             std::function<void()> accepted);
 

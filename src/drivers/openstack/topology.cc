@@ -31,7 +31,7 @@ const Network* Topology::find(std::string_view name_or_id) const {
   if (std::ranges::count(networks, name_or_id, &Network::name) > 1) {
     throw driver::CloudError(
         driver::CloudError::Kind::failed,
-        "several networks are called " + std::string(name_or_id) + ": give the id of one of them");
+        "several networks have the name " + std::string(name_or_id) + ": configure an id instead");
   }
   return &*by_name;
 }

@@ -10,21 +10,22 @@
 
 namespace nodepool::drivers::openstack {
 
-// What the networks of a cloud are good for, as the cloud shows it and clouds.yaml says. Reference:
-// openstacksdk, how it classifies networks.
+// The roles of a cloud's networks, according to the cloud and clouds.yaml. Classified like in
+// openstacksdk.
 struct Topology {
-  std::vector<Network> networks;      // all that are visible
-  std::vector<std::string> external;  // names of those whose addresses are reached from outside
-  std::vector<std::string> internal;  // … and of the others
-  std::optional<Network> floating_source;  // floating IPs come from it
-  std::optional<Network> nat_destination;  // floating IPs lead to it
-  std::optional<Network> default_network;  // its address is the one to use
+  std::vector<Network> networks;           // all visible ones
+  std::vector<std::string> external;       // names of networks that are reachable from outside
+  std::vector<std::string> internal;       // names of the others
+  std::optional<Network> floating_source;  // source of floating IPs
+  std::optional<Network> nat_destination;  // target of floating IPs
+  std::optional<Network> default_network;  // its address is used to connect
 
-  // The network with this name or id. Throws CloudError(failed) if several have the name; nullptr
-  // if there is none.
+  // The network with this name or id; nullptr if there is none. Throws CloudError(failed) if the
+  // name is ambiguous.
   const Network* find(std::string_view name_or_id) const;
 };
 
+// Classifies the networks.
 Topology make_topology(std::vector<Network> networks, const std::vector<Subnet>& subnets,
                        const Cloud& cloud);
 

@@ -12,11 +12,11 @@ namespace nodepool::drivers::static_nodes {
 
 namespace {
 
-// Hosts in contact at a time. The wait for a turn must not count against a host's timeout, so it
-// comes before the scanner, which has a place for every turn.
+// Concurrent checks. The time in the queue must not count towards a host's timeout, so checks queue
+// here; the scanner has the same limit.
 constexpr std::size_t kConcurrentHosts = 100;
 
-// The host's keys of the same type as this one; if there is none, all.
+// The host's keys of the same type as `key`; if there is none, all.
 std::vector<std::string> offered_instead_of(const std::string& key,
                                             const std::vector<std::string>& found) {
   const std::string type = key.substr(0, key.find(' ') + 1);
@@ -70,7 +70,7 @@ async::Task<HostFacts> HostChecker::check(Host host) {
   co_return facts;
 }
 
-async::Task<bool> HostChecker::answers(Host host) {
+async::Task<bool> HostChecker::is_reachable(Host host) {
   const auto turn = co_await slots_.take();
   try {
     co_await scanner_->connectable(host.name, static_cast<std::uint16_t>(host.connection_port),

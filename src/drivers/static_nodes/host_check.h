@@ -14,31 +14,30 @@
 
 namespace nodepool::drivers::static_nodes {
 
-// Makes the scanner that hosts are contacted by.
+// Creates the scanner of a provider.
 using MakeScanner =
     std::function<std::unique_ptr<nodescan::Scanner>(const driver::ProviderContext&)>;
 
-// By way of the network.
+// Creates a scanner that uses the network.
 std::unique_ptr<nodescan::Scanner> scan_network(const driver::ProviderContext& context);
 
-// What a check of a host has found.
+// The results of a host check.
 struct HostFacts {
   std::vector<std::string> host_keys;        // "<type> <base64>"
-  std::optional<nodescan::Address> address;  // nothing: it was not looked up
+  std::optional<nodescan::Address> address;  // nothing: not resolved
 };
 
-// Contacts hosts, a limited number at a time.
+// Checks the health of hosts, a limited number at a time.
 class HostChecker {
  public:
   HostChecker(const async::Runtime& runtime, std::unique_ptr<nodescan::Scanner> scanner);
 
-  // Sees that the host is in working order: reachable within its timeout and, for SSH, with the
-  // host keys that the configuration demands. Throws nodescan::ScanError, or std::runtime_error
-  // ("host key mismatches …").
+  // Checks that the host is reachable within its timeout and, for SSH, has the configured host
+  // keys. Throws nodescan::ScanError if not, and std::runtime_error ("host key mismatches …").
   async::Task<HostFacts> check(Host host);
 
-  // Whether the host still answers on its port.
-  async::Task<bool> answers(Host host);
+  // Whether the host still accepts connections on its port.
+  async::Task<bool> is_reachable(Host host);
 
  private:
   async::Clock::TimePoint deadline(const Host& host) const;

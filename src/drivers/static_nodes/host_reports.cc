@@ -17,20 +17,20 @@ using coordination::CreateMode;
 using coordination::Store;
 using coordination::StoreError;
 
-// Before another attempt when the store could not be written.
-constexpr auto kWriteAgain = std::chrono::seconds(2);
+// Before a failed write is retried.
+constexpr auto kRetryInterval = std::chrono::seconds(2);
 
-// Whether the answer was the one that is expected here.
-bool is(const StoreError& error, StoreError::Kind kind) {
+// Rethrows all errors except those of this kind.
+void expect_kind(const StoreError& error, StoreError::Kind kind) {
   if (error.kind() != kind) throw StoreError(error);
-  return true;
 }
 
 Task<bool> replace(Store& store, std::string path, std::string text) {
   try {
     co_await store.set(std::move(path), std::move(text), coordination::kAnyVersion);
   } catch (const StoreError& error) {
-    co_return !is(error, StoreError::Kind::no_node);
+    expect_kind(error, StoreError::Kind::no_node);
+    co_return false;
   }
   co_return true;
 }
@@ -44,7 +44,7 @@ Task<> remove(Store& store, std::string path) {
   try {
     co_await store.remove(std::move(path), coordination::kAnyVersion);
   } catch (const StoreError& error) {
-    is(error, StoreError::Kind::no_node);
+    expect_kind(error, StoreError::Kind::no_node);
   }
 }
 
@@ -87,7 +87,7 @@ Task<> HostReports::stop() {
   try {
     co_await write_all();
   } catch (const StoreError& error) {
-    log_.debug("Reports of hosts are left to the end of the session: {}", error.what());
+    log_.debug("Host reports not removed, they end with the session: {}", error.what());
   }
 }
 
@@ -99,16 +99,16 @@ Task<> HostReports::run() {
       co_await write_all();
     } catch (const StoreError& error) {
       if (error.kind() == StoreError::Kind::closed) throw;
-      log_.debug("Reports of hosts are not written yet: {}", error.what());
+      log_.debug("Error writing host reports, retrying: {}", error.what());
       failed = true;
     }
     if (!failed) continue;
-    co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kWriteAgain);
+    co_await changed_.wait_until(runtime_.clock, runtime_.clock.now() + kRetryInterval);
     changed_.set();
   }
 }
 
-// Reports that come meanwhile set the event again; none is erased by anybody else.
+// Reports that arrive meanwhile set the event again; only this function erases records.
 Task<> HostReports::write_all() {
   for (auto record = records_.begin(); record != records_.end();) {
     co_await write(record->second);
@@ -117,13 +117,12 @@ Task<> HostReports::write_all() {
   }
 }
 
-// The name says which session has written the record: what became of a write without an answer does
-// not matter then, it is written again in the same place.
+// The path contains the session's id. A write with unknown outcome is repeated at the same path.
 Task<> HostReports::write(Record& record) {
   std::string path = coordination::join_path(
       model::kHostsRoot, fmt::format("{:x}-{}", store_.session_id(), record.id));
   if (record.path != path) {
-    // It went with its session, unless that ended just before the write.
+    // The old record ended with its session, unless that ended just before the write.
     if (!record.path.empty()) co_await remove(store_, record.path);
     record.path = std::move(path);
     record.written.clear();

@@ -13,36 +13,35 @@
 
 namespace nodepool::drivers::static_nodes {
 
-// Tells the commands which hosts are unhealthy: keeps a record of each in the store
-// (model/host_report.h) for as long as it is. Nothing is written while all are well.
+// Publishes unhealthy hosts for the commands: keeps a record of each in the store
+// (model/host_report.h). Writes nothing while all hosts are healthy.
 class HostReports {
  public:
   HostReports(const async::Runtime& runtime, coordination::Store& store, telemetry::Logger log);
 
-  // Begins to write what is reported.
+  // Begins to write reports.
   void start();
 
-  // The host is unhealthy. Written soon, if it is news.
+  // The host is unhealthy. Writes a changed report in the background.
   void report(const HostKey& host, model::HostReport report);
 
-  // The host is well.
+  // The host is healthy: removes its report in the background.
   void clear(const HostKey& host);
 
-  // Ends the work, having removed all records if the store is in reach. (If not, they go with the
-  // session.)
+  // Removes all records and stops. If the store is unreachable, they end with the session.
   async::Task<> stop();
 
  private:
   struct Record {
     std::string id;
-    std::string wanted;  // its text; empty: there is to be none
+    std::string wanted;  // its text; empty: none
     std::string written;
-    std::string path;        // where it was written; the session is part of it
-    bool uncertain = false;  // a write has not been answered
+    std::string path;        // of the written record; contains the session id
+    bool uncertain = false;  // the outcome of the last write is unknown
   };
 
   async::Task<> run();
-  // Writes what has changed. Throws StoreError.
+  // Writes all changed records. Throws StoreError.
   async::Task<> write_all();
   async::Task<> write(Record& record);
 
@@ -50,7 +49,7 @@ class HostReports {
   coordination::Store& store_;
   telemetry::Logger log_;
   std::map<HostKey, Record> records_;
-  async::Event changed_{"a host's report is to be written"};
+  async::Event changed_{"a host's report has changed"};
   coordination::Subscription session_;
   async::TaskScope scope_;
 };

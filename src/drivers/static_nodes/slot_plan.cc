@@ -15,7 +15,7 @@ bool SlotPlan::is_missing(std::int64_t slot) const {
 
 SlotPlan plan_slots(std::int64_t slots, const std::vector<const Node*>& nodes) {
   std::vector<bool> taken(static_cast<std::size_t>(std::max<std::int64_t>(slots, 0)), false);
-  // The node's own slot, if the host has it and it is free.
+  // The node's own slot, if it exists and is free.
   const auto own_slot = [&taken](const Node& node) -> std::optional<std::size_t> {
     if (!node.slot || *node.slot < 0) return std::nullopt;
     const auto slot = static_cast<std::size_t>(*node.slot);

@@ -10,20 +10,20 @@
 
 namespace nodepool::drivers::static_nodes {
 
-// How the node records of one host fit its slots.
+// The assignment of a host's node records to its slots.
 struct SlotPlan {
-  std::vector<std::int64_t> missing;  // slots that no record stands for
-  std::vector<std::string> placed;    // ids of the records that stand for a slot
-  std::vector<std::string> surplus;   // ids of the records beyond the slots
-  // The placed ones that stand for another slot than they say: id -> slot.
+  std::vector<std::int64_t> missing;  // slots without a record
+  std::vector<std::string> placed;    // ids of the records with a slot
+  std::vector<std::string> surplus;   // ids of the records without a slot
+  // The placed records that are assigned another slot than their own: id -> slot.
   std::map<std::string, std::int64_t, std::less<>> moved;
 
   bool is_missing(std::int64_t slot) const;
 };
 
-// A record with a slot number keeps it if nobody before it has it; the others fill what is left.
-// A record that is on its way out is neither placed nor surplus, but nobody else gets its slot
-// until it is gone: its provider puts a new record in its place.
+// Assigns slots: a record keeps its slot number unless an earlier record has it; the others fill
+// the free slots. A record that is being deleted is neither placed nor surplus, but its slot is not
+// missing until it is gone: its provider replaces it with a new record.
 SlotPlan plan_slots(std::int64_t slots, const std::vector<const model::Node*>& nodes);
 
 }  // namespace nodepool::drivers::static_nodes

@@ -99,7 +99,7 @@ std::vector<std::string> read_host_keys(const config::Section& section) {
   return section.texts("host-key");
 }
 
-// "ssh-ed25519 AAAA…"; what the base64 stands for is not looked at.
+// "ssh-ed25519 AAAA…"; does not decode the base64.
 bool is_host_key(std::string_view text) {
   const std::vector<std::string> words = config::words_of(text);
   const auto is_base64 = [](char c) {
@@ -183,17 +183,17 @@ void StaticProviderConfig::load_pool(const config::Section& section,
     if (!std::ranges::all_of(host.host_keys, is_host_key)) {
       config_warnings_.push_back(entry
                                      .error("host-key",
-                                            "is no SSH host key: the host will never show it",
-                                            "a key is `<type> <base64>`, without the host's name")
+                                            "is no SSH host key: no host has such a key",
+                                            "write `<type> <base64>`, without the host's name")
                                      .problem());
     }
     if (hosts_.contains(host.key())) {
       config_warnings_.push_back(
           entry
               .error("name",
-                     fmt::format("the provider has {}@{} with port {} already", host.username,
+                     fmt::format("the provider lists {}@{} with port {} twice", host.username,
                                  host.name, host.connection_port),
-                     "the last one counts; `max-parallel-jobs` makes several nodes of one host")
+                     "the last entry counts; `max-parallel-jobs` sets the number of nodes")
               .problem());
     }
     pool.labels.insert(host.labels.begin(), host.labels.end());

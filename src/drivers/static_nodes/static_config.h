@@ -14,7 +14,8 @@
 
 namespace nodepool::drivers::static_nodes {
 
-// What makes two entries, or an entry and a node record, the same host.
+// The identity of a host: two entries, or an entry and a node record, with equal keys are the same
+// host.
 struct HostKey {
   std::string name;
   std::string username;
@@ -23,7 +24,7 @@ struct HostKey {
   friend auto operator<=>(const HostKey&, const HostKey&) = default;
 };
 
-// The identity of the host that a node record stands for.
+// The key of the host of a node record.
 HostKey host_key_of(const model::Node& node);
 
 // One entry of `nodes`.
@@ -34,28 +35,29 @@ struct Host {
   std::string username;
   std::int64_t timeout = 5;  // seconds for a check to succeed
   bool host_key_checking = true;
-  std::vector<std::string> host_keys;  // that the host must have; none: any will do
+  std::vector<std::string> host_keys;  // required host keys; empty: any
   int connection_port = 22;
   std::string connection_type;
   std::optional<std::string> shell_type;
   std::string python_path;
-  std::int64_t slots = 1;  // max-parallel-jobs: nodes that the host stands for
+  std::int64_t slots = 1;  // max-parallel-jobs: nodes on the host
 
   HostKey key() const { return {name, username, connection_port}; }
 
-  // Whether SSH host keys are gathered from it.
+  // Whether its SSH host keys are read.
   bool has_ssh() const { return connection_type == "ssh" || connection_type == "network_cli"; }
 };
 
+// The configuration of a provider with `driver: static`.
 class StaticProviderConfig final : public driver::ProviderConfig {
  public:
   // Throws config::ConfigError.
   StaticProviderConfig(const config::ProviderSection& section, const config::Config& config);
 
-  // Of all pools. If an identity is listed twice, the later entry counts.
+  // The hosts of all pools. If a host is listed twice, the later entry counts.
   const std::map<HostKey, Host>& hosts() const { return hosts_; }
 
-  // How many slots of the pool's hosts carry the label.
+  // The number of slots in the pool with this label.
   std::int64_t slots(std::string_view pool, std::string_view label) const;
 
   // The labels of each slot of the pool's hosts.

@@ -7,7 +7,7 @@
 
 namespace nodepool::drivers::static_nodes {
 
-// `driver: static`: hosts that exist already. See docs/drivers/static.md.
+// `driver: static`: existing hosts. See docs/drivers/static.md.
 class StaticDriver final : public driver::Driver {
  public:
   explicit StaticDriver(MakeScanner make_scanner = scan_network)

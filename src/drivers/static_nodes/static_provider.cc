@@ -18,13 +18,13 @@ using model::Node;
 using model::NodeChange;
 using model::NodeState;
 
-// Slots that are being registered at a time. Each reads what others have registered meanwhile; with
-// all at once, each would have to look at all.
+// Concurrent registrations. Each reads the records that the others have created meanwhile, so the
+// work grows with the square of their number.
 constexpr std::size_t kConcurrentRegistrations = 32;
 
 constexpr async::Duration kNoPause{};
 
-// Marks records that this driver has made: they have no pool worker to name.
+// `launcher` in the records of this driver, which have no pool worker.
 constexpr auto kLauncherName = "static driver";
 
 bool is_free(const Node& node) {
@@ -66,7 +66,7 @@ Task<> StaticProvider::start() {
 }
 
 void StaticProvider::quiesce() {
-  idle_ = true;
+  is_quiesced_ = true;
   subscription_.reset();
   scope_.cancel();
 }
@@ -79,7 +79,7 @@ Task<> StaticProvider::stop() {
   report_unhealthy_hosts();
 }
 
-// --- what the launcher asks
+// --- Provider interface
 
 const Host* StaticProvider::find_host(const Node& node) const {
   const auto found = config_->hosts().find(host_key_of(node));
@@ -99,13 +99,13 @@ Task<bool> StaticProvider::is_usable(Node node) {
   const Host* host = find_host(node);
   if (host == nullptr) co_return false;
   if (!host->host_key_checking) co_return true;
-  co_return co_await checker_.answers(*host);
+  co_return co_await checker_.is_reachable(*host);
 }
 
 Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
   const Node node = record.node();
   const Host* configured = find_host(node);
-  if (idle_ || configured == nullptr || !node.slot) co_return std::nullopt;
+  if (is_quiesced_ || configured == nullptr || !node.slot) co_return std::nullopt;
   const Host host = *configured;
   const HostState& state = states_.at(host.key());
   if (!plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
@@ -117,18 +117,18 @@ Task<std::optional<Node>> StaticProvider::reclaim(driver::NodeRecord& record) {
     failure = error.what();
   }
   if (!facts) {
-    log_.warning("Couldn't register {} again: {}", host.name, failure);
+    log_.warning("Error registering {} again: {}", host.name, failure);
     co_return std::nullopt;
   }
-  if (idle_ || !plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
+  if (is_quiesced_ || !plan(host, state, node.id).is_missing(*node.slot)) co_return std::nullopt;
   co_return make_node(host, *node.slot, *facts, config_->name(), attributes(host),
                       context_.runtime.clock.wall_seconds());
 }
 
-// --- keeping the slots in order
+// --- slots
 
-// A new node on a host that is not configured: another launcher has another configuration. Time is
-// left to bring both in line.
+// A new node on a host that is not configured comes from a launcher with another configuration. It
+// is retired after a pause, so that both configurations can be updated.
 void StaticProvider::on_node(const model::NodeTable::Change& change) {
   const bool is_new = change.before == nullptr || change.before->state == NodeState::init;
   for (const Node* node : {change.before, change.after}) {
@@ -173,7 +173,7 @@ void StaticProvider::reevaluate(const HostKey& key) {
     const SlotPlan now = plan(host, state);
     const bool outdated = has_outdated(host, state, now);
     if (now.surplus.empty() && now.missing.empty() && !outdated) return;
-    if (now.surplus.empty() && state.backoff.has_failed()) return;  // tried again later
+    if (now.surplus.empty() && state.backoff.has_failed()) return;  // a check is scheduled
     state.unchecked = outdated;
   }
   state.busy = true;
@@ -189,8 +189,8 @@ Task<> StaticProvider::process(HostKey key) {
   std::string store_failure;
   try {
     co_await restore_host(host, state);
-    ++state.times_in_order;
-    state.in_order_at = context_.runtime.clock.now();
+    ++state.restores;
+    state.restored_at = context_.runtime.clock.now();
     state.backoff.reset();
     reports_.clear(key);
     if (unhealthy_.erase(key) > 0) report_unhealthy_hosts();
@@ -202,9 +202,10 @@ Task<> StaticProvider::process(HostKey key) {
     failure = error.what();
   }
   if (!failure.empty()) check_failed(host, state, failure);
-  if (!store_failure.empty()) {  // which says nothing of the host
-    log_.info("Static node {} is looked at again: {}", host.name, store_failure);
-    scope_.spawn("static host " + host.name + " (again)", reevaluate_later(key, kFirstPause));
+  if (!store_failure.empty()) {  // the host may be healthy
+    log_.info("Error updating the records of static node {}, retrying: {}", host.name,
+              store_failure);
+    scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(key, kFirstPause));
   }
   state.busy = false;
   if (state.changed) reevaluate(key);
@@ -212,21 +213,21 @@ Task<> StaticProvider::process(HostKey key) {
 
 Task<> StaticProvider::pause_if_flapping(HostState& state) {
   async::Clock& clock = context_.runtime.clock;
-  if (clock.now() - state.in_order_at >= kLongestPause) state.times_in_order = 0;
-  if (state.times_in_order < kMostWithoutPause) co_return;
+  if (clock.now() - state.restored_at >= kLongestPause) state.restores = 0;
+  if (state.restores < kMaxRestores) co_return;
   co_await clock.sleep_for(kLongestPause);
-  state.times_in_order = 0;
+  state.restores = 0;
 }
 
 Task<> StaticProvider::restore_host(const Host& host, HostState& state) {
   const SlotPlan before = plan(host, state);
-  // Where several launchers serve the provider, another one may just have put one record in the
-  // place of another, and the old one still be known here: its removal leads back to this.
+  // Another launcher of the provider may just have replaced a record, whose removal has not arrived
+  // here yet. It will trigger another evaluation.
   std::vector<std::string> surplus = before.surplus;
   if (!surplus.empty() && !co_await all_exist(before.placed)) surplus.clear();
   for (const std::string& id : surplus) {
     if (co_await deregister(id) != NodeChange::locked) continue;
-    scope_.spawn("static host " + host.name + " (again)",
+    scope_.spawn("static host " + host.name + " (retry)",
                  reevaluate_later(host.key(), kLongestPause));
   }
   if (!state.unchecked && before.missing.empty()) co_return;
@@ -253,7 +254,7 @@ Task<bool> StaticProvider::all_exist(std::vector<std::string> ids) {
 void StaticProvider::check_failed(const Host& host, HostState& state, const std::string& reason) {
   log_.warning("Couldn't sync static node {} (user {}, port {}): {}", host.name, host.username,
                host.connection_port, reason);
-  // What nobody uses is not handed out either.
+  // Free nodes of the host must not be handed out.
   for (const std::string& id : state.nodes) {
     const Node* node = context_.nodes.find(id);
     if (node != nullptr && is_free(*node)) scope_.spawn("deregister node " + id, retire(id));
@@ -264,7 +265,7 @@ void StaticProvider::check_failed(const Host& host, HostState& state, const std:
   }
   const async::Duration pause = state.backoff.failed();
   report(host, state, reason);
-  scope_.spawn("static host " + host.name + " (again)", reevaluate_later(host.key(), pause));
+  scope_.spawn("static host " + host.name + " (retry)", reevaluate_later(host.key(), pause));
 }
 
 void StaticProvider::report(const Host& host, const HostState& state, const std::string& reason) {
@@ -288,7 +289,7 @@ void StaticProvider::report_unhealthy_hosts() const {
 }
 
 Task<> StaticProvider::reevaluate_later(HostKey key, async::Duration pause) {
-  // Without the store nothing can be done about what a check finds.
+  // Without the store, the results of a check cannot be recorded.
   do {
     co_await context_.runtime.clock.sleep_for(pause);
   } while (!context_.nodes.ready());
@@ -303,8 +304,8 @@ const model::Json& StaticProvider::attributes(const Host& host) const {
   return config_->pools().at(host.pool).node_attributes;
 }
 
-// Launchers that register the same slot at the same moment see each other's records: the first one
-// stays. Until that is settled the record is `init`, which nobody is given.
+// Launchers that register the same slot concurrently see each other's records: the first one stays.
+// Until then the record is `init`, so the node is not handed out.
 Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const HostFacts& facts) {
   const auto turn = co_await registrations_.take();
   Node node = make_node(host, slot, facts, config_->name(), attributes(host),
@@ -324,8 +325,8 @@ Task<> StaticProvider::register_slot(const Host& host, std::int64_t slot, const 
   log_.about({}, {}, node.id).info("Registered static node {} slot {}", host.name, slot);
 }
 
-// Somebody may have made the root of its lock already, and looked. What somebody holds or has
-// changed is left to the launcher's clean-up.
+// Another process may have created the lock's root already. If the node is locked or its record has
+// changed, the launcher's cleanup handles it.
 Task<> StaticProvider::withdraw(Node node) {
   const std::string path = model::node_path(node.id);
   for (const bool with_lock : {false, true}) {
@@ -343,7 +344,7 @@ Task<> StaticProvider::withdraw(Node node) {
   }
 }
 
-// To make the root of its lock proves that nobody has the node, and takes no other commit.
+// Creating the lock's root in the same transaction proves that the node is not locked.
 Task<> StaticProvider::put_into_service(Node node) {
   node.state = NodeState::ready;
   Transaction transaction;
@@ -353,7 +354,7 @@ Task<> StaticProvider::put_into_service(Node node) {
     const auto results = co_await context_.store.commit(std::move(transaction));
     context_.nodes.written(std::move(node), results.back().stat);
   } catch (const coordination::TransactionError& error) {
-    log_.about({}, {}, node.id).debug("Not in service yet: {}", error.what());
+    log_.about({}, {}, node.id).debug("Node not ready yet, retrying: {}", error.what());
     scope_.spawn("static node " + node.id, put_into_service_once_unlocked(node.id));
   }
 }
@@ -373,7 +374,7 @@ Task<> StaticProvider::put_into_service_once_unlocked(std::string id) {
   }
 }
 
-// Whether an earlier record stands for the same slot of the same host.
+// Whether an earlier record has the same slot of the same host.
 bool StaticProvider::is_registered_before(const Node& node, const Host& host) const {
   return std::ranges::any_of(states_.at(host.key()).nodes, [&](const std::string& id) {
     const Node* other = context_.nodes.find(id);
@@ -382,7 +383,7 @@ bool StaticProvider::is_registered_before(const Node& node, const Host& host) co
   });
 }
 
-// Whether a free node does not say what the configuration says: it was in use when that changed.
+// Whether a free node differs from the configuration: it was in use when that changed.
 bool StaticProvider::has_outdated(const Host& host, const HostState& state,
                                   const SlotPlan& plan) const {
   return std::ranges::any_of(state.nodes, [&](const std::string& id) {
@@ -393,8 +394,8 @@ bool StaticProvider::has_outdated(const Host& host, const HostState& state,
   });
 }
 
-// A node that is in use gets the new settings when it is free again. With `slot`, it stands for
-// that one from now on.
+// Updates a free node; a node in use is updated when it is free again. `slot`: its new slot, if
+// any.
 Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts& facts,
                               std::optional<std::int64_t> slot) {
   const auto refresh = [&host, &facts, slot](Node& node) {
@@ -406,7 +407,7 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
   const Node* current = context_.nodes.find(id);
   if (current == nullptr) co_return;
   Node copy = *current;
-  if (!refresh(copy)) co_return;  // nothing to lock it for
+  if (!refresh(copy)) co_return;  // avoids locking it
   Task<NodeChange> changing =
       change_node(context_.runtime, context_.store, context_.nodes, id, refresh);
   switch (co_await std::move(changing)) {
@@ -414,8 +415,8 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
       log_.about({}, {}, id).info("Updated static node {}", host.name);
       break;
     case NodeChange::locked:
-      log_.about({}, {}, id).info("Not updated yet: the node is locked");
-      scope_.spawn("static host " + host.name + " (again)",
+      log_.about({}, {}, id).info("Static node {} is locked, updating it later", host.name);
+      scope_.spawn("static host " + host.name + " (retry)",
                    reevaluate_later(host.key(), kLongestPause));
       break;
     case NodeChange::outdated:
@@ -425,8 +426,8 @@ Task<> StaticProvider::update(std::string id, const Host& host, const HostFacts&
   }
 }
 
-// Takes a free node out of service: the worker for deleted nodes does the rest. What is not free,
-// as far as is known here, is not locked either: another launcher may be about to withdraw it.
+// Sets a free node to `deleting`; the worker for deleted nodes does the rest. Does not lock a node
+// that is not free: another launcher may be about to withdraw it.
 Task<NodeChange> StaticProvider::deregister(std::string id) {
   const Node* known = context_.nodes.find(id);
   if (known == nullptr || !is_free(*known)) co_return NodeChange::unchanged;
@@ -443,14 +444,14 @@ Task<NodeChange> StaticProvider::deregister(std::string id) {
   co_return change;
 }
 
-// Whether the node's host is configured and in working order.
+// Whether the node's host is configured and healthy.
 bool StaticProvider::is_wanted(const Node& node) const {
   const auto state = states_.find(host_key_of(node));
   return state != states_.end() && !state->second.backoff.has_failed();
 }
 
-// Deregisters a node after the pause, as soon as the store and its lock allow it, unless it is in
-// use or wanted again by then.
+// Deregisters a node after the pause, retrying while it is locked or the store is unreachable,
+// unless it is in use or wanted again by then.
 Task<> StaticProvider::retire(std::string id, async::Duration pause) {
   if (pause > kNoPause) co_await context_.runtime.clock.sleep_for(pause);
   while (true) {
@@ -462,7 +463,7 @@ Task<> StaticProvider::retire(std::string id, async::Duration pause) {
       failure = error.what();
     }
     if (!failure.empty()) {
-      log_.about({}, {}, id).warning("Not deregistered yet: {}", failure);
+      log_.about({}, {}, id).warning("Error deregistering static node, retrying: {}", failure);
     } else if (change != NodeChange::locked) {
       co_return;
     }

@@ -20,10 +20,10 @@ namespace nodepool::drivers::static_nodes {
 
 using async::Task;
 
-// Keeps one ready node registered for each slot of each configured host that is in working order.
+// Keeps one ready node registered for each slot of each configured host that is healthy.
 //
-// A host is looked at when one of its records changes, when the configuration does, and, while it
-// is unhealthy, again and again with growing pauses. Hosts are independent of each other.
+// Inspects a host when one of its records or the configuration changes, and, while it is unhealthy,
+// repeatedly with exponential backoff. Hosts are independent of each other.
 class StaticProvider final : public driver::Provider {
  public:
   StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
@@ -40,25 +40,25 @@ class StaticProvider final : public driver::Provider {
   Task<std::optional<model::Node>> reclaim(driver::NodeRecord& record) override;
 
  private:
-  // A host that is unhealthy is tried again after these times; the longest is the reference's
-  // cleanup interval.
+  // Backoff between checks of an unhealthy host. The longest pause is the Python Nodepool's cleanup
+  // interval.
   static constexpr async::Duration kFirstPause = std::chrono::seconds(2);
   static constexpr async::Duration kLongestPause = std::chrono::seconds(60);
 
-  // How often a host is brought in order without a pause of that length: two launchers with
-  // different configurations undo each other's changes as fast as the store takes them.
-  static constexpr std::size_t kMostWithoutPause = 10;
+  // How often a host's records are corrected without a pause of that length. Otherwise two
+  // launchers with different configurations would undo each other's changes in a tight loop.
+  static constexpr std::size_t kMaxRestores = 10;
 
-  // What is known of one configured host.
+  // The state of one configured host.
   struct HostState {
     std::set<std::string> nodes;  // ids of its records
-    bool unchecked = true;        // not yet checked since the provider started
-    bool busy = false;            // a task works on it
-    bool changed = false;         // … and something has changed since it began
+    bool unchecked = true;        // whether it must be checked
+    bool busy = false;            // whether a task works on it
+    bool changed = false;         // whether something has changed since that task began
     async::Backoff backoff{kFirstPause, kLongestPause};  // while it is unhealthy
-    double failing_since = 0;        // seconds since the epoch, while it is unhealthy
-    std::size_t times_in_order = 0;  // how often it was brought in order without a pause
-    async::Clock::TimePoint in_order_at{};
+    double failing_since = 0;  // seconds since the epoch, while it is unhealthy
+    std::size_t restores = 0;  // how often its records were corrected without a pause
+    async::Clock::TimePoint restored_at{};
   };
 
   void on_node(const model::NodeTable::Change& change);
@@ -66,7 +66,7 @@ class StaticProvider final : public driver::Provider {
   Task<> process(HostKey key);
   Task<> pause_if_flapping(HostState& state);
   Task<> restore_host(const Host& host, HostState& state);
-  // Whether the store still has all these records.
+  // Whether all these records are still in the store.
   Task<bool> all_exist(std::vector<std::string> ids);
   Task<> reevaluate_later(HostKey key, async::Duration pause);
   void check_failed(const Host& host, HostState& state, const std::string& reason);
@@ -97,17 +97,16 @@ class StaticProvider final : public driver::Provider {
   std::set<HostKey> unhealthy_;
   async::Slots registrations_;
   std::map<HostKey, HostState> states_;
-  bool idle_ = false;
+  bool is_quiesced_ = false;
   coordination::Subscription subscription_;
   async::TaskScope scope_;
 };
 
-// The record of a free slot of a host.
+// The record of a node in a free slot.
 model::Node make_node(const Host& host, std::int64_t slot, const HostFacts& facts,
                       const std::string& provider, const model::Json& attributes, double now);
 
-// Copies what the configuration and a check say of the host to a record; returns whether anything
-// differed.
+// Copies the configuration and the results of a check to a record. Returns whether it has changed.
 bool refresh_node(model::Node& node, const Host& host, const HostFacts& facts);
 
 }  // namespace nodepool::drivers::static_nodes

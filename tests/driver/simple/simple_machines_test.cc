@@ -261,7 +261,7 @@ TEST_F(SimpleMachinesTest, a_machine_that_vanishes_has_failed) {
   pass(seconds(28));
   EXPECT_THAT(failures_, IsEmpty()) << "a listing may lack a part";
   pass(seconds(4));
-  EXPECT_THAT(failures_, ElementsAre("instance m-1 is not there any more"));
+  EXPECT_THAT(failures_, ElementsAre("instance m-1 has disappeared"));
 }
 
 TEST_F(SimpleMachinesTest, a_machine_that_is_missing_in_some_listings_is_waited_for) {
@@ -294,7 +294,7 @@ TEST_F(SimpleMachinesTest, a_machine_may_take_a_while_to_show_up) {
   pass(seconds(28));
   EXPECT_THAT(failures_, IsEmpty());
   pass(seconds(4));
-  EXPECT_THAT(failures_, ElementsAre("instance m-2 is not there any more"));
+  EXPECT_THAT(failures_, ElementsAre("instance m-2 has disappeared"));
 }
 
 TEST_F(SimpleMachinesTest, a_listing_that_fails_for_now_fails_no_launch) {
@@ -304,7 +304,7 @@ TEST_F(SimpleMachinesTest, a_listing_that_fails_for_now_fails_no_launch) {
   };
   pass(seconds(10));
   EXPECT_THAT(failures_, IsEmpty());
-  EXPECT_THAT(log_, testing::Contains(HasSubstr("Instances cannot be looked at for now: busy")));
+  EXPECT_THAT(log_, testing::Contains(HasSubstr("Error polling instances: busy")));
   cloud_->before_call = [](const std::string&) {};
   cloud_->machine("m-1").state = State::ready;
   pass(seconds(30));

@@ -186,18 +186,18 @@ TEST_F(TaskManagerTest, a_call_beyond_its_deadline_is_left_behind) {
   EXPECT_THAT(ended_, IsEmpty());
   pass(seconds(1));
   run_until_ended(2);
-  EXPECT_THAT(ended_, ElementsAre("stuck: unknown outcome: stuck: has not returned within 10 s",
-                                  "next: done"));
+  EXPECT_THAT(ended_,
+              ElementsAre("stuck: unknown outcome: stuck: timed out after 10 s", "next: done"));
   EXPECT_THAT(figures_, Contains("nodepool.provider.rack.tasks_abandoned:1|c"));
   log_.clear();
   stuck.release();
   run_until([&] { return !log_.empty(); });
-  EXPECT_THAT(log_, ElementsAre(HasSubstr("stuck: has returned after all")));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("Abandoned call stuck has returned")));
 }
 
 TEST_F(TaskManagerTest, only_so_many_calls_are_left_behind_at_a_time) {
   tasks({.deadline = seconds(10)});
-  std::vector<Hold> stuck(TaskManager::kMostLeftBehind);
+  std::vector<Hold> stuck(TaskManager::kMaxAbandoned);
   for (std::size_t i = 0; i < stuck.size(); ++i) {
     submit("stuck", stuck[i].call());
     run_until([&] { return stuck[i].has_begun(); });
@@ -225,7 +225,7 @@ TEST_F(TaskManagerTest, a_call_that_no_thread_begins_in_time_is_not_made) {
     return std::string("done");
   });
   pass(seconds(10));
-  EXPECT_THAT(ended_, ElementsAre(HasSubstr("late: error: late: no thread was free")));
+  EXPECT_THAT(ended_, ElementsAre(HasSubstr("late: error: late: no free thread")));
   for (Hold& other : others) other.release();
   loop_.run(threads_.run("after it", [] {}));
   EXPECT_FALSE(made);

@@ -118,7 +118,7 @@ TEST_F(AccountTest, each_attempt_has_its_steps_and_what_it_failed_with) {
   EXPECT_EQ(accounts()[1].failure, "");
   EXPECT_EQ(accounts()[1].attempt, 2U);
   EXPECT_FALSE(accounts()[1].resumed) << "the same launcher";
-  EXPECT_EQ(steps(accounts()[1]).front(), "deleting what the last attempt has made");
+  EXPECT_EQ(steps(accounts()[1]).front(), "deleting the resources of the last attempt");
 }
 
 TEST_F(AccountTest, who_goes_on_for_a_dead_launcher_says_that_its_part_is_lost) {
@@ -131,7 +131,8 @@ TEST_F(AccountTest, who_goes_on_for_a_dead_launcher_says_that_its_part_is_lost) 
   process_->run_until_ended(*job);
   ASSERT_THAT(accounts(), SizeIs(2));
   EXPECT_TRUE(accounts()[0].resumed);
-  EXPECT_THAT(summary(accounts()[0]), HasSubstr("begun by another launcher, whose part is lost"));
+  EXPECT_THAT(summary(accounts()[0]),
+              HasSubstr("begun by another launcher (its part of the trace is lost)"));
   EXPECT_FALSE(accounts()[1].resumed);
 }
 

@@ -258,7 +258,7 @@ TEST_F(LaunchTest, a_look_that_fails_does_not_tell_that_nothing_was_made) {
   EXPECT_EQ(time, seconds(100)) << "the first look that is answered";
   EXPECT_EQ(cloud_->count("make server"), 1U);
   EXPECT_THAT(cloud_->servers, SizeIs(1));
-  EXPECT_TRUE(has_logged("Nobody can say whether step \"server\" has been done"));
+  EXPECT_TRUE(has_logged("Cannot determine whether step \"server\" was done"));
 }
 
 TEST_F(LaunchTest, a_look_that_can_never_succeed_ends_the_launch_and_the_step_stays_unknown) {
@@ -375,10 +375,10 @@ TEST_F(LaunchTest, the_machine_s_id_is_saved_with_the_result_of_its_step) {
 
 TEST_F(LaunchTest, a_machine_without_an_address_has_failed) {
   cloud_->described.interface_ip = "";
-  EXPECT_THAT(launch_error().what(), HasSubstr("no address"));
+  EXPECT_THAT(launch_error().what(), HasSubstr("no usable address"));
   EXPECT_EQ(cloud_->count("make server"), 3U);
   config_->label("small").host_key_checking = false;
-  EXPECT_THAT(launch_error().what(), HasSubstr("no address")) << "nobody could reach it";
+  EXPECT_THAT(launch_error().what(), HasSubstr("no usable address")) << "nobody could reach it";
 }
 
 TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
@@ -392,7 +392,7 @@ TEST_F(LaunchTest, a_machine_that_shows_no_host_keys_has_failed) {
   EXPECT_EQ(error.kind(), LaunchError::Kind::unreachable);
   EXPECT_THAT(cloud_->calls, testing::Contains(testing::StartsWith("scan failed np")));
   EXPECT_EQ(cloud_->count("console"), 0U) << "the label does not ask for it";
-  EXPECT_TRUE(has_logged("Host key scan failed: 0 key(s); "));
+  EXPECT_TRUE(has_logged("Host key scan failed: 0 key(s), "));
   const std::string id = installation_.nodes().front();
   EXPECT_EQ(node(id).interface_ip, test_support::kLoopback) << "to be looked at by a person";
 
@@ -483,7 +483,7 @@ TEST_F(LaunchTest, a_journal_that_cannot_be_read_keeps_no_node_from_being_taken_
       {.id = "s1", .name = "np-1", .metadata = marks(node), .image = {}, .shows_at = {}}};
   auto job = start().launch(node.id);
   process_->run_until_ended(*job);
-  EXPECT_THAT(job->failure(), HasSubstr("'launch_journal' cannot be understood"));
+  EXPECT_THAT(job->failure(), HasSubstr("invalid 'launch_journal'"));
   job = process_->reclaim(node.id);
   process_->run_until_ended(*job);
   job->result();

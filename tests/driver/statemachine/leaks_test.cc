@@ -88,17 +88,18 @@ TEST(Leaks, what_another_installation_has_made_is_left_alone_whatever_id_it_has)
                            of_node("m2", "0000000002", "cloud", "there"),
                            of_upload("i2", "b1", "u2", "there")},
                           1000),
-              ElementsAre(is_leak("m1", false, "installation there has made it"),
-                          is_leak("m2", false, "installation there has made it"),
-                          is_leak("i2", false, "installation there has made it")));
+              ElementsAre(is_leak("m1", false, "made by installation there"),
+                          is_leak("m2", false, "made by installation there"),
+                          is_leak("i2", false, "made by installation there")));
 }
 
 TEST(Leaks, what_carries_no_mark_may_be_anybody_s_where_everything_is_marked) {
   EXPECT_THAT(
       leaks_among({of_node("m1", "0000000001", "cloud", ""),
                    of_node("m2", "0000000002", "cloud", ""), of_upload("i2", "b1", "u2", "")}),
-      ElementsAre(is_leak("m1", false, "nothing says"), is_leak("m2", false, "nothing says"),
-                  is_leak("i2", false, "nothing says")));
+      ElementsAre(is_leak("m1", false, "unknown installation"),
+                  is_leak("m2", false, "unknown installation"),
+                  is_leak("i2", false, "unknown installation")));
 }
 
 TEST(Leaks, a_store_that_was_taken_over_knows_the_machines_of_before) {
@@ -109,10 +110,10 @@ TEST(Leaks, a_store_that_was_taken_over_knows_the_machines_of_before) {
            of_upload("i2", "b1", "u2", "")},
           5),
       ElementsAre(is_leak("m1", true, "another machine"), is_leak("m2", true, "no record"),
-                  is_leak("m7", true, "no record"), is_leak("i2", false, "nothing says")));
+                  is_leak("m7", true, "no record"), is_leak("i2", false, "unknown installation")));
   // Beside it a Python launcher may have made node 1, and somebody else another one of this id.
   EXPECT_THAT(leaks_among({of_node("m1", "0000000001", "cloud", "")}, 1),
-              ElementsAre(is_leak("m1", false, "nothing says")));
+              ElementsAre(is_leak("m1", false, "unknown installation")));
 }
 
 TEST(Leaks, others_resources_are_none_of_its_business) {
@@ -190,11 +191,11 @@ TEST_F(LeakTest, what_cannot_be_listed_or_deleted_is_tried_again) {
   cloud_->fail("resources", {CloudError::Kind::transient});
   look();
   EXPECT_THAT(cloud_->others, testing::SizeIs(2));
-  EXPECT_TRUE(has_logged("Could not look for leaked resources of nodes: resources went wrong"));
+  EXPECT_TRUE(has_logged("Error searching for leaked resources of nodes: resources went wrong"));
   cloud_->fail("remove instance m1", {CloudError::Kind::transient});
   look();
   EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, "m1"))) << "the first look counted";
-  EXPECT_TRUE(has_logged("! Leaked instance m1 could not be deleted"));
+  EXPECT_TRUE(has_logged("! Error deleting leaked instance m1"));
   look();
   EXPECT_THAT(cloud_->others, IsEmpty());
 }
@@ -237,7 +238,7 @@ TEST_F(LeakTest, what_the_cloud_does_not_get_rid_of_keeps_nothing_else) {
   look();
   EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, "m1")));
   EXPECT_EQ(installation_.clock.now() - begun, std::chrono::minutes(10)) << "and not for ever";
-  EXPECT_TRUE(has_logged("Leaked instance m1 could not be deleted: "));
+  EXPECT_TRUE(has_logged("Error deleting leaked instance m1: "));
 }
 
 TEST_F(LeakTest, a_search_can_be_cut_short) {
@@ -262,11 +263,11 @@ TEST_F(LeakTest, a_store_that_is_empty_deletes_nothing_of_what_others_have_made)
   for (int i = 0; i < 4; ++i) look();
   EXPECT_THAT(cloud_->others, testing::SizeIs(2));
   EXPECT_THAT(cloud_->images, testing::SizeIs(2));
-  EXPECT_EQ(std::ranges::count_if(
-                installation_.log,
-                [](const std::string& line) { return line.contains("is left alone: "); }),
-            4)
-      << "each is told once";
+  EXPECT_EQ(
+      std::ranges::count_if(installation_.log,
+                            [](const std::string& line) { return line.contains("Not deleting "); }),
+      4)
+      << "each is logged once";
 }
 
 TEST_F(LeakTest, a_machine_of_another_installation_is_not_that_of_the_node_with_the_same_id) {
@@ -288,7 +289,7 @@ TEST_F(LeakTest, what_was_made_for_an_earlier_node_with_the_same_id_is_deleted) 
   look();
   look();
   EXPECT_THAT(cloud_->others, ElementsAre(Field(&Resource::id, "m2")));
-  EXPECT_TRUE(has_logged("Deleted leaked instance m1: another node had the id " + id + " when"));
+  EXPECT_TRUE(has_logged("Deleted leaked instance m1: made for an earlier node with the id " + id));
 }
 
 TEST_F(LeakTest, a_store_that_was_taken_over_cleans_up_as_before) {
@@ -311,7 +312,7 @@ TEST_F(LeakTest, a_store_that_is_lost_while_the_launcher_runs_is_no_reason_to_de
   process_->settle();
   for (int i = 0; i < 3; ++i) look();
   EXPECT_THAT(cloud_->others, testing::SizeIs(1));
-  EXPECT_TRUE(has_logged("The store is not that of installation this-installation any more"));
+  EXPECT_TRUE(has_logged("The store no longer belongs to installation this-installation"));
   installation_.identity.id = kHere;
   installation_.write_identity();
   look();
@@ -324,7 +325,7 @@ TEST_F(LeakTest, an_operator_may_delete_what_is_left_alone) {
   cloud_->images = {image("i1", "b1", "0000000001", "")};
   start();
   const std::vector<Leak> leaks = process_->run(process_->provider().launching()->leaks());
-  ASSERT_THAT(leaks, ElementsAre(is_leak("m1", false, "there"), is_leak("i1", false, "nothing")));
+  ASSERT_THAT(leaks, ElementsAre(is_leak("m1", false, "there"), is_leak("i1", false, "unknown")));
   for (const Leak& leak : leaks) process_->run(process_->provider().launching()->remove_leak(leak));
   EXPECT_THAT(cloud_->others, IsEmpty());
   EXPECT_THAT(cloud_->images, IsEmpty());

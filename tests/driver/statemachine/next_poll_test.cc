@@ -55,20 +55,20 @@ TEST(BootTimes, few_that_differ_do_not_count_and_old_ones_are_forgotten) {
   for (int i = 0; i < 20; ++i) times.learn(seconds(10));
   EXPECT_LT(times.expectation()->latest, seconds(11));
   for (int i = 0; i < 100; ++i) times.learn(seconds(2));
-  EXPECT_EQ(times.known().size(), BootTimes::kMost);
+  EXPECT_EQ(times.samples().size(), BootTimes::kMaxSamples);
   EXPECT_LT(times.expectation()->latest, seconds(3));
 }
 
 TEST(BootTimes, of_before_are_older_than_what_has_been_seen_since) {
-  std::vector<double> told;
-  BootTimes times([&told](Duration taken) { told.push_back(in_seconds(at(0) + taken)); });
+  std::vector<double> learned;
+  BootTimes times([&learned](Duration taken) { learned.push_back(in_seconds(at(0) + taken)); });
   times.learn(seconds(7));
   times.restore({5, 6});
-  EXPECT_EQ(times.known(), (std::deque<Duration>{seconds(5), seconds(6), seconds(7)}));
-  EXPECT_EQ(told, (std::vector<double>{7}));
+  EXPECT_EQ(times.samples(), (std::deque<Duration>{seconds(5), seconds(6), seconds(7)}));
+  EXPECT_EQ(learned, (std::vector<double>{7}));
   times.restore(std::vector<double>(100, 4.0));
-  EXPECT_EQ(times.known().size(), BootTimes::kMost);
-  EXPECT_EQ(times.known().back(), seconds(7));
+  EXPECT_EQ(times.samples().size(), BootTimes::kMaxSamples);
+  EXPECT_EQ(times.samples().back(), seconds(7));
 }
 
 // A machine is made at 100 s.

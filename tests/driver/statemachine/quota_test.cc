@@ -54,7 +54,7 @@ TEST_F(QuotaTest, old_limits_count_while_the_cloud_does_not_tell_new_ones) {
   cloud_->fail("limits", {Kind::transient});
   add_machine({}, 2);
   EXPECT_THAT(available(), UnorderedElementsAre(Pair("instances", 9), Pair("cores", 98)));
-  EXPECT_TRUE(has_logged("! Using the limits of before: limits went wrong"));
+  EXPECT_TRUE(has_logged("! Error reading limits, using the last known: limits went wrong"));
 }
 
 TEST_F(QuotaTest, without_a_listing_nobody_knows_what_is_left) {

@@ -90,23 +90,23 @@ Task<std::optional<std::string>> ScriptedAdapter::find(std::string kind, Things&
   co_return id;
 }
 
-Task<std::string> ScriptedAdapter::step(LaunchSteps& machine, std::string kind, Things& things,
+Task<std::string> ScriptedAdapter::step(LaunchSteps& steps, std::string kind, Things& things,
                                         CreateSpec spec) {
   const LaunchSteps::Make make_one = [&]() -> Task<std::string> {
-    machine.set_external_id(model::json_string(spec.hostname));
+    steps.set_external_id(model::json_string(spec.hostname));
     co_return co_await make(kind, things, spec);
   };
   const LaunchSteps::Find find_one = [&]() -> Task<std::optional<std::string>> {
     co_return co_await find(kind, things, spec.hostname);
   };
-  co_return co_await machine.step(kind, make_one, find_one);
+  co_return co_await steps.step(kind, make_one, find_one);
 }
 
-Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& machine) {
+Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& steps) {
   cloud_->expected = spec.expectation();
-  co_await step(machine, "disk", cloud_->disks, spec);
-  co_await step(machine, "server", cloud_->servers, spec);
-  machine.enter("booting");
+  co_await step(steps, "disk", cloud_->disks, spec);
+  co_await step(steps, "server", cloud_->servers, spec);
+  steps.enter("booting");
   co_await runtime_.clock.sleep_for(cloud_->boot_time);
   const std::function<void()> act = [] {};
   co_await call("look", act);
@@ -115,7 +115,7 @@ Task<Instance> ScriptedAdapter::create(CreateSpec spec, LaunchSteps& machine) {
   co_return cloud_->described;
 }
 
-Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& /*machine*/) {
+Task<> ScriptedAdapter::remove(model::Json external_id, LaunchSteps& /*steps*/) {
   const std::string name = external_id.string_value();
   const std::function<void()> act = [&] {
     const auto is_it = [&](const ScriptedCloud::Thing& thing) { return thing.name == name; };

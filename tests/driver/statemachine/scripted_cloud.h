@@ -88,8 +88,8 @@ class ScriptedAdapter final : public Adapter {
   ScriptedAdapter(const async::Runtime& runtime, std::shared_ptr<ScriptedCloud> cloud)
       : runtime_(runtime), cloud_(std::move(cloud)), images_(cloud_) {}
 
-  Task<Instance> create(CreateSpec spec, LaunchSteps& machine) override;
-  Task<> remove(model::Json external_id, LaunchSteps& machine) override;
+  Task<Instance> create(CreateSpec spec, LaunchSteps& steps) override;
+  Task<> remove(model::Json external_id, LaunchSteps& steps) override;
   Task<std::vector<Instance>> instances() override;
   Task<std::vector<Resource>> resources() override;
   Task<> remove_resource(Resource resource) override;
@@ -107,7 +107,7 @@ class ScriptedAdapter final : public Adapter {
   Task<> call(std::string name, std::function<void()> act);
   Task<std::string> make(std::string kind, Things& things, CreateSpec spec);
   Task<std::optional<std::string>> find(std::string kind, Things& things, std::string name);
-  Task<std::string> step(LaunchSteps& machine, std::string kind, Things& things, CreateSpec spec);
+  Task<std::string> step(LaunchSteps& steps, std::string kind, Things& things, CreateSpec spec);
   bool shows(const ScriptedCloud::Thing& thing) const;
 
   async::Runtime runtime_;

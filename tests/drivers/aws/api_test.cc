@@ -171,7 +171,7 @@ TEST_F(ScriptedApiTest, an_answer_of_somebody_else_is_no_empty_list) {
 TEST_F(ScriptedApiTest, a_list_that_goes_in_circles_ends) {
   const std::string page =
       http::answer(200, "<R><reservationSet/><nextToken>again</nextToken></R>");
-  EXPECT_THAT(error_of(ec2({page}).instances())->what(), HasSubstr("never end"));
+  EXPECT_THAT(error_of(ec2({page}).instances())->what(), HasSubstr("no last page"));
   EXPECT_EQ(calls_to_ec2(), 2U);
 }
 
@@ -183,7 +183,7 @@ TEST_F(ScriptedApiTest, a_list_has_a_limit_for_all_its_pages_together) {
                                           std::string(std::size_t{60} << 20, ' ')));
   }
   EXPECT_THAT(error_of(ec2(std::move(pages)).instances())->what(),
-              HasSubstr("ec2: DescribeInstances: the list is larger than 256 MiB"));
+              HasSubstr("ec2: DescribeInstances: the list is larger than the limit of 256 MiB"));
   EXPECT_EQ(calls_to_ec2(), 5U);
 }
 

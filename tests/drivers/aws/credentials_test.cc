@@ -359,11 +359,11 @@ echo '{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "B"}')"));
 
 TEST_F(CredentialsTest, a_program_that_fails_says_so_and_not_what_it_wrote) {
   EXPECT_THAT(failure_of(program("echo secret; exit 3")),
-              testing::AllOf(HasSubstr("has failed with status 3"), Not(HasSubstr("secret"))));
+              testing::AllOf(HasSubstr("failed with exit status 3"), Not(HasSubstr("secret"))));
   EXPECT_THAT(failure_of(program("echo '{\"Version\": 2}'")), HasSubstr("Version is not 1"));
   EXPECT_THAT(failure_of(program("echo secret")),
               testing::AllOf(HasSubstr("is no JSON"), Not(HasSubstr("secret"))));
-  EXPECT_THAT(failure_of(program("yes")), HasSubstr("writes more than credentials"));
+  EXPECT_THAT(failure_of(program("yes")), HasSubstr("writes more than 1 MiB"));
   EXPECT_THAT(failure_of({.kind = SourceKind::program, .command = {"/nonexistent/program"}}),
               HasSubstr("No such file"));
 }

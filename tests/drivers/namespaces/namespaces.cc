@@ -58,23 +58,22 @@ Task<> ClusterAdapter::stop() {
   co_await listing_.stop();
 }
 
-Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec,
-                                              driver::LaunchSteps& machine) {
+Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec, driver::LaunchSteps& steps) {
   const driver::LaunchSteps::Make make = [&]() -> Task<std::string> {
     std::string name =
         co_await cluster_->make(runtime_, spec.pool + "-" + spec.node_id, spec.metadata);
-    machine.set_external_id(external_id_of(name));
+    steps.set_external_id(external_id_of(name));
     co_return name;
   };
   const driver::LaunchSteps::Find find = [&]() -> Task<std::optional<std::string>> {
     for (const auto& [name, entry] : co_await cluster_->list(runtime_)) {
       if (!driver::carries(entry.labels, spec.metadata)) continue;
-      machine.set_external_id(external_id_of(name));
+      steps.set_external_id(external_id_of(name));
       co_return name;
     }
     co_return std::nullopt;
   };
-  const std::string name = co_await machine.step("namespace", make, find);
+  const std::string name = co_await steps.step("namespace", make, find);
   driver::PollWaiter active = listing_.await();
   auto seen = co_await listing_.get(std::chrono::seconds(0));
   while (!seen->at(name).is_active) seen = co_await listing_.next(active);
@@ -82,7 +81,7 @@ Task<driver::Instance> ClusterAdapter::create(driver::CreateSpec spec,
   co_return describe(name, co_await cluster_->make_account(runtime_, name));
 }
 
-Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& machine) {
+Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
   const std::string name = name_in(external_id);
   const driver::LaunchSteps::Make make = [&]() -> Task<std::string> {
     co_await cluster_->begin_removal(runtime_, name);
@@ -93,7 +92,7 @@ Task<> ClusterAdapter::remove(model::Json external_id, driver::LaunchSteps& mach
     if (there.contains(name) && !there.at(name).going) co_return std::nullopt;
     co_return name;
   };
-  co_await machine.step("delete", make, find);
+  co_await steps.step("delete", make, find);
   co_await cluster_->finish_removal(runtime_, name);
 }
 

@@ -27,8 +27,8 @@ class ClusterAdapter final : public driver::Adapter {
   ClusterAdapter(const async::Runtime& runtime, std::shared_ptr<Cluster> cluster);
   Task<> start() override;
   Task<> stop() override;
-  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& machine) override;
-  Task<> remove(model::Json external_id, driver::LaunchSteps& machine) override;
+  Task<driver::Instance> create(driver::CreateSpec spec, driver::LaunchSteps& steps) override;
+  Task<> remove(model::Json external_id, driver::LaunchSteps& steps) override;
   Task<std::vector<driver::Instance>> instances() override;
   Task<std::vector<driver::Resource>> resources() override;
   bool may_be_of(const driver::Resource& resource, const model::Node& node) const override;

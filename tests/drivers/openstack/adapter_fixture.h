@@ -85,7 +85,7 @@ class AdapterTest : public testing::Test {
           log_ += std::string(message) + "\n";
         });
     const telemetry::Logger logger(log, "test");
-    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), pace_, logger);
+    auto endpoint = std::make_shared<CloudEndpoint>(runtime_, openstack->cloud(), poll_policy_, logger);
     adapter_ = std::make_unique<OpenStackAdapter>(runtime_, openstack, std::move(endpoint),
                                                   threads_, logger);
   }
@@ -105,18 +105,18 @@ class AdapterTest : public testing::Test {
   driver::JournaledSteps machine_of(Launch& launch) {
     const auto log =
         telemetry::Log::to_consumer([](telemetry::LogLevel, std::string_view, std::string_view) {});
-    return {runtime_, launch, launch.journal, pace_.consistency_delay,
+    return {runtime_, launch, launch.journal, poll_policy_.consistency_delay,
             telemetry::Logger(log, "test")};
   }
 
   async::Task<driver::Instance> create_with(Launch& launch, driver::CreateSpec spec) {
-    driver::JournaledSteps machine = machine_of(launch);
-    co_return co_await adapter().create(std::move(spec), machine);
+    driver::JournaledSteps steps = machine_of(launch);
+    co_return co_await adapter().create(std::move(spec), steps);
   }
 
   async::Task<> remove(model::Json external_id) {
-    driver::JournaledSteps machine = machine_of(launch_);
-    co_await adapter().remove(std::move(external_id), machine);
+    driver::JournaledSteps steps = machine_of(launch_);
+    co_await adapter().remove(std::move(external_id), steps);
   }
 
   driver::Instance create(const std::string& label = "small") {
@@ -150,7 +150,7 @@ class AdapterTest : public testing::Test {
   std::string image_;
   std::string cloud_options_;
   std::string provider_options_;
-  PollPolicy pace_{.poll = std::chrono::milliseconds(5),
+  PollPolicy poll_policy_{.poll = std::chrono::milliseconds(5),
                    .image_poll = std::chrono::milliseconds(5),
                    .floating_ip_limit = std::chrono::seconds(5),
                    .consistency_delay = std::chrono::seconds(1),

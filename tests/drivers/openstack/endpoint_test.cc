@@ -99,8 +99,8 @@ class EndpointTest : public testing::Test {
 
   Task<> launch(OpenStackAdapter& adapter, std::string id) {
     UnsavedLaunch launch(id);
-    driver::JournaledSteps machine(runtime_, launch, launch.journal, PollPolicy().consistency_delay,
-                                   log_);
+    driver::JournaledSteps steps(runtime_, launch, launch.journal, PollPolicy().consistency_delay,
+                                 log_);
     driver::CreateSpec spec;
     spec.node_id = id;
     spec.hostname = "np" + id;
@@ -109,7 +109,7 @@ class EndpointTest : public testing::Test {
     spec.image_name = "jammy";
     spec.metadata = {{"nodepool_node_id", id}};
     spec.boot_times = &boot_times_;
-    const driver::Instance instance = co_await adapter.create(std::move(spec), machine);
+    const driver::Instance instance = co_await adapter.create(std::move(spec), steps);
     EXPECT_FALSE(instance.interface_ip.value_or("").empty());
   }
 

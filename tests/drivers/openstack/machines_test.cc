@@ -74,7 +74,7 @@ TEST_F(AdapterTest, a_launch_knows_its_calls_with_their_ids_and_nothing_of_what_
   EXPECT_EQ(made->status, 202);
   EXPECT_THAT(made->id, testing::StartsWith("req-"));
   EXPECT_THAT(account.events, testing::Contains(testing::Field(&driver::TraceEvent::kind,
-                                                               driver::TraceEvent::Kind::look)))
+                                                               driver::TraceEvent::Kind::poll)))
       << "the list of servers is asked for once for all";
   const std::string data = to_json(account);
   for (const char* sent : {"secret", "aGVsbG8=", "hello", "oken", "for zuul"}) {
@@ -104,7 +104,7 @@ TEST_F(AdapterTest, a_machine_with_all_options_boots_from_a_volume) {
 TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_lists) {
   constexpr int kMachines = 100;
   cloud_.room = kMachines;
-  pace_.poll = std::chrono::milliseconds(250);
+  poll_policy_.poll = std::chrono::milliseconds(250);
   std::vector<std::unique_ptr<Launch>> launches;
   int made = 0;
   async::TaskScope scope(runtime_, [](const std::string& name, const std::string& error) {
@@ -121,7 +121,7 @@ TEST_F(AdapterTest, a_hundred_machines_cost_a_hundred_calls_and_some_shared_list
                 launch_one(create_with(*launches.back(), spec(std::to_string(i), "small")), made));
   }
   loop_.run(scope.join());
-  const auto rounds = (clock_.now() - start) / pace_.poll;
+  const auto rounds = (clock_.now() - start) / poll_policy_.poll;
   EXPECT_EQ(made, kMachines);
   EXPECT_THAT(cloud_.servers, SizeIs(kMachines));
   EXPECT_EQ(cloud_.count("POST /compute/servers"), kMachines);
@@ -200,7 +200,7 @@ TEST_F(AdapterTest, an_answer_that_cannot_be_read_does_not_make_a_second_machine
 }
 
 TEST_F(AdapterTest, servers_that_cannot_be_listed_may_be_there_all_the_same) {
-  pace_.consistency_delay = std::chrono::milliseconds(1);
+  poll_policy_.consistency_delay = std::chrono::milliseconds(1);
   cloud_.fail("POST /compute/servers", {-1});
   cloud_.fail("GET /compute/servers/detail", {503, 503, 503, 503});  // one look, for the driver
   create();
@@ -292,7 +292,7 @@ TEST_F(AdapterTest, lists_are_read_page_by_page) {
 TEST_F(AdapterTest, pages_in_a_circle_are_an_error) {
   cloud_.add_server("s", "id-small", Json::object());
   cloud_.endless_pages = true;
-  EXPECT_THAT(failure_of(adapter().instances())->what(), HasSubstr("never end"));
+  EXPECT_THAT(failure_of(adapter().instances())->what(), HasSubstr("no last page"));
 }
 
 TEST_F(AdapterTest, a_list_has_a_limit_for_all_its_pages_together) {
@@ -300,12 +300,12 @@ TEST_F(AdapterTest, a_list_has_a_limit_for_all_its_pages_together) {
   cloud_.page = 1;
   cloud_.page_padding = std::size_t{60} << 20;
   EXPECT_THAT(failure_of(adapter().instances())->what(),
-              HasSubstr("compute: list servers: the list is larger than 256 MiB"));
+              HasSubstr("compute: list servers: the list is larger than the limit of 256 MiB"));
   EXPECT_EQ(cloud_.count("GET /compute/servers/detail"), 5);
 }
 
 TEST_F(AdapterTest, answers_of_the_wrong_shape_are_errors_that_name_the_call) {
-  pace_.poll = std::chrono::milliseconds(0);
+  poll_policy_.poll = std::chrono::milliseconds(0);
   for (const char* answer :
        {"", "[]", "nonsense", R"({"servers": 5})", R"({"servers": [5]})", R"({"servers": [{}]})",
         R"({"servers": [{"id": 1, "status": "ACTIVE"}]})",
@@ -347,9 +347,9 @@ TEST_F(AdapterTest, a_floating_ip_whose_answer_is_lost_is_not_made_twice) {
 TEST_F(AdapterTest, a_floating_ip_that_is_not_there_in_time_has_a_result_of_its_own) {
   cloud_.networks.push_back({{"id", "id-ext"}, {"name", "out"}, {"router:external", true}});
   cloud_.floating_ip_status = "DOWN";
-  pace_.floating_ip_limit = pace_.poll;
+  poll_policy_.floating_ip_limit = poll_policy_.poll;
   const driver::CloudError error = failure();
-  EXPECT_THAT(error.what(), HasSubstr("does not become ACTIVE: it is DOWN"));
+  EXPECT_THAT(error.what(), HasSubstr("has not become ACTIVE: its status is DOWN"));
   EXPECT_EQ(driver::result_of(error), "error.ipadd");
 }
 
@@ -366,7 +366,7 @@ TEST_F(AdapterTest, a_removal_that_the_cloud_gives_up_fails_at_once) {
   cloud_.failing_deletions = 1;
   const auto error = failure_of(remove(instance.external_id));
   ASSERT_TRUE(error);
-  EXPECT_THAT(error->what(), HasSubstr("could not be deleted: the host does not answer"));
+  EXPECT_THAT(error->what(), HasSubstr(": the host does not answer"));
   loop_.run(remove(instance.external_id));
   EXPECT_THAT(cloud_.servers, IsEmpty());
 }

@@ -78,15 +78,15 @@ class SimulatedAdapter final : public driver::Adapter {
 
   Task<> stop() override { co_await tokens_.stop(); }
 
-  Task<Instance> create(CreateSpec spec, driver::LaunchSteps& machine) override {
-    const driver::LaunchSteps::Make make = [this, &spec, &machine]() {
-      return make_machine(spec, machine);
+  Task<Instance> create(CreateSpec spec, driver::LaunchSteps& steps) override {
+    const driver::LaunchSteps::Make make = [this, &spec, &steps]() {
+      return make_machine(spec, steps);
     };
-    const driver::LaunchSteps::Find find = [this, &spec, &machine]() {
-      return find_machine(spec, machine);
+    const driver::LaunchSteps::Find find = [this, &spec, &steps]() {
+      return find_machine(spec, steps);
     };
-    const std::string id = co_await machine.step("machine", make, find);
-    machine.enter("booting");
+    const std::string id = co_await steps.step("machine", make, find);
+    steps.enter("booting");
     co_await sleep(world_.hardware.slowest_launch);
     if (draw(world_.hardware.launch_refused / 2)) refuse("after the machine was made");
     if (draw(world_.hardware.launch_fails)) fail("the machine does not boot");
@@ -95,7 +95,7 @@ class SimulatedAdapter final : public driver::Adapter {
     co_return instance_of(id, found->second);
   }
 
-  Task<> remove(model::Json external_id, driver::LaunchSteps& /*machine*/) override {
+  Task<> remove(model::Json external_id, driver::LaunchSteps& /*steps*/) override {
     co_await remove(std::move(external_id));
   }
 
@@ -161,7 +161,7 @@ class SimulatedAdapter final : public driver::Adapter {
   }
 
  private:
-  Task<std::string> make_machine(CreateSpec spec, driver::LaunchSteps& machine) {
+  Task<std::string> make_machine(CreateSpec spec, driver::LaunchSteps& steps) {
     const driver::Resources need = label_resources(spec.label);
     co_await reach_cloud();
     co_await sleep(world_.hardware.slowest_launch);
@@ -178,17 +178,17 @@ class SimulatedAdapter final : public driver::Adapter {
       throw CloudError(CloudError::Kind::unknown_outcome, "the answer is lost");
     }
     if (is_unreadable()) throw CloudError(CloudError::Kind::unknown_outcome, kUnreadable);
-    machine.set_external_id(model::json_string(id));
+    steps.set_external_id(model::json_string(id));
     co_return id;
   }
 
-  Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::LaunchSteps& machine) {
+  Task<std::optional<std::string>> find_machine(CreateSpec spec, driver::LaunchSteps& steps) {
     const std::vector<Instance> listed = co_await instances();
     for (const Instance& instance : listed) {
       const bool is_there = world_.clouds.machines().contains(instance.external_id.string_value());
       if (!is_there || !driver::carries(instance.metadata, spec.metadata)) continue;
       count("machine: found again");
-      machine.set_external_id(instance.external_id);
+      steps.set_external_id(instance.external_id);
       co_return instance.external_id.string_value();
     }
     co_return std::nullopt;

@@ -44,7 +44,7 @@ Json identified(const Cloud& cloud, const std::string& kind, const std::string& 
   return value;
 }
 
-// Nothing: the user's default.
+// The scope of the token; null: the user's default.
 Json scope_of(const Cloud& cloud) {
   Json scope;
   const auto given = [&cloud](std::string_view key) { return !cloud.auth_value(key).empty(); };
@@ -118,7 +118,7 @@ std::string auth_request(const Cloud& cloud) {
         "{}: auth_type {} is not supported; use password, v3applicationcredential or token",
         where(cloud), type));
   }
-  // An application credential has its project already.
+  // An application credential is scoped to its project.
   const Json scope = auth["identity"].contains("application_credential") ? Json() : scope_of(cloud);
   if (!scope.is_null()) auth["scope"] = scope;
   Json body;

@@ -10,7 +10,7 @@ namespace {
 struct KnownService {
   std::string_view name;
   std::vector<std::string_view> types;  // in order of preference
-  std::string_view version;             // of the API, for an endpoint that names none
+  std::string_view version;             // of the API, for an endpoint without one
 };
 
 const KnownService& service(ServiceKind kind) {

@@ -9,13 +9,13 @@
 
 namespace nodepool::drivers::openstack {
 
-// The APIs that are used.
+// The APIs that the driver uses.
 enum class ServiceKind { compute, network, image, volume };
 
-// "compute", …: as in Cloud::endpoints, in messages and as prefix of calls' names.
+// "compute", …: as in Cloud::endpoints and messages, and the prefix of call names.
 std::string_view to_string(ServiceKind kind);
 
-// One address of a service, as a token's catalog has it.
+// One entry of a token's catalog.
 struct Endpoint {
   std::string type;  // "compute", "volumev3", …
   std::string interface;
@@ -23,8 +23,8 @@ struct Endpoint {
   std::string url;
 };
 
-// The root of the service's API with its version ("https://…/v2.1"), by the cloud's overrides,
-// interface and region. Nothing if the catalog does not have it.
+// The base URL of the service's API with its version ("https://…/v2.1"), chosen by the cloud's
+// overrides, interface and region. Returns nothing if the catalog has none.
 std::optional<std::string> endpoint_of(const std::vector<Endpoint>& catalog, ServiceKind kind,
                                        const Cloud& cloud);
 

@@ -6,23 +6,23 @@ namespace nodepool::drivers::openstack {
 
 namespace {
 
-http::ClientOptions options_for(const Cloud& cloud, std::shared_ptr<http::RateGovernor> pace) {
+http::ClientOptions options_for(const Cloud& cloud, std::shared_ptr<http::RateGovernor> limit) {
   http::ClientOptions options;
   options.transfers.ca_file = cloud.cacert;
   options.transfers.client_cert = cloud.cert;
   options.transfers.client_key = cloud.key;
   options.transfers.verify = cloud.verify;
-  options.pace = std::move(pace);
+  options.pace = std::move(limit);
   return options;
 }
 
-std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> make_paces(async::Clock& clock) {
-  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> paces;
+std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> make_rate_limits(async::Clock& clock) {
+  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> limits;
   for (const ServiceKind kind :
        {ServiceKind::compute, ServiceKind::network, ServiceKind::image, ServiceKind::volume}) {
-    paces.emplace(kind, std::make_shared<http::RateGovernor>(clock, 0));
+    limits.emplace(kind, std::make_shared<http::RateGovernor>(clock, 0));
   }
-  return paces;
+  return limits;
 }
 
 }  // namespace
@@ -30,14 +30,14 @@ std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> make_paces(async::Clo
 CloudAccount::CloudAccount(const async::Runtime& runtime, const Cloud& cloud,
                            const telemetry::Logger& log, const http::Client::Observer& on_attempt)
     : cloud_(cloud),
-      paces_(make_paces(runtime.clock)),
-      identity_pace_(std::make_shared<http::RateGovernor>(runtime.clock, 0)),
-      identity_(runtime, cloud, options_for(cloud, identity_pace_), log, on_attempt) {}
+      rate_limits_(make_rate_limits(runtime.clock)),
+      identity_rate_limit_(std::make_shared<http::RateGovernor>(runtime.clock, 0)),
+      identity_(runtime, cloud, options_for(cloud, identity_rate_limit_), log, on_attempt) {}
 
 void CloudAccount::set_spacing(double spacing) {
   const double calls_per_second = spacing > 0 ? 1 / spacing : 0;
-  identity_pace_->set_rate(calls_per_second);
-  for (const auto& [kind, poll_policy] : paces_) poll_policy->set_rate(calls_per_second);
+  identity_rate_limit_->set_rate(calls_per_second);
+  for (const auto& [kind, limit] : rate_limits_) limit->set_rate(calls_per_second);
 }
 
 struct CloudApi::Services {
@@ -54,7 +54,7 @@ struct CloudApi::Services {
             kind,
             account.cloud(),
             account.identity(),
-            options_for(account.cloud(), account.poll_policy(kind)),
+            options_for(account.cloud(), account.rate_limit(kind)),
             log,
             on_attempt};
   }

@@ -17,37 +17,36 @@
 
 namespace nodepool::drivers::openstack {
 
-// What all calls of one account have in common, whoever makes them: a token, and for each service
-// the pace.
+// What all calls of one account share: the token, and a rate limit for each service.
 class CloudAccount {
  public:
-  // `cloud` outlives it. `on_attempt` is told of every attempt at getting a token.
+  // `cloud` outlives it. `on_attempt` is called for every attempt to get a token.
   CloudAccount(const async::Runtime& runtime, const Cloud& cloud, const telemetry::Logger& log,
                const http::Client::Observer& on_attempt);
 
-  // The least time between two calls of one service, in seconds; 0: none.
+  // The minimum time between two calls of one service, in seconds; 0: no rate limit.
   void set_spacing(double spacing);
 
   const Cloud& cloud() const { return cloud_; }
   Identity& identity() { return identity_; }
-  std::shared_ptr<http::RateGovernor> poll_policy(ServiceKind service) const {
-    return paces_.at(service);
+  std::shared_ptr<http::RateGovernor> rate_limit(ServiceKind service) const {
+    return rate_limits_.at(service);
   }
 
-  // After the last call.
+  // Call it after the last call.
   async::Task<> stop() { return identity_.stop(); }
 
  private:
   const Cloud& cloud_;
-  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> paces_;
-  std::shared_ptr<http::RateGovernor> identity_pace_;
+  std::map<ServiceKind, std::shared_ptr<http::RateGovernor>> rate_limits_;
+  std::shared_ptr<http::RateGovernor> identity_rate_limit_;
   Identity identity_;
 };
 
 // All APIs of one account.
 class CloudApi {
  public:
-  // `account` outlives it. `on_attempt` is told of every attempt at a call.
+  // `account` outlives it. `on_attempt` is called for every attempt of a call.
   CloudApi(const async::Runtime& runtime, CloudAccount& account, const telemetry::Logger& log,
            const http::Client::Observer& on_attempt);
   ~CloudApi();

@@ -158,7 +158,7 @@ async::Task<std::vector<std::string>> Compute::zones() {
       }
     }
   } catch (const CloudError& error) {
-    // Clouds may forbid it, or not have it.
+    // Clouds may forbid or lack this call.
     if (error.kind() != CloudError::Kind::permanent &&
         error.kind() != CloudError::Kind::not_found) {
       throw;

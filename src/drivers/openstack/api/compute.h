@@ -20,7 +20,7 @@ class Service;
 struct ServerAddress {
   std::string address;
   int version = 4;
-  std::string type;  // "fixed", "floating"; empty: the cloud does not say
+  std::string type;  // "fixed", "floating"; empty: unknown
   std::string mac;
 
   friend bool operator==(const ServerAddress&, const ServerAddress&) = default;
@@ -32,16 +32,16 @@ using ServerAddresses = std::vector<std::pair<std::string, std::vector<ServerAdd
 struct Server {
   std::string id;
   std::string status;     // "BUILD", "ACTIVE", "ERROR", "DELETED", …
-  std::string task;       // what the cloud is doing with it: "deleting", …; empty: nothing
-  std::string flavor_id;  // empty: the cloud does not say
+  std::string task;       // task in progress: "deleting", …; empty: none
+  std::string flavor_id;  // empty: unknown
   std::string host_id;
   std::string az;
   std::string access_ipv4;
   std::string access_ipv6;
-  std::string fault;  // why it is in ERROR
+  std::string fault;  // reason for ERROR
   driver::Metadata metadata;
   ServerAddresses addresses;
-  std::vector<std::string> volumes;  // ids of those that are attached
+  std::vector<std::string> volumes;  // ids of the attached ones
 };
 
 struct Flavor {
@@ -53,33 +53,33 @@ struct Flavor {
   friend bool operator==(const Flavor&, const Flavor&) = default;
 };
 
-// A server to be made.
+// The parameters of a new server.
 struct ServerRequest {
   std::string name;
   std::string image_id;
   std::string flavor_id;
-  std::optional<std::int64_t> volume_size;  // GB: boot from a volume that is made of the image
+  std::optional<std::int64_t> volume_size;  // GB: boot from a volume made from the image
   std::optional<std::string> key_name;
   std::optional<std::string> az;
   std::vector<std::string> security_groups;
-  std::vector<std::string> network_ids;  // none: the cloud chooses
+  std::vector<std::string> network_ids;  // empty: the cloud chooses
   std::optional<std::string> userdata;
   bool config_drive = false;
   driver::Metadata metadata;
   std::string microversion;  // empty: none
 };
 
-// The Compute API. Every function throws CloudError.
+// The Compute API. All functions throw CloudError.
 class Compute {
  public:
   explicit Compute(Service& service) : service_(service) {}
 
-  // Returns the server's id, at once: it is not ACTIVE yet.
+  // Returns the server's id; the server is not ACTIVE yet.
   async::Task<std::string> create(ServerRequest request);
-  async::Task<> remove(std::string server_id);    // not_found: it is not there
+  async::Task<> remove(std::string server_id);    // not_found: it does not exist
   async::Task<std::vector<Server>> servers();     // of the project
   async::Task<std::vector<Flavor>> flavors();     // by memory, then by name
-  async::Task<std::vector<std::string>> zones();  // that are available; none if that is secret
+  async::Task<std::vector<std::string>> zones();  // available ones; empty if not accessible
   async::Task<driver::Limits> limits();           // of the project
   async::Task<std::string> console_log(std::string server_id);
 
@@ -87,7 +87,7 @@ class Compute {
   Service& service_;
 };
 
-// For tests: the body of the call that makes a server, and a server of an answer.
+// For tests: the body of a create call, and the parser of a server in a response.
 std::string create_body(const ServerRequest& request);
 Server read_server(const cloud::Element& element);
 

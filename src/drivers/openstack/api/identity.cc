@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kCall = "identity: authenticate";
 
-// How long a token is taken to live that does not say.
+// Assumed lifetime of a token without expiry.
 constexpr double kUsualLife = 3600;  // seconds
 
-// Seconds since the epoch of "2026-11-21T11:00:00.000000Z"; nothing if it is something else.
+// Converts "2026-11-21T11:00:00.000000Z" to seconds since the epoch; nothing if it is invalid.
 std::optional<double> parse_time(const std::string& text) {
   std::tm parts{};
   const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -72,7 +72,7 @@ async::Task<Identity::Token> Identity::ask() {
   Token result;
   result.id = response.header("x-subject-token");
   if (result.id.empty()) {
-    throw CloudError(CloudError::Kind::failed, std::string(kCall) + ": no token in the answer");
+    throw CloudError(CloudError::Kind::failed, std::string(kCall) + ": no token in the response");
   }
   result.catalog = read_catalog(token);
   const auto begin = parse_time(token.text_or("issued_at"));

@@ -16,7 +16,7 @@ namespace nodepool::drivers::openstack {
 // Authentication: one token for all calls, renewed before it expires.
 class Identity {
  public:
-  // What a successful authentication results in. Never to be logged.
+  // The result of a successful authentication. Never log it.
   struct Token {
     std::string id;
     std::vector<Endpoint> catalog;
@@ -28,11 +28,11 @@ class Identity {
   Identity(const async::Runtime& runtime, const Cloud& cloud, http::ClientOptions options,
            telemetry::Logger log, http::Client::Observer on_attempt);
 
-  // A token that is good for some time yet. Throws CloudError: auth if the credentials are not
-  // accepted, permanent if they are incomplete.
+  // A valid token. Throws CloudError: `auth` if the credentials are rejected, `permanent` if they
+  // are incomplete.
   async::Task<TokenPointer> token() { return token_.get(); }
 
-  // A service has not accepted this token: the next call of token() gets another one.
+  // A service has rejected this token: the next token() requests a new one.
   void refused(const TokenPointer& token) { token_.refused(token); }
 
   async::Task<> stop() { return token_.stop(); }

@@ -12,7 +12,7 @@ namespace nodepool::drivers::openstack {
 
 namespace {
 
-// As many as the service gives at a time.
+// The service's maximum page size.
 constexpr const char* kPage = "limit=1000";
 
 Image read_image(const Element& element) {
@@ -22,7 +22,7 @@ Image read_image(const Element& element) {
           .properties = element.own_texts()};
 }
 
-// A few properties are no text: numbers, a boolean, a list.
+// Properties that are not text: numbers, a boolean, a list.
 Json property(const std::string& key, const std::string& value) {
   constexpr std::array<std::string_view, 4> kNumbers = {"min_disk", "min_ram", "size",
                                                         "virtual_size"};

@@ -17,31 +17,30 @@ struct Image {
   std::string id;
   std::string name;
   std::string status;           // "queued", "saving", "importing", "active", "killed", …
-  driver::Metadata properties;  // all that is text
+  driver::Metadata properties;  // all text properties
 };
 
-// An image to be made.
+// The parameters of a new image.
 struct ImageRequest {
   std::string name;
   std::string format;
   driver::Metadata properties;
 };
 
-// The Image API. Every function throws CloudError.
+// The Image API. All functions throw CloudError.
 class ImageApi {
  public:
   explicit ImageApi(Service& service) : service_(service) {}
 
-  async::Task<std::vector<Image>> images_called(std::string name);  // whatever their status
-  // Of the project.
-  async::Task<std::vector<Image>> own_images();
+  async::Task<std::vector<Image>> images_called(std::string name);  // with any status
+  async::Task<std::vector<Image>> own_images();                     // of the project
   async::Task<std::optional<Image>> find(std::string id);
 
-  // Returns its id; it has no content yet.
+  // Returns the image's id; the image has no content yet.
   async::Task<std::string> create(ImageRequest request);
   async::Task<> upload(std::string id, std::shared_ptr<const http::StreamedBody> content,
                        std::chrono::milliseconds deadline);
-  async::Task<> remove(std::string id);  // also if it is not there
+  async::Task<> remove(std::string id);  // succeeds if it does not exist
 
  private:
   Service& service_;

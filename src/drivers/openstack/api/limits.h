@@ -9,8 +9,8 @@
 
 namespace nodepool::drivers::openstack {
 
-// The limits of an answer by our names, `names` being pairs of theirs and ours. -1 and absence mean
-// no limit.
+// Reads the limits in a response. `names` are pairs of the cloud's name and ours. Missing values
+// and -1 mean unlimited.
 driver::Limits read_limits(const cloud::Element& absolute,
                            const std::vector<std::pair<std::string_view, std::string_view>>& names);
 

@@ -13,7 +13,7 @@ struct Network {
   std::string id;
   std::string name;
   bool is_external = false;  // router:external
-  bool is_physical = false;  // provider:physical_network is set (administrators see it)
+  bool is_physical = false;  // provider:physical_network is set (visible to administrators)
 };
 
 struct Subnet {
@@ -33,12 +33,12 @@ struct FloatingIp {
   std::string id;
   std::string address;
   std::string fixed_address;
-  std::string port_id;    // empty: attached to nothing
-  std::string device_id;  // of the port: the server; empty: the cloud does not say
+  std::string port_id;    // empty: not attached
+  std::string device_id;  // the port's server; empty: unknown
   std::string status;     // "ACTIVE", "DOWN", "ERROR"
 };
 
-// The Network API. Every function throws CloudError.
+// The Network API. All functions throw CloudError.
 class NetworkApi {
  public:
   explicit NetworkApi(Service& service) : service_(service) {}
@@ -47,13 +47,13 @@ class NetworkApi {
   async::Task<std::vector<Subnet>> subnets();
   async::Task<std::vector<Port>> ports_of(std::string server_id);
   async::Task<std::vector<Port>> down_ports();
-  async::Task<> remove_port(std::string id);  // also if it is not there
+  async::Task<> remove_port(std::string id);  // succeeds if it does not exist
 
   async::Task<std::vector<FloatingIp>> floating_ips();
   async::Task<std::vector<FloatingIp>> floating_ips_of(std::string port_id);
   async::Task<FloatingIp> create_floating_ip(std::string network_id, std::string port_id,
                                              std::string fixed_address);
-  async::Task<> remove_floating_ip(std::string id);  // also if it is not there
+  async::Task<> remove_floating_ip(std::string id);  // succeeds if it does not exist
 
  private:
   Service& service_;

@@ -4,7 +4,7 @@
 
 namespace nodepool::drivers::openstack {
 
-// Whether a cloud's words speak of a quota that is used up.
+// Whether a cloud's message says that a quota is exceeded.
 bool speaks_of_quota(std::string_view message);
 
 }  // namespace nodepool::drivers::openstack

@@ -17,8 +17,8 @@ std::string query_of(const std::string& url) {
   return start == std::string::npos ? std::string() : url.substr(start + 1);
 }
 
-// The query of the next page; empty if this is the last one. Only the query is taken: behind a
-// proxy the rest is often wrong, and the token goes nowhere but to the endpoint.
+// The query of the next page; empty if this is the last one. The rest of the link is ignored: it is
+// often wrong behind a proxy, and the token must be sent to the endpoint only.
 std::string next_page(const Element& answer, const std::string& key) {
   for (const Element& link : answer.list(key + "_links")) {
     if (link.text_or("rel") == "next") return query_of(link.text_or("href"));

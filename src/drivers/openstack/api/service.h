@@ -21,7 +21,7 @@ using json::Json;
 // One call of a service's API.
 struct ServiceCall {
   std::string name;        // "delete server": for messages, logs and metrics; without ids
-  std::string about = {};  // the id of what it is about, for messages
+  std::string about = {};  // the id of the call's object, for messages
   std::string method = "GET";
   std::string path;  // below the endpoint: "/servers/ID", with its query
   Json body = {};    // null: none
@@ -31,21 +31,24 @@ struct ServiceCall {
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 
-// Calls one service of a cloud as the cloud's user.
+// Makes authenticated calls of one service.
 class Service {
  public:
   // `identity` and `cloud` outlive it.
   Service(const async::Runtime& runtime, ServiceKind kind, const Cloud& cloud, Identity& identity,
           http::ClientOptions options, telemetry::Logger log, http::Client::Observer on_attempt);
 
-  // Whether the cloud has it. Throws CloudError.
+  // All functions throw CloudError.
+
+  // Whether the cloud has the service.
   async::Task<bool> exists();
 
-  // The answer to the call. A token that is not accepted is renewed once. Throws CloudError.
+  // Makes the call and returns its response. Renews a rejected token once.
   async::Task<http::Response> send(ServiceCall call);
+  // Makes the call and returns its response, a JSON object.
   async::Task<Element> ask(ServiceCall call);
-  // Makes something that would be there twice if it were made twice, and returns what `read` finds
-  // in the answer. An answer that cannot be read is none: CloudError(unknown_outcome).
+  // Makes a create call that is not idempotent, and returns what `read` reads from the response. An
+  // unreadable response is CloudError(unknown_outcome).
   template <typename Read>
   async::Task<std::invoke_result_t<Read, const Element&>> make(ServiceCall call, Read read) {
     const std::string name = name_of(call);
@@ -57,11 +60,10 @@ class Service {
       throw driver::CloudError(driver::CloudError::Kind::unknown_outcome, error.what());
     }
   }
-  // As send(), but that the thing is not there is no error: returns whether it was.
+  // Like send(), but not_found is no error. Returns whether the call's object existed.
   async::Task<bool> send_if_there(ServiceCall call);
 
-  // What `read` makes of each element of a list, page by page: `key` is its name in the answer.
-  // Throws CloudError.
+  // The results of `read` for all elements of a paginated list. `key` is its name in the response.
   template <typename Read>
   async::Task<std::vector<cloud::ReadItem<Read>>> list(const std::string& name,
                                                        const std::string& path,

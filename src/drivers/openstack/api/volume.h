@@ -15,7 +15,7 @@ struct Volume {
   double size = 0;  // GB
 };
 
-// The Block Storage API. Every function throws CloudError.
+// The Block Storage API. All functions throw CloudError.
 class VolumeApi {
  public:
   explicit VolumeApi(Service& service) : service_(service) {}

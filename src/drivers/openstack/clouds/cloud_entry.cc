@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Keys of `auth`, which may also stand beside it.
+// Keys of `auth`, which may also be outside of it.
 constexpr std::array<std::string_view, 25> kAuthKeys = {
     "auth_url",
     "username",
@@ -43,7 +43,7 @@ constexpr std::array<std::string_view, 25> kAuthKeys = {
     "passcode",
 };
 
-// What a service is called in keys such as `compute_endpoint_override`.
+// The names of services in keys such as `compute_endpoint_override`.
 struct ServiceKeys {
   std::string_view service;
   std::vector<std::string_view> prefixes;
@@ -75,7 +75,7 @@ bool truth_at(const json& object, std::string_view key, bool otherwise) {
   return value.is_null() ? otherwise : truth_of(value);
 }
 
-// Other spellings of the same, and a domain that stands for those of the user and of the project.
+// Normalizes alternative names, and a domain that applies to both user and project.
 void settle_names(Cloud::Texts& auth) {
   const auto rename = [&auth](std::string_view from, const char* to) {
     const auto found = auth.find(from);
@@ -137,7 +137,7 @@ std::vector<NetworkRole> read_networks(const std::string& where, const json& ent
     const std::string name = text_at(entry, key);
     if (name.empty()) continue;
     if (!at(entry, "networks").empty()) {
-      throw CloudsError(fmt::format("{}: `{}` cannot stand beside `networks`", where, key));
+      throw CloudsError(fmt::format("{}: `{}` cannot be combined with `networks`", where, key));
     }
     roles.push_back({.name = name,
                      .routes_externally = is_external,
@@ -169,7 +169,7 @@ void read_services(const json& entry, Cloud& cloud) {
   }
 }
 
-// Properties that every image gets; all but a boolean as they are written.
+// Properties of every image; all but booleans are copied unchanged.
 Cloud::Texts read_image_properties(const json& entry) {
   Cloud::Texts properties;
   const json& agent = at(entry, "disable_vendor_agent");

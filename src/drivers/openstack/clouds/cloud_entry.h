@@ -6,11 +6,11 @@
 
 namespace nodepool::drivers::openstack {
 
-// Reads an entry of clouds.yaml that has been merged with whatever goes under it. Throws
-// CloudsError.
+// Reads an entry of clouds.yaml that has been merged with its defaults. Throws CloudsError.
 Cloud read_cloud(const std::string& name, const std::string& file, const nlohmann::json& entry);
 
-// What Python's str() and truth value make of a scalar of the file; empty and false for others.
+// A scalar of the file as Python's str() and openstacksdk's boolean conversion read it; empty and
+// false for other values.
 std::string text_of(const nlohmann::json& value);
 bool truth_of(const nlohmann::json& value);
 

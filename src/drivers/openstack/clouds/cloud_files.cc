@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Variables that say where to look, and not what the cloud is.
+// Variables that do not describe a cloud.
 constexpr std::array<std::string_view, 7> kNoCloudOptions = {
     "cloud",      "client_config_file", "client_secure_file", "client_vendor_file",
     "cloud_name", "force_ipv4",         "prefer_ipv6"};
@@ -41,7 +41,7 @@ std::vector<std::string> directories(const config::Environment& environment) {
   return found;
 }
 
-// `first` is a file that a variable names; it need not exist.
+// The search paths of a file; a file named by a variable comes first, and need not exist.
 std::vector<std::string> candidates(const config::Environment& environment, std::string_view first,
                                     const std::string& stem) {
   std::vector<std::string> paths;
@@ -64,7 +64,7 @@ std::vector<std::string> vendor_file_paths(const config::Environment& environmen
 }
 
 struct Document {
-  std::string path;  // empty: there is no such file
+  std::string path;  // empty: no such file
   json content = json::object();
 };
 
@@ -91,7 +91,7 @@ json mapping_at(const Document& document, std::string_view key) {
   return *found;
 }
 
-// The keys of `over` over those of `under`; of mappings inside, key by key.
+// Overrides the keys of `under` with those of `over`, recursively in mappings.
 void overlay(json& under, const json& over) {
   for (const auto& [key, value] : over.items()) {
     if (value.is_object() && under.contains(key) && under[key].is_object()) {
@@ -124,11 +124,11 @@ std::string choose_name(const json& clouds, const config::Environment& environme
   if (has_variables) return name_of_environment(environment);
   if (clouds.size() == 1) return clouds.items().begin().key();
   throw CloudsError(
-      "which cloud to use is not said: set `cloud`, or the variable OS_CLOUD, or OS_AUTH_URL and "
-      "the other OS_* variables");
+      "no cloud is selected: set `cloud`, or the variable OS_CLOUD, or OS_AUTH_URL and the other "
+      "OS_* variables");
 }
 
-// What the vendor's profile says under the entry.
+// Adds the vendor profile's values as defaults.
 json with_profile(const std::string& where, json entry, const config::Environment& environment) {
   std::string profile;
   for (const char* key : {"profile", "cloud"}) {
@@ -142,17 +142,16 @@ json with_profile(const std::string& where, json entry, const config::Environmen
   const auto found = known.find(profile);
   if (found == known.end() || !found->is_object()) {
     throw CloudsError(fmt::format(
-        "{}: the profile {} is in no clouds-public.yaml{}; profiles that are part of the Python "
-        "SDK "
-        "are not known here: write them into that file",
-        where, profile, vendors.path.empty() ? "" : " (looked into " + vendors.path + ")"));
+        "{}: profile {} not found in clouds-public.yaml{}; profiles built into the Python SDK are "
+        "not supported: copy them to that file",
+        where, profile, vendors.path.empty() ? "" : " (" + vendors.path + ")"));
   }
   json merged = *found;
   overlay(merged, entry);
   return merged;
 }
 
-// Picks the region among `regions`, and takes its own values.
+// Selects the region among `regions`, and applies its values.
 void settle_region(const std::string& where, json& entry,
                    const std::optional<std::string>& wanted) {
   const json regions = entry.value("regions", json::array());
@@ -171,7 +170,7 @@ void settle_region(const std::string& where, json& entry,
     std::vector<std::string> names;
     std::ranges::transform(regions, std::back_inserter(names), name_of);
     throw CloudsError(
-        fmt::format("{}: it has no region {} (it has: {})", where, name, fmt::join(names, ", ")));
+        fmt::format("{}: no region {} (available: {})", where, name, fmt::join(names, ", ")));
   }
   if (found->is_object()) overlay(entry, found->value("values", json::object()));
 }
@@ -185,12 +184,12 @@ bool forces_ipv4(const Document& document, const config::Environment& environmen
 std::string not_found(const std::string& name, const Document& document, const json& clouds,
                       const config::Environment& environment) {
   if (document.path.empty()) {
-    return fmt::format("cloud {} was not found: there is no clouds.yaml (looked for {})", name,
+    return fmt::format("cloud {} not found: no clouds.yaml exists (searched {})", name,
                        fmt::join(cloud_file_paths(environment), ", "));
   }
   std::vector<std::string> names;
   for (const auto& [known, entry] : clouds.items()) names.push_back(known);
-  return fmt::format("cloud {} was not found in {} (it has: {})", name, document.path,
+  return fmt::format("cloud {} not found in {} (available: {})", name, document.path,
                      fmt::join(names, ", "));
 }
 

@@ -11,21 +11,21 @@
 
 namespace nodepool::drivers::openstack {
 
-// A cloud that is not configured, or not so that it could be used. No secrets in its text.
+// A cloud's configuration is missing or invalid. The text contains no secrets.
 class CloudsError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The description of the cloud `name` in `region` (nothing: as the files say), from clouds.yaml,
-// secure.yaml, clouds-public.yaml and OS_* variables of `environment`, in the places and with the
-// precedence of openstacksdk. No name: OS_CLOUD, else the one that the OS_* variables describe,
-// else the only one in the file. Reads the files anew each time. Throws config::ConfigError for a
-// file that cannot be parsed, CloudsError.
+// Reads the cloud `name` in `region` (nothing: as configured) from clouds.yaml, secure.yaml,
+// clouds-public.yaml and the OS_* variables of `environment`, with the paths and the precedence of
+// openstacksdk. Without a name: OS_CLOUD, else the cloud of the OS_* variables, else the only one
+// in the file. Reads the files each time. Throws CloudsError, and config::ConfigError for a file
+// that cannot be parsed.
 Cloud find_cloud(const std::optional<std::string>& name, const std::optional<std::string>& region,
                  const config::Environment& environment);
 
-// Where clouds.yaml is looked for, in order; the first that exists counts.
+// The paths of clouds.yaml in search order; the first existing file is used.
 std::vector<std::string> cloud_file_paths(const config::Environment& environment);
 
 // All files that find_cloud() may read, whether or not they exist.

@@ -6,8 +6,8 @@
 
 namespace nodepool::drivers::openstack {
 
-// The cloud that a provider section names by `cloud` and `region-name`, see find_cloud(). Throws
-// config::OutsideError.
+// Reads the cloud selected by `cloud` and `region-name` of a provider section; see find_cloud().
+// Throws config::OutsideError.
 Cloud configured_cloud(const config::Section& provider, const config::Environment& environment);
 
 }  // namespace nodepool::drivers::openstack

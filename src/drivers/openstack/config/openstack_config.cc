@@ -13,7 +13,7 @@ namespace nodepool::drivers::openstack {
 using driver::MachineLabel;
 using driver::MachinePool;
 
-// What labels may refer to.
+// The images that labels may refer to.
 struct OpenStackConfig::Images {
   cloud::CloudImages cloud_images;
   std::map<std::string, CloudImageReference, std::less<>> references;  // of these
@@ -33,7 +33,7 @@ OpenStackConfig::OpenStackConfig(const config::ProviderSection& section,
     load_pool(pool, section, config, images);
   }
   cloud::load_validations(provider, machine_pools_, *managed_images_);
-  // Last, so that what is wrong in the file itself is found without it.
+  // Last, so that errors in nodepool.yaml are reported first.
   cloud_ = configured_cloud(provider, environment);
   managed_images_->format = cloud_.image_format;
 }

@@ -13,17 +13,17 @@
 
 namespace nodepool::drivers::openstack {
 
-// An image that is in the cloud already: one of both.
+// An existing image in the cloud. Either field is set.
 struct CloudImageReference {
-  std::string id;    // used as it is
-  std::string name;  // or id: to be looked up
+  std::string id;    // used without lookup
+  std::string name;  // name or id, looked up
 
   friend bool operator==(const CloudImageReference&, const CloudImageReference&) = default;
 };
 
-// One kind of machine, besides what the framework needs to know (driver::MachineLabel).
+// The settings of a label besides driver::MachineLabel.
 struct OpenStackLabel {
-  std::optional<CloudImageReference> cloud_image;  // nothing: it has a diskimage
+  std::optional<CloudImageReference> cloud_image;  // nothing: the label has a diskimage
   std::int64_t min_ram = 0;                        // MiB; 0: not set
   std::optional<std::string> flavor_name;
   std::optional<std::string> key_name;
@@ -36,32 +36,33 @@ struct OpenStackLabel {
   std::vector<std::string> networks;  // names or ids; empty: the cloud's default
 };
 
+// The settings of a pool besides driver::MachinePool.
 struct OpenStackPool {
   bool auto_floating_ip = true;
   std::vector<std::string> security_groups;
   std::map<std::string, OpenStackLabel, std::less<>> labels;
 };
 
-// A provider with `driver: openstack`.
+// The configuration of a provider with `driver: openstack`.
 class OpenStackConfig final : public driver::StateMachineConfig {
  public:
-  // `environment`: where clouds.yaml is, see find_cloud(). Throws config::ConfigError, also for a
-  // cloud that is not configured.
+  // `environment`: for finding clouds.yaml, see find_cloud(). Throws config::ConfigError, also if
+  // the cloud is not configured.
   OpenStackConfig(const config::ProviderSection& section, const config::Config& config,
                   const config::Environment& environment);
 
   const Cloud& cloud() const { return cloud_; }
   const std::optional<std::string>& region_name() const { return region_name_; }
-  double rate() const { return rate_; }  // seconds between calls; 0: no limit
+  double rate() const { return rate_; }  // seconds between calls; 0: no rate limit
   async::Duration image_upload_timeout() const { return image_upload_timeout_; }
   bool clean_floating_ips() const { return clean_floating_ips_; }
   async::Duration port_cleanup_interval() const { return port_cleanup_interval_; }  // 0: off
 
-  // Throw std::out_of_range for what is not configured.
+  // Both throw std::out_of_range for an unknown pool or label.
   const OpenStackPool& pool(std::string_view pool) const;
   const OpenStackLabel& label(std::string_view pool, std::string_view label) const;
 
-  // Also when the cloud's entry in clouds.yaml has changed.
+  // Also compares the cloud's entry in clouds.yaml.
   bool same_as(const driver::ProviderConfig& other) const override;
 
  private:
