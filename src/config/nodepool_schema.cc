@@ -49,7 +49,7 @@ Schema api_schema() {
            .default_note = "none",
            .description = "Unix socket for clients on this machine, which need no token."},
           {.key = "socket-mode",
-           .type = string_matching("0?[0-7]{3}", "a mode as for chmod, in quotes: `\"0660\"`"),
+           .type = string_matching("0?[0-7]{3}", "an octal file mode in quotes: `\"0660\"`"),
            .default_note = "`\"0660\"`",
            .description = "Who may connect to the socket, as for chmod, in quotes."},
           {.key = "port",

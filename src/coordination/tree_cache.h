@@ -83,7 +83,7 @@ class TreeCache {
   Task<> visit(std::string path, std::vector<std::string>* below);
   Task<> list(std::string path, std::vector<std::string>& below);
   // Handles a path that was not found.
-  void gone(std::string_view path);
+  void handle_missing(std::string_view path);
   std::string absolute(std::string_view path) const;
 
   async::Runtime runtime_;
