@@ -37,57 +37,55 @@ config::Schema token_schema() {
                                            "at most 63 letters, digits, `.`, `_` and `-`, of "
                                            "which the first is a letter or digit"),
            .required = config::Required::always,
-           .description = "What its requests and leases are owned by. Letters, digits, `.`, `_` "
-                          "and `-`. Several tokens may have the same name while one replaces the "
-                          "other."},
+           .description =
+               "Name of the client, which owns its requests and leases. Letters, digits, `.`, `_` "
+               "and `-`. Several tokens may have the same name during a rotation."},
           {.key = "hash",
            .type = config::string_matching("sha256:[0-9a-f]{64}",
                                            "`sha256:` and the 64 digits that `nodepool "
                                            "token-create` prints"),
            .required = config::Required::always,
-           .description = "The token's SHA-256."},
+           .description = "SHA-256 of the token, as `nodepool token-create` prints it."},
           {.key = "scope",
            .type = config::word({"read", "request", "admin"}),
            .required = config::Required::always,
            .description =
-               "`read`: look. `request`: also ask for nodes, and renew, hold and release "
-               "its own. `admin`: those of others, too."},
+               "`read`: read. `request`: also request nodes, and renew, hold and release its own. "
+               "`admin`: also renew, hold and release those of others."},
           {.key = "tenant",
            .type = config::string(),
            .default_note = "none",
-           .description = "The tenant whose limits its requests count towards. The token shows and "
-                          "changes nothing of other tenants. `any`: all tenants, and its requests "
-                          "name one if they like. Without it, all tenants are shown, and requests "
-                          "may not name one."},
+           .description = "Tenant whose limits count for its requests. The token can see and "
+                          "change nothing of other tenants. `any`: all tenants; a request may name "
+                          "one. Not set: all tenants are visible, and requests may not name one."},
           {.key = "labels",
            .type = config::list_of(config::string()),
            .default_note = "all",
-           .description = "The labels that it may ask for."},
+           .description = "Labels that it may request."},
           {.key = "priorities",
            .type = config::list_of(config::word({"high", "normal", "low"})),
            .default_note = "all",
-           .description = "The priorities that its requests may have."},
+           .description = "Priorities that its requests may have."},
           {.key = "max-nodes",
            .type = config::integer_between(0, 1'000'000),
            .default_note = "unlimited",
            .unit = "nodes",
-           .description = "How many it may have or wait for at a time."},
+           .description = "Maximum number of nodes that it has and waits for, together."},
           {.key = "max-lease",
            .type = config::duration(),
            .default_note = "unlimited",
-           .description = "How long its leases may last, renewals included, and what it has held: "
-                          "`90m`, `4h`."},
+           .description =
+               "Maximum duration of its leases, renewals included, and of its holds: `90m`, `4h`."},
           {.key = "rate",
            .type = config::lenient_number(),
            .default_value = "20",
            .unit = "calls a second",
-           .description = "How often it may call, on the average."},
+           .description = "Average rate limit of its calls."},
           {.key = "expires",
            .type = config::anything(),
            .default_note = "never",
-           .description =
-               "The day on which it stops being valid, at midnight UTC: `2027-01-31`. A day "
-               "that is over ends it at once."},
+           .description = "Day on which it expires, at midnight UTC: `2027-01-31`. A past day: it "
+                          "has expired."},
       }};
 }
 

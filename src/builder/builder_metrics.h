@@ -10,61 +10,61 @@ inline constexpr telemetry::Metric kBuildExitCode{
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.rc"},
-    .help = "exit code of the last build"};
+    .help = "Exit code of the last build."};
 
 inline constexpr telemetry::Metric kBuildTime{
     .name = "nodepool_image_build_seconds",
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.duration"},
-    .help = "how long builds took"};
+    .help = "Duration of builds."};
 
 inline constexpr telemetry::Metric kLastBuild{
     .name = "nodepool_image_last_build_timestamp_seconds",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.dib_image_build.<image>.status.last_build"},
-    .help = "when the last build ended, in seconds since 1970"};
+    .help = "End time of the last build, in seconds since 1970."};
 
 inline constexpr telemetry::Metric kImageSize{
     .name = "nodepool_image_size_bytes",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}, {"format"}}},
     .statsd = {"nodepool.dib_image_build.<image>.<format>.size"},
-    .help = "bytes on the disk"};
+    .help = "Size on disk, in bytes."};
 
 inline constexpr telemetry::Metric kImageUploads{
     .name = "nodepool_image_upload_seconds",
     .kind = telemetry::Metric::Kind::counted_timer,
     .labels = {{{"image"}, {"provider"}}},
     .statsd = {"nodepool.image_update.<image>.<provider>"},
-    .help = "uploads that are ready"};
+    .help = "Duration of successful uploads."};
 
 inline constexpr telemetry::Metric kBuildRequests{.name = "nodepool_build_requests",
                                                   .kind = telemetry::Metric::Kind::gauge,
                                                   .statsd = {"nodepool.image_build_requests"},
-                                                  .help = "wishes for a build; every minute"};
+                                                  .help = "Requested builds; sent every minute."};
 
 inline constexpr telemetry::Metric kBuildRequestsOfImage{
     .name = "nodepool_image_build_requests",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"image"}}},
     .statsd = {"nodepool.image.<image>.image_build_requests"},
-    .help = "wishes for a build of the image; every minute"};
+    .help = "Requested builds of the image; sent every minute."};
 
 inline constexpr telemetry::Metric kBuildState{
     .name = "nodepool_image_build_state",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"host"}, {"image"}}},
     .statsd = {"nodepool.builder.<host>.image.<image>.build.state"},
-    .help = "0 idle, 1 building, 3 paused"};
+    .help = "0: idle, 1: building, 3: paused."};
 
 inline constexpr telemetry::Metric kUploadState{
     .name = "nodepool_image_upload_state",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"host"}, {"image"}, {"provider"}}},
     .statsd = {"nodepool.builder.<host>.image.<image>.provider.<provider>.upload.state"},
-    .help = "0 idle, 2 uploading, 3 paused"};
+    .help = "0: idle, 2: uploading, 3: paused."};
 
 inline constexpr const telemetry::Metric* kBuilderMetrics[] = {&kBuildExitCode,
                                                                &kBuildTime,

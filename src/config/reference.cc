@@ -43,7 +43,7 @@ std::string meaning(const Field& field) {
   std::string text(field.description);
   if (!field.deprecated.empty()) text += " **Deprecated:** " + std::string(field.deprecated) + ".";
   if (field.accepted == Accepted::by_daemons) {
-    text += " Accepted only by the daemons; `config-validate` rejects it.";
+    text += " Accepted by daemons for compatibility; `config-validate` rejects it.";
   }
   return text;
 }

@@ -135,6 +135,8 @@ std::string plural(const Type& type) {
       return "any values";
     case Type::Kind::list:
       return "lists of " + plural(type.parts[0]);
+    case Type::Kind::mapping:
+      return "mappings of strings to " + plural(type.parts[0]);
     case Type::Kind::one_of:
       return "values: " + type_name(type);
     default:

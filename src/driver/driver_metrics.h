@@ -13,9 +13,9 @@ inline constexpr telemetry::Metric kLaunches{
                "nodepool.launch.provider.<provider>.<zone>.<result>",
                "nodepool.launch.requestor.<requestor>.<result>"},
     .help =
-        "attempts at launching a node. `ready`, or `error.` with `quota`, `capacity`, `status`, "
-        "`network`, `ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, "
-        "`zksession`, `unknown`. Times count from the first attempt"};
+        "Launch attempts: `ready`, or `error.` with `quota`, `capacity`, `status`, `network`, "
+        "`ipadd` (no floating IP in time), `keyscan`, `servercreatetimeout`, `zksession`, "
+        "`unknown`. Durations count from the first attempt."};
 
 inline constexpr telemetry::Metric kBoots{
     .name = "nodepool_boot_seconds",
@@ -23,8 +23,8 @@ inline constexpr telemetry::Metric kBoots{
     .labels = {{{"provider"}, {"label", telemetry::KeyPart::one_level}}},
     .statsd = {"nodepool.provider.<provider>.boot.<label>"},
     .help =
-        "how long machines took from their creation until the cloud showed them running; those "
-        "that another launcher has begun do not count"};
+        "Time from the creation of a machine until the cloud reports it as running. Machines "
+        "created by another launcher are not counted."};
 
 inline constexpr telemetry::Metric kLaunchStages{
     .name = "nodepool_launch_stage_seconds",
@@ -32,12 +32,11 @@ inline constexpr telemetry::Metric kLaunchStages{
     .labels = {{{"provider"}, {"stage"}}},
     .statsd = {"nodepool.provider.<provider>.stage.<stage>"},
     .help =
-        "how long each stage of making a node took, from the end of the one before: `decided` "
-        "(from "
-        "when the request was made), `booked` (its record written and the room found), `turn` "
-        "(max-concurrency), `created` (the cloud has accepted it), `active` (it runs), `port` (it "
-        "lets itself be connected to), `keys` (its host keys are read), `ready` (its record says "
-        "so); of the attempt that came so far"};
+        "Duration of each launch stage, from the end of the previous one. Stages: `decided` (from "
+        "the creation of the request), `reserved` (record written), `turn` (of "
+        "`max-concurrency`), `created` (accepted by the cloud), `active` (running), `port` "
+        "(accepts connections), `keys` (host keys read), `ready` (recorded). Only stages that an "
+        "attempt has reached are counted."};
 
 inline constexpr telemetry::Metric kLaunchCalls{
     .name = "nodepool_launch_calls_total",
@@ -45,54 +44,54 @@ inline constexpr telemetry::Metric kLaunchCalls{
     .labels = {{{"provider"}, {"label", telemetry::KeyPart::one_level}}},
     .statsd = {"nodepool.provider.<provider>.launch_calls.<label>"},
     .help =
-        "calls of the cloud for single launches, failed attempts and their undoing included; lists "
-        "that launches share are not anybody's"};
+        "Cloud calls for single launches, including failed attempts and their rollback. List calls "
+        "that launches share are not counted."};
 
-inline constexpr telemetry::Metric kRemovals{
+inline constexpr telemetry::Metric kDeletions{
     .name = "nodepool_deletion_seconds",
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"provider"}, {"stage"}}},
-    .statsd = {"nodepool.provider.<provider>.removal.<stage>"},
+    .statsd = {"nodepool.provider.<provider>.deletion.<stage>"},
     .help =
-        "how long after a node was given back, or its deletion ordered, its cloud had `accepted` "
-        "the deletion, and it was `gone`"};
+        "Time from the release of a node, or the request to delete it, until the cloud has "
+        "`accepted` the deletion, and until the machine is `gone`."};
 
 inline constexpr telemetry::Metric kLeakedResources{
     .name = "nodepool_leaked_resources_total",
     .kind = telemetry::Metric::Kind::counter,
     .labels = {{{"provider"}, {"type"}}},
     .statsd = {"nodepool.provider.<provider>.leaked.<type>s"},
-    .help = "left-over resources that were deleted"};
+    .help = "Leaked resources that were deleted."};
 
 inline constexpr telemetry::Metric kHostsUnhealthy{
     .name = "nodepool_hosts_unhealthy",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}}},
     .statsd = {"nodepool.provider.<provider>.hosts_unhealthy"},
-    .help = "static hosts that this launcher cannot hand out"};
+    .help = "Static hosts that are unhealthy for this launcher."};
 
 inline constexpr telemetry::Metric kTaskQueue{.name = "nodepool_task_queue",
                                               .kind = telemetry::Metric::Kind::gauge,
                                               .labels = {{{"provider"}}},
                                               .statsd = {"nodepool.provider.<provider>.task_queue"},
-                                              .help = "blocking calls that wait for their turn"};
+                                              .help = "Blocking calls in the queue."};
 
 inline constexpr telemetry::Metric kTaskWaits{
     .name = "nodepool_task_wait_seconds",
     .kind = telemetry::Metric::Kind::timer,
     .labels = {{{"provider"}, {"call"}}},
     .statsd = {"nodepool.provider.<provider>.task_wait.<call>"},
-    .help = "how long blocking calls have waited for their turn"};
+    .help = "Wait time of blocking calls in the queue."};
 
 inline constexpr telemetry::Metric kTasksAbandoned{
     .name = "nodepool_tasks_abandoned_total",
     .kind = telemetry::Metric::Kind::counter,
     .labels = {{{"provider"}}},
-    .statsd = {"nodepool.provider.<provider>.tasks_left_behind"},
-    .help = "blocking calls that did not return in time"};
+    .statsd = {"nodepool.provider.<provider>.tasks_abandoned"},
+    .help = "Blocking calls that were abandoned because they did not return in time."};
 
 inline constexpr const telemetry::Metric* kDriverMetrics[] = {
-    &kLaunches,        &kBoots,          &kLaunchStages, &kLaunchCalls, &kRemovals,
+    &kLaunches,        &kBoots,          &kLaunchStages, &kLaunchCalls, &kDeletions,
     &kLeakedResources, &kHostsUnhealthy, &kTaskQueue,    &kTaskWaits,   &kTasksAbandoned};
 
 }  // namespace nodepool::driver

@@ -26,7 +26,7 @@ void LaunchMetrics::called(std::size_t calls, const model::Node& node) const {
 void report_deletion(const telemetry::Metrics& metrics, std::string_view provider,
                      std::string_view stage, double seconds) {
   const std::chrono::duration<double> time(std::max(seconds, 0.0));
-  metrics.time(telemetry::series<kRemovals>(provider, stage),
+  metrics.time(telemetry::series<kDeletions>(provider, stage),
                std::chrono::duration_cast<std::chrono::nanoseconds>(time));
 }
 

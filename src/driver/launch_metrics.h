@@ -39,7 +39,7 @@ inline constexpr std::string_view kLaunchSessionLost = "error.zksession";
 inline constexpr std::string_view kLaunchFailed = "error.unknown";
 
 // Tells that a node which was given back `seconds` ago has come to that stage of its removal
-// (kRemovals).
+// (kDeletions).
 void report_deletion(const telemetry::Metrics& metrics, std::string_view provider,
                      std::string_view stage, double seconds);
 

@@ -9,46 +9,46 @@ inline constexpr telemetry::Metric kNodes{.name = "nodepool_nodes",
                                           .kind = telemetry::Metric::Kind::gauge,
                                           .labels = {{{"state"}}},
                                           .statsd = {"nodepool.nodes.<state>"},
-                                          .help = "nodes in that state"};
+                                          .help = "Nodes by state."};
 
 inline constexpr telemetry::Metric kNodesOfProvider{
     .name = "nodepool_provider_nodes",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}, {"state"}}},
     .statsd = {"nodepool.provider.<provider>.nodes.<state>"},
-    .help = "nodes of the provider in that state"};
+    .help = "Nodes of the provider by state."};
 
 inline constexpr telemetry::Metric kNodesOfLabel{.name = "nodepool_label_nodes",
                                                  .kind = telemetry::Metric::Kind::gauge,
                                                  .labels = {{{"label"}, {"state"}}},
                                                  .statsd = {"nodepool.label.<label>.nodes.<state>"},
-                                                 .help = "nodes with the label in that state"};
+                                                 .help = "Nodes with the label by state."};
 
 inline constexpr telemetry::Metric kAddressableRequests{
     .name = "nodepool_pool_addressable_requests",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}, {"pool"}}},
     .statsd = {"nodepool.provider.<provider>.pool.<pool>.addressable_requests"},
-    .help = "requests, in any state, all of whose labels the pool has"};
+    .help = "Requests, in any state, whose labels the pool has all."};
 
 inline constexpr telemetry::Metric kRequests{.name = "nodepool_requests",
                                              .kind = telemetry::Metric::Kind::gauge,
                                              .labels = {{{"state"}}},
                                              .statsd = {"nodepool.requests.<state>"},
-                                             .help = "requests in that state"};
+                                             .help = "Requests by state."};
 
 inline constexpr telemetry::Metric kOldestRequest{
     .name = "nodepool_oldest_request_seconds",
     .kind = telemetry::Metric::Kind::gauge,
     .statsd = {"nodepool.requests.oldest"},
-    .help = "how long the oldest request waits that is neither fulfilled nor failed; 0: none does"};
+    .help = "Age of the oldest request that is neither fulfilled nor failed; 0: none."};
 
 inline constexpr telemetry::Metric kMaxServers{
     .name = "nodepool_provider_max_servers",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"provider"}}},
     .statsd = {"nodepool.provider.<provider>.max_servers"},
-    .help = "max-servers of all its pools; `inf` if one is unlimited"};
+    .help = "Sum of `max-servers` of the provider's pools; `inf` if one is unlimited."};
 
 inline constexpr telemetry::Metric kTenantLimits{
     .name = "nodepool_tenant_limit",
@@ -56,7 +56,9 @@ inline constexpr telemetry::Metric kTenantLimits{
     .labels = {{{"tenant", telemetry::KeyPart::one_level},
                 {"resource", telemetry::KeyPart::one_level}}},
     .statsd = {"nodepool.tenant_limits.<tenant>.<resource>"},
-    .help = "as configured; `cores`, `instances` and `ram` are `inf` without a limit"};
+    .help =
+        "Configured limit of the tenant; `cores`, `instances` and `ram` are `inf` without a "
+        "limit."};
 
 inline constexpr telemetry::Metric kTableQueue{
     .name = "nodepool_table_queue",
@@ -64,20 +66,20 @@ inline constexpr telemetry::Metric kTableQueue{
     .labels = {{{"host"}, {"table"}}},
     .statsd = {"nodepool.launcher.<host>.zk.<table>_cache.event_queue"},
     .help =
-        "changes of the store that this launcher has been told of and not taken in yet; `node`, "
-        "`request`, `image`"};
+        "Changes of the store that this launcher has not processed yet: `node`, `request`, "
+        "`image`."};
 
 inline constexpr telemetry::Metric kStoreQueue{
     .name = "nodepool_store_queue",
     .kind = telemetry::Metric::Kind::gauge,
     .labels = {{{"host"}}},
     .statsd = {"nodepool.launcher.<host>.zk.client.connection_queue"},
-    .help = "operations of the store that this launcher has asked for and that are not answered"};
+    .help = "Operations of the store that wait for a response."};
 
 inline constexpr telemetry::Metric kHistoryEntriesDropped{
     .name = "nodepool_history_entries_dropped_total",
     .kind = telemetry::Metric::Kind::counter,
-    .help = "what could not be written to the history: for want of room on the disk, above all"};
+    .help = "Entries that could not be written to the history, usually because the disk is full."};
 
 inline constexpr const telemetry::Metric* kLauncherMetrics[] = {
     &kNodes,      &kNodesOfProvider, &kNodesOfLabel,         &kAddressableRequests,

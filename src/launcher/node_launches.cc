@@ -187,7 +187,7 @@ Task<bool> NodeLaunches::begin() {
     if (unchanged == false) co_return false;
     if (unchanged) begun = co_await try_to_begin();
   }
-  if (*begun && !launches_.empty()) stages_.reached("booked");
+  if (*begun && !launches_.empty()) stages_.reached("reserved");
   co_return *begun;
 }
 

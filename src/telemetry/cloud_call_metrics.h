@@ -9,14 +9,14 @@ inline constexpr Metric kCloudCalls{.name = "nodepool_cloud_call_seconds",
                                     .kind = Metric::Kind::counted_timer,
                                     .labels = {{{"provider"}, {"call", KeyPart::words}}},
                                     .statsd = {"nodepool.task.<provider>.<call>"},
-                                    .help = "calls of the cloud; for HTTP each attempt"};
+                                    .help = "Calls of the cloud; for HTTP, each attempt."};
 
 inline constexpr Metric kCloudResponses{
     .name = "nodepool_cloud_responses_total",
     .kind = Metric::Kind::counter,
     .labels = {{{"provider"}, {"call", KeyPart::words}, {"status"}}},
     .statsd = {"nodepool.task.<provider>.<call>.<status>"},
-    .help = "answers of HTTP by their status; 0: no answer"};
+    .help = "HTTP responses by status; 0: no response."};
 
 inline constexpr const Metric* kCloudCallMetrics[] = {&kCloudCalls, &kCloudResponses};
 

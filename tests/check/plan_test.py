@@ -20,11 +20,12 @@ def perform(function):
 class Plan(unittest.TestCase):
     def test_what_tells_most_in_the_least_time_comes_first(self):
         self.assertEqual(plan.steps_for({'aws': True, 'web': False}, is_ci=False),
-                         ['format', 'headers', 'docs', 'quick', 'lint', 'web', 'aws', 'repeated', 'asan'])
+                         ['format', 'headers', 'docs', 'words', 'quick', 'lint', 'web', 'aws', 'repeated', 'asan'])
 
     def test_continuous_integration_has_seeds_and_counts_whatever_has_changed(self):
         self.assertEqual(plan.steps_for({}, is_ci=True),
-                         ['format', 'headers', 'docs', 'quick', 'simulation', 'counts', 'lint', 'repeated', 'asan'])
+                         ['format', 'headers', 'docs', 'words', 'quick', 'simulation', 'counts', 'lint',
+                          'repeated', 'asan'])
 
     def test_what_is_not_smoke_decides_nothing_if_there_is_no_time_for_it(self):
         def late(run):

@@ -81,8 +81,8 @@ def test_tests_that_fail_fail_the_job(installation, project, start):
 def test_the_node_is_returned_after_steps_that_failed(installation, project, start_steps):
     project.has_no_tests()
     job = start_steps()
-    assert job.result()['steps'] == {'Ask for a node': DONE, 'Bring the sources': DONE, 'Test': FAILED,
-                                     'Return the node': DONE}
+    assert job.result()['steps'] == {'Lease a node': DONE, 'Copy the sources': DONE, 'Test': FAILED,
+                                     'Release the node': DONE}
     installation.wait_until_free()
 
 
@@ -143,5 +143,5 @@ def test_a_job_that_is_run_again_by_a_new_runner_has_one_lease(installation, pro
     project.has_tests('echo tested')
     job.start()
     # The directory is there already: what the job has done before is not done twice, and the node is returned.
-    assert job.result()['steps']['Return the node'] == DONE, job.log()
+    assert job.result()['steps']['Release the node'] == DONE, job.log()
     installation.wait_until_free()

@@ -193,5 +193,5 @@ def test_a_launcher_may_be_away_for_a_while(installation, runner):
 def test_who_writes_jobs_writes_no_options(installation, runner):
     job = runner.start(variables={'CI_JOB_IMAGE': '--inventory=/tmp/x'})
     assert job.result() == {'result': 'system failure'}
-    assert 'a label is what image: has to be' in job.trace()
+    assert 'image: must be a label' in job.trace()
     assert not installation.leases()

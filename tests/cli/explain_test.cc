@@ -93,7 +93,7 @@ TEST_F(ExplainTest, a_waiting_request_has_a_place_and_a_reason_from_every_pool) 
             "  wants       small, small\n"
             "  by          zuul\n"
             "  tenant      acme\n"
-            "  place       3 of 3 waiting requests; of those ahead 1 want a label of its\n"
+            "  position    3 of 3 waiting requests; of those ahead 1 want a label of its\n"
             "Pools\n"
             "  rack-main on l1\n"
             "    waits: 1 of 2 nodes with label small are free (until a node is free); "

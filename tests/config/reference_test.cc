@@ -48,7 +48,7 @@ TEST(Reference, HasATableForEverySection) {
   const std::string text = reference_markdown(nodepool_schema(), "");
   EXPECT_THAT(text, testing::StartsWith("## Top level\n\nThe configuration of Nodepool."));
   EXPECT_THAT(text, HasSubstr("\n## `labels[]`\n"));
-  EXPECT_THAT(text, HasSubstr("| `min-ready` | integer, nodes | `0` | How many nodes"));
+  EXPECT_THAT(text, HasSubstr("| `min-ready` | integer, nodes | `0` | Number of nodes"));
   EXPECT_THAT(text, HasSubstr("| `name` | string | **required** | Name of the image. |"));
   EXPECT_THAT(text, HasSubstr("| `release` | string or integer | empty |"));
   EXPECT_THAT(text, HasSubstr("| `elements` | list of strings | none |"));

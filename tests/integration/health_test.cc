@@ -84,7 +84,7 @@ TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
                                          HasSubstr("the configuration on the disk is not in")));
   const std::string detail = page("/ready?detail");
   for (const std::string& problem : told) EXPECT_THAT(detail, HasSubstr("warning: " + problem));
-  wait_for_page("/metrics", "\nnodepool_warnings 2\n");
+  wait_for_page("/metrics", "\nnodepool_problems 2\n");
   site_.configure(kNobodysHost);
   site_.wait_until("it is in force",
                    [&] { return !page("/ready?detail").contains("on the disk"); });
@@ -92,7 +92,7 @@ TEST_F(HealthTest, the_same_problems_are_told_everywhere) {
   ASSERT_EQ(status.at("problems").size(), 1U);
   wait_for_page("/ready?detail", "\r\n\r\nOK\nwarning: " +
                                      status.at("problems").at(0).at("text").get<std::string>());
-  wait_for_page("/metrics", "\nnodepool_warnings 1\n");
+  wait_for_page("/metrics", "\nnodepool_problems 1\n");
   EXPECT_EQ(site_.stop_launcher(SIGTERM), 0);
 }
 

@@ -114,7 +114,7 @@ TEST_F(StatsdKeysTest, each_stage_of_a_launch_and_of_a_removal_is_timed) {
   pass(seconds(5));
   ASSERT_EQ(read_request(id).state, model::RequestState::fulfilled);
   for (const char* stage :
-       {"decided", "booked", "turn", "created", "active", "port", "keys", "ready"}) {
+       {"decided", "reserved", "turn", "created", "active", "port", "keys", "ready"}) {
     EXPECT_THAT(sent_,
                 testing::Contains(std::string("nodepool.provider.sky.stage.") + stage + "|ms"));
   }
@@ -123,7 +123,7 @@ TEST_F(StatsdKeysTest, each_stage_of_a_launch_and_of_a_removal_is_timed) {
   pass(seconds(5));
   for (const char* stage : {"accepted", "gone"}) {
     EXPECT_THAT(sent_,
-                testing::Contains(std::string("nodepool.provider.sky.removal.") + stage + "|ms"));
+                testing::Contains(std::string("nodepool.provider.sky.deletion.") + stage + "|ms"));
   }
 }
 

@@ -41,7 +41,7 @@ def test_a_node_is_shown_with_its_holder_and_the_stages_of_its_launch(site, brow
     assert 'the nightly build' in browser.text('.rows tbody')
     browser.find('.rows tbody a').click()
     browser.wait('the stages', lambda: browser.texts('.stages li > span:first-child')
-                 == ['asked', 'decided', 'booked', 'launch begun', 'ready', 'handed out'])
+                 == ['asked', 'decided', 'reserved', 'launch begun', 'ready', 'handed out'])
     assert request_of_three in browser.text('#detail')
 
 

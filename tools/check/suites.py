@@ -71,6 +71,10 @@ def docs(run):
     return single('docs', run, 'tools/update-docs', '--check')
 
 
+def words(run):
+    return single('words', run, 'tools/check-words')
+
+
 def lint(run):
     if run.since is None:
         return single('lint', run, 'tools/check-tidy')
@@ -292,12 +296,14 @@ SUITES = [
     Suite('format', 'formatting of the sources', formatting, ('--style',)),
     Suite('headers', 'every header compiles alone', headers),
     Suite('docs', 'generated documentation is up to date', docs),
+    Suite('words', 'the language of the manual and of texts in src/, the glossary, links', words),
     Suite('quick', 'unit, conformance and integration tests; options: regular expressions for names', quick),
     Suite('simulation', 'random seeds of the simulation; options are passed to it', simulation),
     Suite('counts', 'costs of a request, compared with bench/counts.json', counts),
     Suite('lint', 'clang-tidy', lint, ('--style',)),
     services('web', 'page', 'the status page in headless Chromium', '--page', has_smoke=True),
-    services('api', 'http_api', 'the request API with third-party clients and schemathesis', '--interop', has_smoke=True),
+    services('api', 'http_api', 'the request API with independent clients, schemathesis and the curl lines of the manual',
+             '--interop', has_smoke=True),
     services('ci-examples', 'ci_examples', 'the examples of docs/ci/ as GitLab Runner, GitHub Actions, '
              'Jenkins and Buildbot run them', '--interop', '--ci-examples', has_smoke=True),
     services('aws', 'aws', 'a simulated AWS; every call is checked against AWS\' service models', '--interop', has_smoke=True),
@@ -320,4 +326,4 @@ SUITES = [
                 '--interop', '--kubernetes'),
 ]
 BY_NAME = {suite.name: suite for suite in SUITES}
-GROUPS = {'style': ['format', 'headers', 'docs', 'lint']}
+GROUPS = {'style': ['format', 'headers', 'docs', 'words', 'lint']}

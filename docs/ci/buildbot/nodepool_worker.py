@@ -1,4 +1,4 @@
-"""A Buildbot worker on a node of Nodepool, which is leased when there is a build for it and given back after that."""
+"""A latent Buildbot worker: leases a Nodepool node for a build and releases it afterwards."""
 import json
 import pathlib
 import shlex
@@ -12,7 +12,7 @@ from twisted.internet import defer, error, protocol, reactor, task
 from twisted.python import log
 from twisted.web.client import ResponseFailed
 
-# For the node's shell. The worker ends with the connection: what stands behind it may be dead.
+# Script for the node's shell. The worker ends with the connection, because the master may be dead.
 START = r'''
 umask 077
 directory=$(mktemp -d)
@@ -33,9 +33,9 @@ Worker({host!r}, {port}, {name!r}, {password!r}, basedir='.', keepalive=60).setS
 # end
 '''
 
-ATTEMPTS = 10  # for a call; a launcher may be started anew
-PAUSE = 2      # seconds between them
-WAIT = 30      # seconds that a call waits for a node
+ATTEMPTS = 10  # of a call; a launcher may restart
+PAUSE = 2      # seconds between attempts
+WAIT = 30      # seconds; a call waits for a node at most so long
 
 
 class Refused(Exception):
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 class Connection(protocol.ProcessProtocol):
-    """An ssh that runs the worker."""
+    """An ssh process that runs the worker."""
 
     def __init__(self, tac):
         self.tac = tac
@@ -83,8 +83,9 @@ class Connection(protocol.ProcessProtocol):
 
 
 class NodepoolWorker(AbstractLatentWorker):
-    """url: of a launcher's request API; token_file, ssh_key: files of the master's host; master: where the node reaches
-    the master, 'host:port'. lease: seconds, renewed while the node is used: so long it is away if the master dies."""
+    """url: a launcher's request API. token_file, ssh_key: files on the master's host. master: address at which the node
+    reaches the master, 'host:port'. lease: seconds; renewed while the node is in use, and the time until the node is
+    reclaimed if the master dies."""
 
     def checkConfig(self, name, url, token_file, label, ssh_key, master, lease=600, timeout=600,
                     program='buildbot-worker', build_wait_timeout=0, **options):
@@ -101,13 +102,13 @@ class NodepoolWorker(AbstractLatentWorker):
         self.lease = lease
         self.timeout = timeout
         self.program = program
-        if not hasattr(self, 'order'):
-            self.order = self.connection = self.renewal = self.directory = self.lost = None
+        if not hasattr(self, 'lease_id'):
+            self.lease_id = self.connection = self.renewal = self.directory = self.lost = None
         return super().reconfigService(name, self.getRandomPass(), build_wait_timeout=build_wait_timeout, **options)
 
     @defer.inlineCallbacks
     def call(self, method, path, body=None, key=None):
-        """The answer's document. A call that may have got lost is made again: what must not happen twice has a key."""
+        """Returns the answer's document. Retries after a lost connection: calls must be idempotent or have a key."""
         headers = {'Authorization': f'Bearer {self.token_file.read_text().strip()}'}
         if key is not None:
             headers['Idempotency-Key'] = key
@@ -132,15 +133,16 @@ class NodepoolWorker(AbstractLatentWorker):
     @defer.inlineCallbacks
     def start_instance(self, build):
         self.lost = None
-        order = {'labels': [self.label], 'lease': self.lease, 'timeout': self.timeout, 'holder': f'buildbot: {self.name}'}
+        body = {'labels': [self.label], 'lease': self.lease, 'timeout': self.timeout,
+                'holder': f'buildbot: {self.name}'}
         try:
-            document = yield self.call('POST', 'requests', order, key=f'{self.name}/{uuid.uuid4()}')
-            self.order = document['id']
+            document = yield self.call('POST', 'requests', body, key=f'{self.name}/{uuid.uuid4()}')
+            self.lease_id = document['id']
             while document['state'] in ('requested', 'pending') or (
                     document['state'] == 'fulfilled' and not document.get('lease')):
-                document = yield self.call('GET', f'requests/{self.order}?wait={WAIT}s')
+                document = yield self.call('GET', f'requests/{self.lease_id}?wait={WAIT}s')
         except Refused as refused:
-            if refused.status == 404:  # its time to wait is over; another attempt may have more luck
+            if refused.status == 404:  # the request has timed out; another attempt may succeed
                 raise LatentWorkerFailedToSubstantiate(self.name, str(refused)) from refused
             raise LatentWorkerCannotSubstantiate(str(refused)) from refused
         if not document.get('lease'):
@@ -149,7 +151,7 @@ class NodepoolWorker(AbstractLatentWorker):
         self.renewal = task.LoopingCall(self.renew)
         self.renewal.start(self.lease / 3, now=False)
         self.connect(node)
-        return f'{node["interface_ip"]}, lease {self.order}'
+        return f'{node["interface_ip"]}, lease {self.lease_id}'
 
     def connect(self, node):
         self.directory = tempfile.TemporaryDirectory(prefix='nodepool-')
@@ -168,15 +170,15 @@ class NodepoolWorker(AbstractLatentWorker):
     @defer.inlineCallbacks
     def renew(self):
         try:
-            yield self.call('POST', f'leases/{self.order}/renew', {'lease': self.lease})
+            yield self.call('POST', f'leases/{self.lease_id}/renew', {'lease': self.lease})
         except Refused as refused:
             self.lost = str(refused)
-        except Exception:  # no launcher answers: it will be tried again
+        except Exception:  # no launcher answers; retried at the next renewal
             log.err(None, f'{self.name}: its lease could not be renewed')
 
     def check_instance(self):
         if self.lost is not None:
-            return False, f'the lease is over: {self.lost}'
+            return False, f'the lease has ended: {self.lost}'
         if self.connection is not None and not self.connection.is_alive:
             return False, f'the connection to the node has ended: {self.connection.output.decode(errors="replace")}'
         return True, ''
@@ -190,10 +192,10 @@ class NodepoolWorker(AbstractLatentWorker):
             yield self.connection.close()
             self.connection = None
             self.directory.cleanup()
-        if self.order is not None:
+        if self.lease_id is not None:
             try:
-                yield self.call('DELETE', f'requests/{self.order}')
-            except Exception:  # its time ends it
-                log.err(None, f'{self.name}: lease {self.order} could not be given back')
-            self.order = None
+                yield self.call('DELETE', f'requests/{self.lease_id}')
+            except Exception:  # the lease expires by itself
+                log.err(None, f'{self.name}: lease {self.lease_id} could not be released')
+            self.lease_id = None
         return True

@@ -9,32 +9,34 @@ namespace {
 const Schema& validation_schema() {
   static const Schema schema{
       .description =
-          "A new upload counts as ready only after a node that was made from it has come "
-          "up, has shown its SSH host keys, and has run the command.",
-      .fields = {{.key = "label",
-                  .type = label_name(),
-                  .required = Required::always,
-                  .description = "A label of one of the provider's pools that is made from this "
-                                 "image, with `host-key-checking`: the node's flavor, networks and "
-                                 "so on."},
-                 {.key = "command",
-                  .type = string(),
-                  .default_note = "none",
-                  .description = "What the node's shell runs, over SSH. Exit status 0: the image "
-                                 "is good."},
-                 {.key = "timeout",
-                  .type = integer_between(1, 86400),
-                  .default_value = "600",
-                  .unit = "seconds",
-                  .description = "How long the command may take, logging in included."}}};
+          "Validation of uploads. A new upload is ready only after a node created from it has come "
+          "up, has shown its SSH host keys, and has run the command successfully.",
+      .fields = {
+          {.key = "label",
+           .type = label_name(),
+           .required = Required::always,
+           .description =
+               "Label of one of the provider's pools, created from this image, with "
+               "`host-key-checking`. It sets the flavor, networks and so on of the test node."},
+          {.key = "command",
+           .type = string(),
+           .default_note = "none",
+           .description =
+               "Command that the node's shell runs over SSH. Exit status 0: the image is valid."},
+          {.key = "timeout",
+           .type = integer_between(1, 86400),
+           .default_value = "600",
+           .unit = "seconds",
+           .description = "Maximum time of the command, login included."}}};
   return schema;
 }
 
 }  // namespace
 
 const Field& username_field() {
-  static const Field field = {
-      .key = "username", .type = string(), .description = "User to log in as; copied to the node."};
+  static const Field field = {.key = "username",
+                              .type = string(),
+                              .description = "User to log in as. Recorded with the node."};
   return field;
 }
 
@@ -43,7 +45,8 @@ const Field& python_path_field() {
       .key = "python-path",
       .type = string(),
       .default_value = "auto",
-      .description = "The machine's Python interpreter, for Ansible; copied to the node."};
+      .description =
+          "Path of the machine's Python interpreter, for Ansible. Recorded with the node."};
   return field;
 }
 
@@ -51,7 +54,7 @@ const Field& shell_type_field() {
   static const Field field = {
       .key = "shell-type",
       .type = string(),
-      .description = "The machine's shell, for Ansible; copied to the node."};
+      .description = "Shell type of the machine, for Ansible. Recorded with the node."};
   return field;
 }
 
@@ -60,12 +63,12 @@ const Fields& connection_fields() {
       {.key = "connection-type",
        .type = string(),
        .default_value = "ssh",
-       .description = "How requestors connect: `ssh`, `network_cli`, `winrm`, … SSH host keys are "
-                      "read for the first two only."},
+       .description = "Connection type for requestors: `ssh`, `network_cli`, `winrm`, … SSH host "
+                      "keys are read only for `ssh` and `network_cli`."},
       {.key = "connection-port",
        .type = integer_between(1, 65535),
        .default_note = "5986 for `winrm`, else 22",
-       .description = "Port to connect to."},
+       .description = "Connection port for requestors."},
   };
   return fields;
 }
@@ -75,11 +78,11 @@ const Fields& diskimage_fields() {
       {.key = "name",
        .type = diskimage_name(),
        .required = Required::always,
-       .description = "The entry of the top-level `diskimages`."},
+       .description = "Name of an entry of the top-level `diskimages`."},
       {.key = "pause",
        .type = boolean(),
        .default_value = "false",
-       .description = "Whether nothing is uploaded for now."},
+       .description = "Pause uploads of the image."},
       {.key = "meta",
        .type = mapping_of(anything()),
        .default_note = "none",
@@ -87,7 +90,7 @@ const Fields& diskimage_fields() {
       {.key = "validate",
        .type = section(validation_schema()),
        .default_note = "none",
-       .description = "How an upload is tried out before it is used."},
+       .description = "Validation of uploads before their use."},
   };
   return fields;
 }
@@ -97,24 +100,23 @@ const Fields& upload_fields() {
       {.key = "image-name-format",
        .type = string(),
        .default_value = "{image_name}-{timestamp}",
-       .description = "What uploaded images are called in the cloud."},
+       .description = "Name format of uploaded images in the cloud."},
       {.key = "image-upload-timeout",
        .type = integer(),
        .default_value = "3600",
        .unit = "seconds",
-       .description = "How long the cloud may take to make an image usable once it is uploaded."},
+       .description = "Maximum time until the cloud has made an uploaded image usable."},
       post_upload_hook_field(),
   };
   return fields;
 }
 
 const Field& post_upload_hook_field() {
-  static const Field field = {
-      .key = "post-upload-hook",
-      .type = string(),
-      .description =
-          "A program that is run after each upload, with the provider's name, the "
-          "image's id and the file. If it fails, the upload has failed."};
+  static const Field field = {.key = "post-upload-hook",
+                              .type = string(),
+                              .description =
+                                  "Program to run after each upload. Arguments: provider name, "
+                                  "image id, file. If it fails, the upload fails."};
   return field;
 }
 
@@ -122,14 +124,14 @@ Field diskimages_field(const Schema& entry) {
   return {.key = "diskimages",
           .type = list_of(section(entry)),
           .default_note = "none",
-          .description = "The images that are uploaded."};
+          .description = "Images to upload."};
 }
 
 Field cloud_images_field(const Schema& entry) {
   return {.key = "cloud-images",
           .type = list_of(section(entry)),
           .default_note = "none",
-          .description = "The images that are there already."};
+          .description = "Images that exist in the cloud."};
 }
 
 const Field& boot_timeout_field() {
@@ -138,7 +140,7 @@ const Field& boot_timeout_field() {
       .type = integer(),
       .default_value = "60",
       .unit = "seconds",
-      .description = "How long to wait for a machine's SSH host keys once it runs."};
+      .description = "Maximum time until a running machine shows its SSH host keys."};
   return field;
 }
 
@@ -147,16 +149,15 @@ const Field& launch_timeout_field() {
                               .type = integer(),
                               .default_value = "3600",
                               .unit = "seconds",
-                              .description = "How long an attempt at making a machine may take."};
+                              .description = "Maximum duration of a launch attempt."};
   return field;
 }
 
 const Field& launch_retries_field() {
-  static const Field field = {
-      .key = "launch-retries",
-      .type = integer(),
-      .default_value = "3",
-      .description = "How many attempts there are, the first one included."};
+  static const Field field = {.key = "launch-retries",
+                              .type = integer(),
+                              .default_value = "3",
+                              .description = "Number of launch attempts, including the first."};
   return field;
 }
 
@@ -166,33 +167,33 @@ const Fields& core_and_memory_fields() {
        .type = integer(),
        .default_note = "unlimited",
        .unit = "cores",
-       .description = "Most that the pool's nodes may take together."},
+       .description = "Maximum cores of all nodes of a pool."},
       {.key = "max-ram",
        .type = integer(),
        .default_note = "unlimited",
        .unit = "MiB",
-       .description = "The same for memory."},
+       .description = "Maximum memory of all nodes of a pool."},
   };
   return fields;
 }
 
 const Fields& limit_fields() {
-  static const Fields fields =
-      joined(core_and_memory_fields(),
-             {{.key = "max-volumes",
-               .type = integer(),
-               .default_note = "unlimited",
-               .unit = "volumes",
-               .description = "The same for volumes. 0 is no limit."},
-              {.key = "max-volume-gb",
-               .type = integer(),
-               .default_note = "unlimited",
-               .unit = "GB",
-               .description = "The same for the size of all volumes. 0 is no limit."},
-              {.key = "ignore-provider-quota",
-               .type = boolean(),
-               .default_value = "false",
-               .description = "Whether only these limits count, and not the cloud's quota."}});
+  static const Fields fields = joined(
+      core_and_memory_fields(),
+      {{.key = "max-volumes",
+        .type = integer(),
+        .default_note = "unlimited",
+        .unit = "volumes",
+        .description = "Maximum number of volumes of all nodes of a pool. 0: unlimited."},
+       {.key = "max-volume-gb",
+        .type = integer(),
+        .default_note = "unlimited",
+        .unit = "GB",
+        .description = "Maximum total size of volumes of all nodes of a pool. 0: unlimited."},
+       {.key = "ignore-provider-quota",
+        .type = boolean(),
+        .default_value = "false",
+        .description = "Ignore the cloud's quota; only these limits count."}});
   return fields;
 }
 
@@ -200,7 +201,7 @@ const Field& label_name_field() {
   static const Field field = {.key = "name",
                               .type = label_name(),
                               .required = Required::always,
-                              .description = "The entry of the top-level `labels`."};
+                              .description = "Name of an entry of the top-level `labels`."};
   return field;
 }
 
@@ -208,10 +209,12 @@ const Fields& label_image_fields() {
   static const Fields fields = {
       {.key = "diskimage",
        .type = diskimage_name(),
-       .description = "The image it is made from: one that is built and uploaded."},
+       .description =
+           "Uploaded image to create the machine from: an entry of the provider's `diskimages`."},
       {.key = "cloud-image",
        .type = string(),
-       .description = "The same: an entry of the provider's `cloud-images`."},
+       .description =
+           "Existing image to create the machine from: an entry of the provider's `cloud-images`."},
   };
   return fields;
 }
@@ -219,7 +222,7 @@ const Fields& label_image_fields() {
 const Field& user_data_field() {
   static const Field field = {.key = "userdata",
                               .type = string(),
-                              .description = "What the machine gets as user data, for cloud-init."};
+                              .description = "User data of the machine, for cloud-init."};
   return field;
 }
 
@@ -228,9 +231,7 @@ const Field& console_log_field() {
       .key = "console-log",
       .type = boolean(),
       .default_value = "false",
-      .description =
-          "Whether to log what the machine has written to its console when its SSH host "
-          "keys cannot be read."};
+      .description = "Log the machine's console output if its SSH host keys cannot be read."};
   return field;
 }
 

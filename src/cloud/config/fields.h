@@ -49,7 +49,7 @@ const config::Field& console_log_field();
 // The description of metadata whose values are made of the request (driver/request_template.h),
 // behind that of metadata which are not.
 inline constexpr std::string_view kMadeOfRequest =
-    "The same, made of the request: `{request.id}`, `{request.labels[0]}`, "
+    "Metadata with values from the request: `{request.id}`, `{request.labels[0]}`, "
     "`{request.requestor}`, `{request.requestor_data}`, `{request.relative_priority}`, "
     "`{request.event_id}`, `{request.created_time}`, `{request.tenant_name}`.";
 

@@ -15,18 +15,17 @@ using namespace config;
 // The schema is all that the manual, the strict check, the warnings and the defaults are made from.
 const Schema& cloud_image_schema() {
   static const Schema schema{
-      .description = "An image that is in the cloud.",
+      .description = "An image in the cloud.",
       .fields = joined(
           {
               {.key = "name",
                .type = string(),
                .required = Required::always,
-               .description = "What labels call it; and its id in the cloud, without `image-id`."},
-              {.key = "image-id", .type = string(), .description = "Its id in the cloud."},
+               .description =
+                   "Name of the image in labels. Without `image-id`, also its ID in the cloud."},
+              {.key = "image-id", .type = string(), .description = "ID of the image in the cloud."},
               cloud::username_field(),
-              {.key = "key",
-               .type = string(),
-               .description = "SSH public key that this user is to accept."},
+              {.key = "key", .type = string(), .description = "SSH public key of this user."},
               cloud::python_path_field(),
           },
           cloud::connection_fields())};
@@ -35,17 +34,18 @@ const Schema& cloud_image_schema() {
 
 const Schema& label_schema() {
   static const Schema schema{
-      .description = "A kind of machine that the pool makes.",
+      .description = "A type of machine in the pool.",
       .fields = {
           cloud::label_name_field(),
           {.key = "cloud-image",
            .type = string(),
            .required = Required::strictly,
-           .description = "The image it is made from: an entry of the provider's `cloud-images`."},
+           .description =
+               "Image to create the machine from: an entry of the provider's `cloud-images`."},
           {.key = "instance-type",
            .type = string(),
            .required = Required::always,
-           .description = "Its size: `small`, `medium` or `large`."},
+           .description = "Size of the machine: `small`, `medium` or `large`."},
       }};
   return schema;
 }
@@ -53,21 +53,20 @@ const Schema& label_schema() {
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of machines.",
-      .fields = joined(
-          common_pool_fields(),
-          {{.key = "labels",
-            .type = list_of(section(label_schema())),
-            .required = Required::strictly,
-            .description = "The kinds of machines."},
-           {.key = "use-internal-ip",
-            .type = boolean(),
-            .default_value = "false",
-            .description = "Whether machines are reached by their private address."},
-           {.key = "host-key-checking",
-            .type = boolean(),
-            .accepted = Accepted::by_daemons,
-            .default_value = "true",
-            .description = "Whether SSH host keys are read before a machine is handed out."}})};
+      .fields = joined(common_pool_fields(),
+                       {{.key = "labels",
+                         .type = list_of(section(label_schema())),
+                         .required = Required::strictly,
+                         .description = "Types of machines."},
+                        {.key = "use-internal-ip",
+                         .type = boolean(),
+                         .default_value = "false",
+                         .description = "Connect to machines at their private address."},
+                        {.key = "host-key-checking",
+                         .type = boolean(),
+                         .accepted = Accepted::by_daemons,
+                         .default_value = "true",
+                         .description = "Read the SSH host keys before a machine is assigned."}})};
   return schema;
 }
 
@@ -76,29 +75,28 @@ const Schema& pool_schema() {
 const config::Schema& example_schema() {
   static const Schema schema{
       .description =
-          "Machines that do not exist, in a cloud inside the launcher: a model for "
-          "authors of drivers.",
+          "Simulated machines, in a cloud inside the launcher. A model for authors of drivers.",
       .fields = {
           {.key = "region",
            .type = string(),
            .required = Required::strictly,
-           .description = "Region of the cloud; any name."},
+           .description = "Region of the cloud: any name."},
           {.key = "project",
            .type = string(),
            .required = Required::strictly,
-           .description = "Project in the cloud; any name. Each has a quota of 10 machines, 40 "
-                          "cores and 80 GiB."},
+           .description = "Project in the cloud: any name. Each project has a quota of 10 "
+                          "machines, 40 cores and 80 GiB."},
           {.key = "cloud-images",
            .type = list_of(section(cloud_image_schema())),
-           .description = "Images that labels can use. The cloud has `debian-12` and "
-                          "`ubuntu-24.04`; and `broken`, with which no machine comes up."},
+           .description = "Images for labels. The cloud has `debian-12`, `ubuntu-24.04`, and "
+                          "`broken`, with which no machine comes up."},
           cloud::boot_timeout_field(),
           cloud::launch_retries_field(),
           {.key = "rate-limit",
            .type = integer(),
            .default_value = "1",
            .unit = "calls per second",
-           .description = "The most calls of the cloud in a second. 0: no limit."},
+           .description = "Maximum calls of the cloud per second. 0: unlimited."},
           {.key = "pools",
            .type = list_of(section(pool_schema())),
            .required = Required::strictly,

@@ -25,15 +25,15 @@ Field probability(std::string_view key, std::string_view description) {
 }
 
 Schema failures_schema() {
-  return {.description = "How often the cloud fails: probabilities from 0 to 1.",
+  return {.description = "Failure rates: probabilities from 0 to 1.",
           .fields = {
-              probability("create-error", "A machine is not made."),
-              probability("create-no-capacity", "A machine is not made, since the cloud is full."),
+              probability("create-error", "Creating a machine fails."),
+              probability("create-no-capacity", "Creating a machine fails for lack of capacity."),
               probability("create-lost-answer",
-                          "A machine is made, or not: the launcher gets no answer."),
-              probability("create-broken", "A machine is made, but does not come up."),
-              probability("delete", "A machine is not deleted."),
-              probability("list", "The machines are not listed."),
+                          "The response to a create call is lost. The machine may exist or not."),
+              probability("create-broken", "A machine is created, but does not come up."),
+              probability("delete", "Deleting a machine fails."),
+              probability("list", "Listing machines fails."),
           }};
 }
 
@@ -41,38 +41,38 @@ Schema failures_schema() {
 
 const Schema& fake_behaviour_schema() {
   static const Schema schema{
-      .description = "How the cloud behaves.",
+      .description = "Behavior of the simulated cloud.",
       .fields = {
           {.key = "name",
            .type = string(),
-           .default_note = "the provider's",
-           .description = "Providers of one launcher with the same name here share a cloud. How it "
-                          "behaves is as the provider says that was started last."},
+           .default_note = "provider's name",
+           .description = "Name of the cloud. Providers of one launcher with the same name share "
+                          "it; it behaves as the provider that was started last specifies."},
           {.key = "boot-time",
            .type = lenient_number(),
            .default_value = "0.1",
            .unit = "seconds",
-           .description = "How long a machine takes to come up."},
+           .description = "Boot time of a machine."},
           {.key = "delete-time",
            .type = lenient_number(),
            .default_value = "0",
            .unit = "seconds",
-           .description = "How long it takes to go."},
+           .description = "Time to delete a machine."},
           {.key = "latency",
            .type = lenient_number(),
            .default_value = "0",
            .unit = "seconds",
-           .description = "How long each call of the cloud takes."},
+           .description = "Duration of each call."},
           {.key = "limits",
            .type = mapping_of(integer()),
            .default_note = "20 `instances`, 100 `cores`, 1000000 `ram` (MiB), 100 `volumes`, "
                            "1000000 `volume-gb`",
-           .description = "The project's quota. A resource that is not listed keeps its default; "
-                          "-1 is no limit."},
+           .description =
+               "Quota of the project. Resources not listed keep their default. -1: unlimited."},
           {.key = "failures",
            .type = section(failures_schema()),
            .default_note = "none",
-           .description = "How often the cloud fails."},
+           .description = "Failure rates."},
       }};
   return schema;
 }

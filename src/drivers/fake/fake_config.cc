@@ -13,11 +13,11 @@ namespace nodepool::drivers::fake {
 const config::Schema& fake_schema() {
   static const config::Schema schema = [] {
     config::Schema extended = openstack::openstack_schema();
-    extended.description = "Machines that do not exist.";
+    extended.description = "Simulated machines.";
     extended.fields.push_back({.key = "fake-cloud",
                                .type = config::section(fake_behaviour_schema()),
                                .default_note = "none",
-                               .description = "How the cloud behaves."});
+                               .description = "Behavior of the simulated cloud."});
     return extended;
   }();
   return schema;

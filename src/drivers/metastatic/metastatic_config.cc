@@ -18,40 +18,40 @@ constexpr const char* kNoImage = "unused";
 
 const Schema& label_schema() {
   static const Schema schema{
-      .description = "A kind of node: a share of a node with another label.",
+      .description = "A type of node: a slot on a backing node.",
       .fields = {
           cloud::label_name_field(),
           {.key = "backing-label",
            .type = string(),
            .required = Required::always,
-           .description = "The label of the backing nodes, which another provider serves. That "
-                          "may be one of another launcher."},
+           .description =
+               "Label of the backing nodes, served by another provider of any launcher."},
           {.key = "max-parallel-jobs",
            .type = integer_between(1, 10'000),
            .default_value = "1",
-           .description = "How many nodes share a backing node."},
+           .description = "Number of nodes (slots) of a backing node."},
           {.key = "grace-time",
            .type = integer(),
            .default_value = "60",
            .unit = "seconds",
-           .description = "How long a backing node is kept while no node is on it."},
+           .description = "How long an empty backing node is kept."},
           {.key = "min-retention-time",
            .type = integer(),
            .default_value = "0",
            .unit = "seconds",
-           .description = "How long a backing node is kept at least, counted from when it was "
-                          "asked for."},
+           .description =
+               "Minimum age at which a backing node is released, counted from its request."},
           {.key = "max-age",
            .type = integer(),
            .default_note = "unlimited",
            .unit = "seconds",
-           .description = "How long after it was asked for a backing node gets new nodes: it is "
-                          "given back when the last one on it has gone. 0: unlimited."},
+           .description = "Age, counted from its request, at which a backing node gets no more "
+                          "nodes. It is released when its last node is gone. 0: unlimited."},
           {.key = "host-key-checking",
            .type = boolean(),
-           .default_note = "the pool's",
-           .description = "Whether SSH host keys are read anew before a node is handed out. "
-                          "Otherwise it has those of its backing node."},
+           .default_note = "pool's",
+           .description = "Read the SSH host keys before a node is assigned. Otherwise the backing "
+                          "node's keys are copied."},
       }};
   return schema;
 }
@@ -59,29 +59,28 @@ const Schema& label_schema() {
 const Schema& pool_schema() {
   static const Schema schema{
       .description = "A group of labels.",
-      .fields = joined(common_pool_fields(),
-                       {{.key = "labels",
-                         .type = list_of(section(label_schema())),
-                         .required = Required::strictly,
-                         .description = "The kinds of nodes."},
-                        {.key = "host-key-checking",
-                         .type = boolean(),
-                         .default_value = "false",
-                         .description = "What counts for labels that do not say."}})};
+      .fields = joined(common_pool_fields(), {{.key = "labels",
+                                               .type = list_of(section(label_schema())),
+                                               .required = Required::strictly,
+                                               .description = "Types of nodes."},
+                                              {.key = "host-key-checking",
+                                               .type = boolean(),
+                                               .default_value = "false",
+                                               .description = "Default of the labels."}})};
   return schema;
 }
 
 Field boot_timeout() {
   Field field = cloud::boot_timeout_field();
   field.default_value = "120";
-  field.description = "How long to wait for a node's SSH host keys, where they are read.";
+  field.description = "Maximum time until a node shows its SSH host keys, where they are read.";
   return field;
 }
 
 Field launch_timeout() {
   Field field = cloud::launch_timeout_field();
   field.description =
-      "How long an attempt at making a node may take. That it waits for a backing node counts.";
+      "Maximum duration of a launch attempt, including the wait for a backing node.";
   return field;
 }
 
@@ -111,7 +110,7 @@ BackingRules load_rules(const Section& section) {
 
 const config::Schema& metastatic_schema() {
   static const Schema schema{
-      .description = "Shares of nodes that other providers make: several small nodes on one.",
+      .description = "Slots on nodes of other providers: several small nodes on one.",
       .fields = {
           boot_timeout(),
           launch_timeout(),
@@ -120,7 +119,7 @@ const config::Schema& metastatic_schema() {
            .type = lenient_number(),
            .accepted = Accepted::by_daemons,
            .default_value = "1",
-           .description = "Means nothing: no cloud is called."},
+           .description = "Has no effect: no cloud is called."},
           {.key = "pools",
            .type = list_of(section(pool_schema())),
            .required = Required::strictly,

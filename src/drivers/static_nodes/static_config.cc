@@ -16,7 +16,7 @@ namespace {
 const config::Schema& host_schema() {
   using namespace config;
   static const Schema schema{
-      .description = "One host that exists and is reachable.",
+      .description = "An existing, reachable host.",
       .fields = {
           {.key = "name",
            .type = string(),
@@ -25,31 +25,31 @@ const config::Schema& host_schema() {
           {.key = "labels",
            .type = one_of({list_of(label_name()), label_names()}),
            .required = Required::always,
-           .description = "The labels that the host serves, as a list or as words in one string. "
-                          "Each must be in the top-level `labels`."},
+           .description = "Labels of the host, as a list or as words in one string. Each must be "
+                          "in the top-level `labels`."},
           {.key = "username",
            .type = string(),
            .default_value = "zuul",
-           .description = "User to log in as; copied to the node."},
+           .description = "User to log in as. Recorded with the node."},
           {.key = "timeout",
            .type = integer(),
            .default_value = "5",
            .unit = "seconds",
-           .description = "How long a check may take before the host counts as unreachable."},
+           .description = "Timeout of a health check."},
           {.key = "host-key-checking",
            .type = boolean(),
            .default_value = "true",
-           .description = "Whether to contact the host at all: read its SSH host keys when it is "
-                          "registered, and see that it answers before it is handed out."},
+           .description = "Contact the host: read its SSH host keys at registration, and check "
+                          "that it answers before it is assigned."},
           {.key = "host-key",
            .type = one_of({string(), list_of(string())}),
-           .description = "SSH host keys, as `<type> <base64>`, that the host must have; it is out "
-                          "of service while it shows others. With `host-key-checking: false`, the "
-                          "keys to record unseen."},
+           .description =
+               "Expected SSH host keys, as `<type> <base64>`. A host with other keys is unhealthy. "
+               "With `host-key-checking: false`, the keys to record without a check."},
           {.key = "connection-port",
            .type = integer_between(1, 65535),
            .default_value = "22",
-           .description = "Port to connect to, whatever the connection type."},
+           .description = "Connection port, for all connection types."},
           {.key = "ssh-port",
            .type = integer_between(1, 65535),
            .accepted = Accepted::by_daemons,
@@ -58,19 +58,20 @@ const config::Schema& host_schema() {
           {.key = "connection-type",
            .type = string(),
            .default_value = "ssh",
-           .description = "How requestors connect: `ssh`, `network_cli`, `winrm`, … SSH host keys "
-                          "are read for the first two only."},
+           .description = "Connection type for requestors: `ssh`, `network_cli`, `winrm`, … SSH "
+                          "host keys are read only for `ssh` and `network_cli`."},
           {.key = "shell-type",
            .type = string(),
-           .description = "The host's shell, for Ansible; copied to the node."},
+           .description = "Shell type of the host, for Ansible. Recorded with the node."},
           {.key = "python-path",
            .type = string(),
            .default_value = "auto",
-           .description = "The host's Python interpreter, for Ansible; copied to the node."},
+           .description =
+               "Path of the host's Python interpreter, for Ansible. Recorded with the node."},
           {.key = "max-parallel-jobs",
            .type = integer(),
            .default_value = "1",
-           .description = "How many nodes the host stands for: as many requestors share it."},
+           .description = "Number of nodes (slots) of the host. As many requestors can share it."},
       }};
   return schema;
 }
@@ -78,16 +79,16 @@ const config::Schema& host_schema() {
 const config::Schema& pool_schema() {
   using namespace config;
   static const Schema schema{
-      .description = "A group of hosts that are served together.",
+      .description = "A group of hosts.",
       .fields = joined(common_pool_fields(),
                        {{.key = "name",
                          .type = string(),
                          .required = Required::always,
-                         .description = "Name of the pool, unique within the provider."},
+                         .description = "Name of the pool, unique in the provider."},
                         {.key = "nodes",
                          .type = list_of(section(host_schema())),
                          .required = Required::strictly,
-                         .description = "The hosts."}})};
+                         .description = "Hosts of the pool."}})};
   return schema;
 }
 
@@ -139,11 +140,10 @@ HostKey host_key_of(const model::Node& node) {
 
 const config::Schema& static_schema() {
   using namespace config;
-  static const Schema schema{
-      .description = "Hosts that exist already: nothing is created or destroyed.",
-      .fields = {{.key = "pools",
-                  .type = list_of(section(pool_schema())),
-                  .description = "Groups of hosts."}}};
+  static const Schema schema{.description = "Existing hosts. Nothing is created or deleted.",
+                             .fields = {{.key = "pools",
+                                         .type = list_of(section(pool_schema())),
+                                         .description = "Groups of hosts."}}};
   return schema;
 }
 

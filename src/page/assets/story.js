@@ -13,7 +13,7 @@ export function said(explanation) {
 
 // Stages of a launch by the events that end them; the last of an event counts, for a launch may be made anew.
 const NODE_STAGES = {
-  init: 'booked', building: 'launch begun', created: 'created', active: 'active', 'port-open': 'port open', 'key-read': 'key read', ready: 'ready', 'in-use': 'handed out',
+  init: 'reserved', building: 'launch begun', created: 'created', active: 'active', 'port-open': 'port open', 'key-read': 'key read', ready: 'ready', 'in-use': 'handed out',
 };
 
 function stageTimes(nodeEvents = [], requestEvents = []) {

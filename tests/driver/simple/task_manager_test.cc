@@ -188,7 +188,7 @@ TEST_F(TaskManagerTest, a_call_beyond_its_deadline_is_left_behind) {
   run_until_ended(2);
   EXPECT_THAT(ended_, ElementsAre("stuck: unknown outcome: stuck: has not returned within 10 s",
                                   "next: done"));
-  EXPECT_THAT(figures_, Contains("nodepool.provider.rack.tasks_left_behind:1|c"));
+  EXPECT_THAT(figures_, Contains("nodepool.provider.rack.tasks_abandoned:1|c"));
   log_.clear();
   stuck.release();
   run_until([&] { return !log_.empty(); });

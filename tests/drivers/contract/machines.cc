@@ -171,7 +171,7 @@ TEST_P(EndContract, a_machine_that_its_cloud_has_taken_away_says_so) {
   expect_one_machine(other.id);
 }
 
-TEST_P(EndContract, nobody_knows_of_a_machine_that_is_omitted) {
+TEST_P(EndContract, nobody_knows_of_a_machine_that_is_not_shown) {
   Node node = launch_new();
   node.external_id = model::json_string("unheard-of");
   EXPECT_EQ(process_->run(provider().termination_reason(node)), std::nullopt);

@@ -12,67 +12,67 @@ using namespace config;
 Fields volume_fields() {
   return {{.key = "volume-size",
            .type = integer(),
-           .default_note = "the image's",
+           .default_note = "image's",
            .unit = "GiB",
-           .description = "Size of the disk that the machine boots from."},
+           .description = "Size of the boot disk."},
           {.key = "iops",
            .type = integer(),
-           .default_note = "as the type has it",
-           .description = "Operations in a second that are provisioned for it."},
+           .default_note = "set by the volume type",
+           .description = "Provisioned I/O operations per second."},
           {.key = "throughput",
            .type = integer(),
-           .default_note = "as the type has it",
+           .default_note = "set by the volume type",
            .unit = "MiB/s",
-           .description = "Throughput that is provisioned for it."}};
+           .description = "Provisioned throughput."}};
 }
 
 const Schema& fleet_schema() {
   static const Schema schema{
-      .description = "Instance types of which AWS chooses one.",
+      .description = "Instance types from which AWS chooses one.",
       .fields = {{.key = "instance-types",
                   .type = list_of(string()),
                   .required = Required::always,
-                  .description = "Those that will do."},
+                  .description = "Acceptable instance types."},
                  {.key = "allocation-strategy",
                   .type = word({"prioritized", "price-capacity-optimized", "capacity-optimized",
                                 "diversified", "lowest-price"}),
                   .required = Required::always,
-                  .description = "How AWS chooses."}}};
+                  .description = "Allocation strategy of the fleet."}}};
   return schema;
 }
 
 const Schema& profile_schema() {
   static const Schema schema{
-      .description = "An instance profile of IAM.",
-      .fields = {{.key = "name", .type = string(), .description = "Its name."},
-                 {.key = "arn", .type = string(), .description = "Or its ARN."}},
+      .description = "IAM instance profile.",
+      .fields = {{.key = "name", .type = string(), .description = "Name of the profile."},
+                 {.key = "arn", .type = string(), .description = "ARN of the profile."}},
       .rules = {{.kind = Rule::Kind::exactly_one, .keys = {"name", "arn"}}}};
   return schema;
 }
 
 Fields label_fields() {
-  return {{.key = "instance-type", .type = string(), .description = "The EC2 instance type."},
+  return {{.key = "instance-type", .type = string(), .description = "EC2 instance type."},
           {.key = "fleet",
            .type = section(fleet_schema()),
            .default_note = "none",
-           .description = "Several types to choose from."},
+           .description = "Several instance types to choose from."},
           {.key = "key-name",
            .type = string(),
            .required = Required::strictly,
-           .description = "A key pair in EC2, for the image's first user."},
+           .description = "EC2 key pair, for the image's default user."},
           {.key = "ebs-optimized",
            .type = boolean(),
            .default_value = "false",
-           .description = "Whether the machine's way to its disks is its own."},
+           .description = "Use dedicated bandwidth to EBS."},
           {.key = "volume-type",
            .type = string(),
-           .default_note = "the image's",
-           .description = "Type of the disk that the machine boots from: `gp3`, `io2`, …"},
+           .default_note = "image's",
+           .description = "Type of the boot disk: `gp3`, `io2`, …"},
           cloud::user_data_field(),
           {.key = "iam-instance-profile",
            .type = section(profile_schema()),
            .default_note = "none",
-           .description = "What the machine may do in AWS."},
+           .description = "IAM instance profile of the machine: its permissions in AWS."},
           {.key = "tags",
            .type = mapping_of(anything()),
            .default_note = "none",
@@ -84,16 +84,17 @@ Fields label_fields() {
           {.key = "use-spot",
            .type = boolean(),
            .default_value = "false",
-           .description = "Whether the machine is a spot instance, which AWS may take away."},
+           .description = "Create a spot instance, which AWS may interrupt."},
           {.key = "imdsv2",
            .type = one_of({word({"required", "optional"}), nothing()}),
-           .default_note = "the image's, or the account's",
-           .description = "Whether the machine asks the metadata service with a token only."},
+           .default_note = "image's, else the account's",
+           .description = "Metadata service with session tokens (IMDSv2): `required` refuses "
+                          "access without a token."},
           {.key = "dedicated-host",
            .type = boolean(),
            .default_value = "false",
-           .description = "Whether the machine gets a host of its own, which is allocated and "
-                          "released with it. Needs the pool's `availability-zone`."},
+           .description = "Allocate a dedicated host for the machine, and release it with the "
+                          "machine. Needs the pool's `availability-zone`."},
           cloud::console_log_field()};
 }
 
@@ -101,7 +102,7 @@ Fields label_fields() {
 
 const Schema& label_schema() {
   static const Schema schema{
-      .description = "A kind of machine that the pool makes.",
+      .description = "A type of machine in the pool.",
       .fields = joined(
           joined(joined({cloud::label_name_field()}, cloud::label_image_fields()), label_fields()),
           volume_fields()),
@@ -112,48 +113,49 @@ const Schema& label_schema() {
 
 const Schema& diskimage_schema() {
   static const Schema schema{
-      .description = "An image of the top level that is uploaded to this provider.",
-      .fields = joined(
-          joined(joined({{.key = "name",
-                          .type = diskimage_name(),
-                          .required = Required::always,
-                          .description = "The entry of the top-level `diskimages`."},
-                         {.key = "username",
-                          .type = string(),
-                          .default_note = "the diskimage's",
-                          .description = "User to log in as; copied to the node."},
-                         {.key = "pause",
-                          .type = boolean(),
-                          .default_value = "false",
-                          .description = "Whether nothing is uploaded for now."},
-                         cloud::python_path_field(),
-                         cloud::shell_type_field()},
-                        cloud::connection_fields()),
-                 volume_fields()),
-          {{.key = "volume-type",
-            .type = string(),
-            .default_value = "gp3",
-            .description = "Type of the disk."},
-           {.key = "architecture",
-            .type = string(),
-            .default_value = "x86_64",
-            .description = "Of the AMI."},
-           {.key = "ena-support",
-            .type = boolean(),
-            .default_value = "true",
-            .description = "Whether the image has the driver of EC2's faster network cards."},
-           {.key = "import-method",
-            .type = word({"snapshot", "ebs-direct", "image"}),
-            .default_value = "snapshot",
-            .description = "How it gets into EC2."},
-           {.key = "imds-support",
-            .type = one_of({word({"v2.0"}), nothing()}),
-            .default_note = "none",
-            .description = "Whether machines ask the metadata service with a token only."},
-           {.key = "tags",
-            .type = mapping_of(anything()),
-            .default_note = "none",
-            .description = "Tags of the image in EC2."}})};
+      .description = "An image of the top level to upload to this provider.",
+      .fields =
+          joined(joined(joined({{.key = "name",
+                                 .type = diskimage_name(),
+                                 .required = Required::always,
+                                 .description = "Name of an entry of the top-level `diskimages`."},
+                                {.key = "username",
+                                 .type = string(),
+                                 .default_note = "diskimage's",
+                                 .description = "User to log in as. Recorded with the node."},
+                                {.key = "pause",
+                                 .type = boolean(),
+                                 .default_value = "false",
+                                 .description = "Pause uploads of the image."},
+                                cloud::python_path_field(),
+                                cloud::shell_type_field()},
+                               cloud::connection_fields()),
+                        volume_fields()),
+                 {{.key = "volume-type",
+                   .type = string(),
+                   .default_value = "gp3",
+                   .description = "Type of the boot disk."},
+                  {.key = "architecture",
+                   .type = string(),
+                   .default_value = "x86_64",
+                   .description = "Architecture of the AMI."},
+                  {.key = "ena-support",
+                   .type = boolean(),
+                   .default_value = "true",
+                   .description = "The image has the driver of EC2's enhanced networking (ENA)."},
+                  {.key = "import-method",
+                   .type = word({"snapshot", "ebs-direct", "image"}),
+                   .default_value = "snapshot",
+                   .description = "How the image is imported into EC2."},
+                  {.key = "imds-support",
+                   .type = one_of({word({"v2.0"}), nothing()}),
+                   .default_note = "none",
+                   .description = "`v2.0`: machines of the AMI require session tokens of the "
+                                  "metadata service (IMDSv2)."},
+                  {.key = "tags",
+                   .type = mapping_of(anything()),
+                   .default_note = "none",
+                   .description = "Tags of the image in EC2."}})};
   return schema;
 }
 

@@ -16,8 +16,8 @@ const Fields& limit_fields() {
       {{.key = "max-resources",
         .type = mapping_of(integer()),
         .default_note = "unlimited",
-        .description = "The same for anything else that nodes take, such as the quota codes of "
-                       "AWS (`L-1216C47A`: virtual CPUs of standard instances)."}});
+        .description = "Maximum of other resources of all nodes of a pool, such as the quota codes "
+                       "of AWS (`L-1216C47A`: virtual CPUs of standard instances)."}});
   return fields;
 }
 
@@ -26,47 +26,46 @@ Fields network_fields(Accepted accepted, bool has_default) {
   const auto with_default = [has_default](std::string_view value) {
     return has_default ? value : std::string_view();
   };
-  const std::string_view note = has_default ? "" : "the provider's";
+  const std::string_view note = has_default ? "" : "provider's";
   return {{.key = "use-internal-ip",
            .type = boolean(),
            .accepted = Accepted::by_daemons,
            .default_value = with_default("false"),
            .default_note = note,
-           .description = "Whether nodes are connected to at their private address."},
+           .description = "Connect to nodes at their private address."},
           {.key = "host-key-checking",
            .type = boolean(),
            .accepted = accepted,
            .default_value = with_default("true"),
            .default_note = note,
-           .description = "Whether a machine counts as ready only when its SSH host keys have "
-                          "been read."},
+           .description = "Read the SSH host keys before a machine is ready."},
           {.key = "public-ipv4",
            .type = boolean(),
            .accepted = accepted,
            .default_value = with_default("true"),
            .default_note = note,
-           .description = "Whether machines get a public IPv4 address."},
+           .description = "Assign public IPv4 addresses."},
           {.key = "public-ipv6",
            .type = boolean(),
            .accepted = accepted,
            .default_value = with_default("false"),
            .default_note = note,
-           .description = "Whether machines get an IPv6 address; the subnet has to have some."}};
+           .description = "Assign IPv6 addresses; the subnet must have some."}};
 }
 
 const Schema& filter_schema() {
   static const Schema schema{
-      .description = "A condition, in the words of EC2's `DescribeImages`.",
-      .fields = {{.key = "name", .type = string(), .description = "What is compared."},
-                 {.key = "Name", .type = string(), .description = "The same."},
+      .description = "A filter of EC2's `DescribeImages`.",
+      .fields = {{.key = "name", .type = string(), .description = "Name of the filter."},
+                 {.key = "Name", .type = string(), .description = "Same as the lower-case key."},
                  {.key = "values",
                   .type = list_of(string()),
                   .default_note = "none",
-                  .description = "What it may be; `*` and `?` stand for anything."},
+                  .description = "Accepted values; `*` and `?` are wildcards."},
                  {.key = "Values",
                   .type = list_of(string()),
                   .default_note = "none",
-                  .description = "The same."}},
+                  .description = "Same as the lower-case key."}},
       .rules = {{.kind = Rule::Kind::exactly_one, .keys = {"name", "Name"}},
                 {.kind = Rule::Kind::exactly_one, .keys = {"values", "Values"}}}};
   return schema;
@@ -74,21 +73,21 @@ const Schema& filter_schema() {
 
 const Schema& cloud_image_schema() {
   static const Schema schema{
-      .description = "An image (AMI) that is there already.",
+      .description = "An existing image (AMI).",
       .fields = joined(
           {{.key = "name",
             .type = string(),
             .required = Required::always,
-            .description = "What labels call it."},
+            .description = "Name of the image in labels."},
            {.key = "username",
             .type = string(),
             .required = Required::always,
-            .description = "User to log in as; copied to the node."},
-           {.key = "image-id", .type = string(), .description = "The AMI's id."},
+            .description = "User to log in as. Recorded with the node."},
+           {.key = "image-id", .type = string(), .description = "ID of the AMI."},
            {.key = "image-filters",
             .type = list_of(section(filter_schema())),
             .default_note = "none",
-            .description = "Conditions that the AMI meets; of several AMIs it is the newest."},
+            .description = "Filters that the AMI matches. Of several AMIs, the newest is used."},
            cloud::python_path_field(),
            cloud::shell_type_field()},
           cloud::connection_fields()),
@@ -98,38 +97,38 @@ const Schema& cloud_image_schema() {
 
 const Schema& pool_schema() {
   static const Schema schema{
-      .description = "Machines with the same network and limits.",
+      .description = "A group of machines with the same network and limits.",
       .fields = joined(joined(joined(common_pool_fields(), limit_fields()),
                               network_fields(Accepted::everywhere, false)),
                        {{.key = "availability-zone",
                          .type = string(),
-                         .default_note = "AWS chooses",
-                         .description = "The zone that the machines are in."},
+                         .default_note = "chosen by AWS",
+                         .description = "Availability zone of the machines."},
                         {.key = "subnet-id",
                          .type = string(),
-                         .default_note = "one of the default VPC",
-                         .description = "The subnet that they are attached to."},
+                         .default_note = "a subnet of the default VPC",
+                         .description = "Subnet of the machines."},
                         {.key = "security-group-id",
                          .type = string(),
-                         .default_note = "the VPC's default",
-                         .description = "Their security group."},
+                         .default_note = "VPC's default",
+                         .description = "Security group of the machines."},
                         {.key = "public-ip-address",
                          .type = boolean(),
-                         .description = "The same as `public-ipv4`, and goes over it.",
+                         .description = "Same as `public-ipv4`; overrides it.",
                          .deprecated = "`public-ipv4`"},
                         {.key = "labels",
                          .type = list_of(section(label_schema())),
                          .required = Required::strictly,
-                         .description = "The kinds of machines."}})};
+                         .description = "Types of machines."}})};
   return schema;
 }
 
 const Schema& object_storage_schema() {
-  static const Schema schema{.description = "Where images are put to be imported.",
+  static const Schema schema{.description = "Storage for image imports.",
                              .fields = {{.key = "bucket-name",
                                          .type = string(),
                                          .required = Required::always,
-                                         .description = "An S3 bucket that is there already."}}};
+                                         .description = "Name of an existing S3 bucket."}}};
   return schema;
 }
 
@@ -138,30 +137,30 @@ const Fields& provider_fields() {
       {.key = "region-name",
        .type = string(),
        .required = Required::strictly,
-       .default_note = "`AWS_DEFAULT_REGION`, the profile's",
-       .description = "The region; also recorded with each node."},
+       .default_note = "`AWS_DEFAULT_REGION`, else the profile's",
+       .description = "Region. Recorded with each node."},
       {.key = "profile-name",
        .type = string(),
-       .default_note = "as AWS' own programs choose",
-       .description = "The profile in AWS' files of credentials and configuration."},
+       .default_note = "`AWS_PROFILE`, `AWS_DEFAULT_PROFILE` or `default`",
+       .description = "Profile in the AWS credentials and configuration files."},
       {.key = "rate",
        .type = one_of({integer(), number()}),
        .default_value = "2",
        .unit = "calls/s",
-       .description = "Most calls in a second that change something; those that look may be ten "
-                      "times as many. Less where AWS asks for it."},
+       .description = "Maximum changing calls per second. Read calls may be ten times as many. "
+                      "Reduced while AWS throttles."},
       {.key = "boot-timeout",
        .type = integer(),
        .default_value = "180",
        .unit = "seconds",
-       .description = "How long to wait for a machine's SSH host keys once it runs."},
+       .description = "Maximum time until a running machine shows its SSH host keys."},
       cloud::launch_timeout_field(),
       cloud::launch_retries_field(),
       {.key = "max-servers",
        .type = integer(),
        .default_note = "unlimited",
        .unit = "instances",
-       .description = "For pools that do not say."}};
+       .description = "Default of the pools' `max-servers`."}};
   return fields;
 }
 
@@ -170,29 +169,30 @@ const Fields& provider_fields() {
 const Schema& aws_schema() {
   static const Schema schema{
       .description = "Machines in Amazon EC2.",
-      .fields = joined(
-          joined(joined(provider_fields(), limit_fields()),
-                 network_fields(Accepted::by_daemons, true)),
-          {{.key = "object-storage",
-            .type = section(object_storage_schema()),
-            .default_note = "none",
-            .description = "Where images are put to be imported."},
-           {.key = "image-format",
-            .type = word({"ova", "vhd", "vhdx", "vmdk", "raw"}),
-            .default_value = "raw",
-            .description = "What images are built and imported as."},
-           {.key = "image-import-timeout",
-            .type = integer(),
-            .default_note = "not waited for",
-            .unit = "seconds",
-            .description = "How long to try again while AWS has too many imports under way."},
-           cloud::post_upload_hook_field(),
-           cloud::diskimages_field(diskimage_schema()),
-           cloud::cloud_images_field(cloud_image_schema()),
-           {.key = "pools",
-            .type = list_of(section(pool_schema())),
-            .required = Required::strictly,
-            .description = "Groups of machines that are served together."}})};
+      .fields =
+          joined(joined(joined(provider_fields(), limit_fields()),
+                        network_fields(Accepted::by_daemons, true)),
+                 {{.key = "object-storage",
+                   .type = section(object_storage_schema()),
+                   .default_note = "none",
+                   .description = "Storage for image imports."},
+                  {.key = "image-format",
+                   .type = word({"ova", "vhd", "vhdx", "vmdk", "raw"}),
+                   .default_value = "raw",
+                   .description = "Format in which images are built and imported."},
+                  {.key = "image-import-timeout",
+                   .type = integer(),
+                   .default_note = "no retry",
+                   .unit = "seconds",
+                   .description =
+                       "How long to retry an import while AWS has too many imports in progress."},
+                  cloud::post_upload_hook_field(),
+                  cloud::diskimages_field(diskimage_schema()),
+                  cloud::cloud_images_field(cloud_image_schema()),
+                  {.key = "pools",
+                   .type = list_of(section(pool_schema())),
+                   .required = Required::strictly,
+                   .description = "Groups of machines."}})};
   return schema;
 }
 

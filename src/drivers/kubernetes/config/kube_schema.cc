@@ -14,11 +14,11 @@ const Schema& variable_schema() {
                              .fields = {{.key = "name",
                                          .type = string(),
                                          .required = Required::always,
-                                         .description = "Its name."},
+                                         .description = "Name of the variable."},
                                         {.key = "value",
                                          .type = string(),
                                          .required = Required::always,
-                                         .description = "Its value."}}};
+                                         .description = "Value of the variable."}}};
   return schema;
 }
 
@@ -27,50 +27,50 @@ Fields container_fields() {
   return {
       {.key = "image",
        .type = string(),
-       .description = "The container's image. It has to have `/bin/sh`."},
+       .description = "Image of the container. It must have `/bin/sh`."},
       {.key = "image-pull",
        .type = string(),
        .default_value = "IfNotPresent",
-       .description = "When the image is pulled: `Always`, `IfNotPresent`, `Never`."},
+       .description = "Pull policy: `Always`, `IfNotPresent` or `Never`."},
       cloud::python_path_field(),
       cloud::shell_type_field(),
       {.key = "cpu",
        .type = integer(),
        .default_note = "the pool's `default-label-cpu`",
        .unit = "cores",
-       .description = "What the container asks for, and what the node takes of the limits."},
+       .description = "Requested cores; counted against the limits."},
       {.key = "memory",
        .type = integer(),
        .default_note = "the pool's `default-label-memory`",
        .unit = "MiB",
-       .description = "The same for memory."},
+       .description = "Requested memory; counted against the limits."},
       {.key = "storage",
        .type = integer(),
        .default_note = "the pool's `default-label-storage`",
        .unit = "MB",
-       .description = "The same for ephemeral storage."},
+       .description = "Requested ephemeral storage; counted against the limits."},
       {.key = "cpu-limit",
        .type = integer(),
        .default_note = "the pool's `default-label-cpu-limit`, else `cpu`",
        .unit = "cores",
-       .description = "The most that the container may use."},
+       .description = "Core limit of the container."},
       {.key = "memory-limit",
        .type = integer(),
        .default_note = "the pool's `default-label-memory-limit`, else `memory`",
        .unit = "MiB",
-       .description = "The same for memory."},
+       .description = "Memory limit of the container."},
       {.key = "storage-limit",
        .type = integer(),
        .default_note = "the pool's `default-label-storage-limit`, else `storage`",
        .unit = "MB",
-       .description = "The same for ephemeral storage."},
+       .description = "Limit of the container's ephemeral storage."},
       {.key = "gpu",
        .type = lenient_number(),
        .default_note = "none",
-       .description = "How much of `gpu-resource` the container gets, with two decimals."},
+       .description = "Amount of `gpu-resource` for the container, with two decimals."},
       {.key = "gpu-resource",
        .type = string(),
-       .description = "What the cluster calls its GPUs: `nvidia.com/gpu`."},
+       .description = "Name of the GPU resource in the cluster: `nvidia.com/gpu`."},
       {.key = "env",
        .type = list_of(section(variable_schema())),
        .default_note = "none",
@@ -78,27 +78,25 @@ Fields container_fields() {
       {.key = "node-selector",
        .type = mapping_of(string()),
        .default_note = "none",
-       .description = "Labels of the cluster's nodes that the pod may run on."},
+       .description = "Labels of the cluster nodes that may run the pod."},
       {.key = "volumes",
        .type = list_of(mapping_of(anything())),
        .default_note = "none",
-       .description = "The pod's volumes, as Kubernetes describes them."},
+       .description = "Volumes of the pod, in Kubernetes' format."},
       {.key = "volume-mounts",
        .type = list_of(mapping_of(anything())),
        .default_note = "none",
-       .description = "Where the container has them, as Kubernetes describes it."},
-      {.key = "scheduler-name",
-       .type = string(),
-       .description = "The scheduler that chooses the pod's node."},
+       .description = "Volume mounts of the container, in Kubernetes' format."},
+      {.key = "scheduler-name", .type = string(), .description = "Scheduler of the pod."},
       {.key = "privileged",
        .type = boolean(),
-       .default_note = "not said",
-       .description = "Whether the container is privileged."},
+       .default_note = "not set",
+       .description = "Run the container as privileged."},
       {.key = "extra-resources",
        .type = mapping_of(integer()),
        .default_note = "none",
-       .description = "What the node takes besides of `max-resources` and tenant limits. The "
-                      "cluster is not told."},
+       .description = "Other resources of the node, counted against `max-resources` and tenant "
+                      "limits. Not passed to the cluster."},
   };
 }
 
@@ -107,15 +105,15 @@ Fields metadata_fields() {
       {.key = "labels",
        .type = mapping_of(string()),
        .default_note = "none",
-       .description = "Kubernetes labels of all that is made for the node."},
+       .description = "Kubernetes labels of all resources of the node."},
       {.key = "dynamic-labels",
        .type = mapping_of(string()),
        .default_note = "none",
-       .description = "The same, made of the request: `{request.id}`, `{request.labels[0]}`, "
-                      "`{request.requestor}`, `{request.requestor_data}`, "
-                      "`{request.relative_priority}`, `{request.event_id}`, "
-                      "`{request.created_time}`, `{request.tenant_name}`. What is no label in "
-                      "Kubernetes is logged and left out."},
+       .description =
+           "Kubernetes labels with values from the request: `{request.id}`, `{request.labels[0]}`, "
+           "`{request.requestor}`, `{request.requestor_data}`, `{request.relative_priority}`, "
+           "`{request.event_id}`, `{request.created_time}`, `{request.tenant_name}`. Values that "
+           "are not valid labels are logged and omitted."},
       {.key = "annotations",
        .type = mapping_of(string()),
        .default_note = "none",
@@ -128,12 +126,15 @@ Field type_field(Kind kind) {
     return {.key = "type",
             .type = string(),
             .required = Required::always,
-            .description = "`pod`: a project with a pod; anything else, `project`: a project."};
+            .description =
+                "`pod`: a project with a pod; any other value, such as `project`: a project only."};
   }
-  return {.key = "type",
-          .type = string(),
-          .required = Required::always,
-          .description = "`namespace`: a namespace; anything else, `pod`: a namespace with a pod."};
+  return {
+      .key = "type",
+      .type = string(),
+      .required = Required::always,
+      .description =
+          "`namespace`: a namespace only; any other value, such as `pod`: a namespace with a pod."};
 }
 
 Schema label_schema(Kind kind) {
@@ -142,19 +143,19 @@ Schema label_schema(Kind kind) {
     container.push_back({.key = "image-pull-secrets",
                          .type = list_of(anything()),
                          .default_note = "none",
-                         .description = "The pod's `imagePullSecrets`: `[{name: …}]`."});
+                         .description = "`imagePullSecrets` of the pod: `[{name: …}]`."});
   }
   Fields fields = {cloud::label_name_field()};
   if (kind != Kind::openshiftpods) fields.push_back(type_field(kind));
   fields = joined(fields, metadata_fields());
   fields.push_back({.key = "spec",
                     .type = mapping_of(anything()),
-                    .default_note = "made of the other keys",
-                    .description = "The pod's specification, as Kubernetes describes it, in place "
-                                   "of all that describes its container here."});
+                    .default_note = "built from the other keys",
+                    .description = "Specification of the pod, in Kubernetes' format. Replaces all "
+                                   "keys that describe its container."});
   Rule rule{.kind = Rule::Kind::excludes, .keys = {"spec"}};
   for (const Field& field : container) rule.keys.push_back(field.key);
-  Schema schema{.description = "A kind of node.",
+  Schema schema{.description = "A type of node.",
                 .fields = joined(fields, container),
                 .rules = {std::move(rule)}};
   if (kind == Kind::openshiftpods) {
@@ -167,19 +168,19 @@ Fields limit_fields() {
   return {
       {.key = "max-cores",
        .type = integer(),
-       .default_note = "the provider's, else unlimited",
+       .default_note = "provider's, else unlimited",
        .unit = "cores",
-       .description = "Most that the pool's nodes may take together."},
+       .description = "Maximum cores of all nodes of the pool."},
       {.key = "max-ram",
        .type = integer(),
-       .default_note = "the provider's, else unlimited",
+       .default_note = "provider's, else unlimited",
        .unit = "MiB",
-       .description = "The same for memory."},
+       .description = "Maximum memory of all nodes of the pool."},
       {.key = "max-resources",
        .type = mapping_of(integer()),
-       .default_note = "the provider's, name by name",
-       .description = "The same for other resources, by name: `ephemeral-storage` (MB), a "
-                      "`gpu-resource`, those of `extra-resources`."},
+       .default_note = "provider's, name by name",
+       .description = "Maximum of other resources of all nodes of the pool, by name: "
+                      "`ephemeral-storage` (MB), a `gpu-resource`, names in `extra-resources`."},
   };
 }
 
@@ -194,12 +195,13 @@ Field default_field(std::string_view key, std::string_view unit, std::string_vie
 Schema pool_schema(Kind kind) {
   Fields fields = joined(
       joined(common_pool_fields(), limit_fields()),
-      {default_field("default-label-cpu", "cores", "For labels without `cpu`."),
-       default_field("default-label-memory", "MiB", "For labels without `memory`."),
-       default_field("default-label-storage", "MB", "For labels without `storage`."),
-       default_field("default-label-cpu-limit", "cores", "For labels without `cpu-limit`."),
-       default_field("default-label-memory-limit", "MiB", "For labels without `memory-limit`."),
-       default_field("default-label-storage-limit", "MB", "For labels without `storage-limit`."),
+      {default_field("default-label-cpu", "cores", "Default of the labels' `cpu`."),
+       default_field("default-label-memory", "MiB", "Default of the labels' `memory`."),
+       default_field("default-label-storage", "MB", "Default of the labels' `storage`."),
+       default_field("default-label-cpu-limit", "cores", "Default of the labels' `cpu-limit`."),
+       default_field("default-label-memory-limit", "MiB", "Default of the labels' `memory-limit`."),
+       default_field("default-label-storage-limit", "MB",
+                     "Default of the labels' `storage-limit`."),
        {.key = "default-label-extra-resources",
         .type = mapping_of(integer()),
         .default_note = "none",
@@ -209,15 +211,15 @@ Schema pool_schema(Kind kind) {
         .type = list_of(section(label_schema(kind))),
         .required = Required::strictly,
         .default_note = "none",
-        .description = "The kinds of nodes."}});
+        .description = "Types of nodes."}});
   std::string_view description =
-      "Nodes with the same limits. Its name is what names of "
-      "namespaces begin with.";
+      "A group of nodes with the same limits. Names of namespaces begin with the pool's name.";
   if (kind == Kind::openshift) {
-    description = "Nodes with the same limits. Its name is what names of projects begin with.";
+    description =
+        "A group of nodes with the same limits. Names of projects begin with the pool's name.";
   }
   if (kind == Kind::openshiftpods) {
-    description = "The nodes of one project, which has the pool's name, and is there already.";
+    description = "The nodes of one existing project, which has the pool's name.";
   }
   return {.description = description, .fields = std::move(fields)};
 }
@@ -228,16 +230,16 @@ Fields provider_limit_fields(Kind kind) {
        .type = integer(),
        .default_note = "unlimited",
        .unit = "cores",
-       .description = "For pools that do not say: of each of them, not of all together."},
+       .description = "Default of the pools' `max-cores`; not a limit of all pools together."},
       {.key = "max-ram",
        .type = integer(),
        .default_note = "unlimited",
        .unit = "MiB",
-       .description = "The same for memory."},
+       .description = "Default of the pools' `max-ram`; not a limit of all pools together."},
       {.key = "max-resources",
        .type = mapping_of(integer()),
        .default_note = "unlimited",
-       .description = "The same for other resources, by name."},
+       .description = "Default of the pools' `max-resources`, name by name."},
   };
   if (kind == Kind::kubernetes) {
     fields.push_back({.key = "max-servers",
@@ -252,12 +254,12 @@ Fields provider_limit_fields(Kind kind) {
                     .type = integer(),
                     .accepted = is_project ? Accepted::everywhere : Accepted::by_daemons,
                     .default_note = "unlimited",
-                    .description = "`max-servers` of pools that do not say."});
+                    .description = "Default of the pools' `max-servers`."});
   fields.push_back({.key = "max-servers",
                     .type = integer(),
                     .accepted = Accepted::by_daemons,
                     .default_note = "none",
-                    .description = "The same, where `max-projects` is not set."});
+                    .description = "Same as `max-projects`, if that is not set."});
   if (!is_project) {
     fields.push_back({.key = "max-pods",
                       .type = integer(),
@@ -270,44 +272,43 @@ Fields provider_limit_fields(Kind kind) {
 
 Fields provider_fields(Kind kind) {
   const bool is_kubernetes = kind == Kind::kubernetes;
-  Fields fields = {
-      {.key = "context",
-       .type = string(),
-       .required = is_kubernetes ? Required::never : Required::always,
-       .default_note = is_kubernetes ? "the kubeconfig's `current-context`" : "",
-       .description = "The context of the kubeconfig: how to reach the cluster, and as whom. "
-                      "Recorded with each node as its `cloud`."},
-      cloud::launch_retries_field(),
-      {.key = "launch-timeout",
-       .type = integer(),
-       .default_value = "330",
-       .unit = "seconds",
-       .description = "How long an attempt at making a node may take, until its pod runs."}};
+  Fields fields = {{.key = "context",
+                    .type = string(),
+                    .required = is_kubernetes ? Required::never : Required::always,
+                    .default_note = is_kubernetes ? "`current-context` of the kubeconfig" : "",
+                    .description = "Context of the kubeconfig: endpoint and credentials. Recorded "
+                                   "with each node as its `cloud`."},
+                   cloud::launch_retries_field(),
+                   {.key = "launch-timeout",
+                    .type = integer(),
+                    .default_value = "330",
+                    .unit = "seconds",
+                    .description = "Maximum duration of a launch attempt, until the pod runs."}};
   fields = joined(fields, provider_limit_fields(kind));
   if (kind != Kind::openshiftpods) {
     fields.push_back({.key = "limit-to-cluster-capacity",
                       .type = boolean(),
                       .default_value = "false",
                       .description =
-                          "Whether what the cluster's nodes have, less what the pods of others "
-                          "ask for, is a limit of the provider. Not for clusters that grow."});
+                          "Limit the provider to the capacity of the cluster's nodes, minus the "
+                          "requests of other pods. Not for clusters that scale automatically."});
   }
   fields.push_back({.key = "pools",
                     .type = list_of(section(pool_schema(kind))),
                     .required = Required::strictly,
                     .default_note = "none",
-                    .description = "Groups of nodes that are served together."});
+                    .description = "Groups of nodes."});
   return fields;
 }
 
 std::string_view description_of(Kind kind) {
   switch (kind) {
     case Kind::kubernetes:
-      return "Namespaces of a Kubernetes cluster, alone or with a pod.";
+      return "Namespaces of a Kubernetes cluster, with or without a pod.";
     case Kind::openshift:
-      return "Projects of an OpenShift cluster, alone or with a pod.";
+      return "Projects of an OpenShift cluster, with or without a pod.";
     case Kind::openshiftpods:
-      return "Pods in projects of an OpenShift cluster that are there already.";
+      return "Pods in existing projects of an OpenShift cluster.";
   }
   return {};
 }

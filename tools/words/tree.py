@@ -1,0 +1,18 @@
+"""All rules, for a whole tree."""
+import glossary
+import links
+import sentences
+import texts
+import unused
+
+
+def check(root):
+    """All findings in the tree, sorted."""
+    files = texts.read_tree(root)
+    terms, findings = glossary.read(files)
+    rules = unused.parse((root / unused.RULES).read_text()) + glossary.rules(terms)
+    findings += glossary.check(terms, files)
+    findings += unused.check(rules, files)
+    findings += sentences.check(files)
+    findings += links.check_all(root, files)
+    return sorted(set(findings))
